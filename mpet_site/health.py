@@ -1,0 +1,17 @@
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 when the database answers and every migration is applied, 503 otherwise."""
+    try:
+        executor = MigrationExecutor(connection)
+        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError:
+        return JsonResponse({"status": "unavailable", "reason": "the database does not answer"}, status=503)
+    if pending:
+        return JsonResponse(
+            {"status": "unavailable", "reason": f"{len(pending)} migrations are not applied"}, status=503
+        )
+    return JsonResponse({"status": "ok"})

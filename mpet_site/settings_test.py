@@ -1,0 +1,17 @@
+"""Settings of the test suite: nothing written outside a temporary folder, no waiting, no slow hashing."""
+
+import os
+import tempfile
+
+os.environ.setdefault("MPET_STATE_DIR", tempfile.mkdtemp(prefix="mpet-test-"))
+
+from mpet_site.settings import *  # noqa: F403
+
+SECRET_KEY = "for tests only"  # noqa: S105
+ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+TASKS = {"default": {"BACKEND": "django_tasks.backends.immediate.ImmediateBackend"}}

@@ -1,0 +1,21 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from mpet_site.health import healthz
+
+api = [
+    path("", include("profiles.api.urls")),
+    path("", include("predictor.api.urls")),
+    path("", include("benchmarks.api.urls")),
+    path("", include("mpet_site.api_urls")),
+]
+
+urlpatterns = [
+    path("", include("predictor.urls")),
+    path("", include("profiles.urls")),
+    path("", include("benchmarks.urls")),
+    path("accounts/", include("django.contrib.auth.urls")),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include(api)),
+    path("healthz", healthz, name="healthz"),
+]

@@ -1,0 +1,146 @@
+"""What was measured, before it is stored: the one form in which tarballs, dataset folders and the simulator hand over.
+
+Plain frozen dataclasses over numpy arrays; no Django. Readers (`benchmarks.archive`, `profiles.datasets`) validate and
+build them, `profiles.ingest` stores them, `profiles.scaling` computes on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
+STRATEGIES = (
+    "sequential",
+    "domain_decomposition",
+    "dynamic_loop",
+    "nested",
+    "recursive",
+    "task_graph",
+    "wavefront",
+    "pipeline",
+    "locks",
+    "unknown",
+)
+BOUNDS = ("memory", "communication", "computation")
+DEVICE_CLASSES = ("server", "desktop", "embedded")
+ORIGINS = ("measured", "simulated", "emulated")
+COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-scheduled")
+
+Origin = Literal["measured", "simulated", "emulated"]
+TimeKind = Literal["absolute", "relative"]
+
+
+@dataclass(frozen=True)
+class PlatformRecord:
+    """One machine. Unknown is None; `n_nu` / `n_ht` None = the machine has no such effect."""
+
+    name: str
+    cpu_model: str
+    vendor: str | None = None
+    architecture: str | None = None
+    microarchitecture: str | None = None
+    word_bits: int | None = None
+    device_class: str | None = None
+    sockets: int | None = None
+    numa_nodes: int | None = None
+    physical_cores: int | None = None
+    threads: int | None = None
+    n_nu: int | None = None
+    n_ht: int | None = None
+    n_max: int | None = None
+    placement: tuple[int, ...] | None = None
+    base_mhz: float | None = None
+    max_mhz: float | None = None
+    l1d_bytes: int | None = None
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    memory_bytes: int | None = None
+    virtualised: bool | None = None
+    kernel: str | None = None
+    compiler: str | None = None
+    compiler_flags: str | None = None
+
+
+@dataclass(frozen=True)
+class WorkloadRecord:
+    """One parallel section of one program with one input, in one runtime."""
+
+    name: str
+    application: str | None = None
+    section: str | None = None
+    strategy: str = "unknown"
+    runtime: str | None = None
+    input: str | None = None
+    version: str | None = None
+    bound: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The executions of one workload on one platform, one row each; all arrays have the same length M.
+
+    `time_s` is what the mathematics uses. Tarballs also give exact integers: `time_ns` (M) and `parts_ns` (M x 7 in the
+    order of PARTS), where a clean run has -1 in all its parts. Datasets have neither (None).
+    """
+
+    n: IntArray
+    repeat: IntArray
+    is_profile_pass: NDArray[np.bool_]
+    time_s: FloatArray
+    time_ns: IntArray | None = None
+    parts_ns: IntArray | None = None
+    output_checksum: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+
+@dataclass(frozen=True)
+class CounterTable:
+    """Hardware counter readings of one workload on one platform, a row each; `value` is NaN unless ok or multiplexed."""
+
+    n: IntArray
+    repeat: IntArray
+    counter: tuple[str, ...]
+    value: FloatArray
+    status: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+
+@dataclass(frozen=True)
+class ProfileRecord:
+    """Everything measured for one workload on one platform. `platform` and `workload` index Measurements' lists."""
+
+    platform: int
+    workload: int
+    runs: RunTable
+    counters: CounterTable | None = None
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """One validated delivery: a tarball, a dataset folder or a simulated machine."""
+
+    origin: Origin
+    time_kinds: dict[int, TimeKind]  # by workload index; absent = absolute
+    platforms: list[PlatformRecord]
+    workloads: list[WorkloadRecord]
+    profiles: list[ProfileRecord]
+    platform_ids: list[str] = field(default_factory=list)  # a dataset's own ids, parallel to platforms
+    generator: str = ""
+    environment: dict[str, Any] | None = None
+    log: str = ""
+    licence: str = ""
+    source: str = ""
+    note: str = ""
+    warnings: list[str] = field(default_factory=list)

@@ -1,0 +1,16 @@
+from profiles.models.platforms import Platform
+from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
+from profiles.models.sources import Revision, Source
+from profiles.models.workloads import Workload
+
+__all__ = [
+    "CounterReading",
+    "FeatureVector",
+    "Platform",
+    "Profile",
+    "Revision",
+    "Run",
+    "ScalingCurves",
+    "Source",
+    "Workload",
+]

@@ -1,0 +1,126 @@
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from profiles.measurements import COUNTER_STATUSES
+from profiles.models.fields import ArrayField
+from profiles.models.platforms import Platform
+from profiles.models.sources import Owned, Source
+from profiles.models.workloads import Workload
+from profiles.querysets import ProfileQuerySet
+
+
+class Profile(Owned):
+    """One workload on one platform, from one source. Its runs are the truth; the rest `manage.py refit` rebuilds."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    platform = models.ForeignKey(Platform, on_delete=models.PROTECT, related_name="profiles")
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="profiles")
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="profiles")
+    origin = models.CharField(max_length=16, help_text="the source's, kept here for filters")
+    decomposed = models.BooleanField(help_text="has the seven parts, not wall time alone")
+    t1_s = models.FloatField(null=True, help_text="t(1); null where it cannot be had")
+    t1_is_stand_in = models.BooleanField(default=False, help_text="t(n_min) * n_min, for a curve that starts later")
+    n_measured = models.PositiveIntegerField(help_text="how many thread counts were measured")
+    n_min = models.PositiveIntegerField()
+    n_largest = models.PositiveIntegerField()
+    fit_error = models.FloatField(null=True, help_text="mean relative error of t(n) rebuilt from the fit")
+    warnings = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProfileQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["platform", "workload"]), models.Index(fields=["private_to", "origin"])]
+        constraints = [
+            models.UniqueConstraint(fields=["source", "platform", "workload"], name="profile_once_per_source"),
+            models.CheckConstraint(condition=Q(t1_s__isnull=True) | Q(t1_s__gt=0), name="profile_t1_positive"),
+            models.CheckConstraint(
+                condition=~Q(origin="emulated") | Q(private_to__isnull=False), name="profile_emulated_is_private"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload} on {self.platform}"
+
+
+class Run(models.Model):
+    """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns."""
+
+    class Pass(models.TextChoices):
+        CLEAN = "clean"
+        PROFILE = "profile"
+
+    profile = models.ForeignKey(Profile, on_delete=models.CASCADE, related_name="runs")
+    n = models.PositiveIntegerField()
+    repeat = models.PositiveIntegerField()
+    pass_kind = models.CharField(max_length=7, choices=Pass)
+    time_s = models.FloatField()
+    time_ns = models.BigIntegerField(null=True)
+    use_ns = models.BigIntegerField(null=True)
+    lock_ns = models.BigIntegerField(null=True)
+    imbalance_ns = models.BigIntegerField(null=True)
+    creation_ns = models.BigIntegerField(null=True)
+    distribution_ns = models.BigIntegerField(null=True)
+    switching_ns = models.BigIntegerField(null=True)
+    join_ns = models.BigIntegerField(null=True)
+    output_checksum = models.CharField(max_length=128, blank=True)
+
+    class Meta:
+        ordering = ["n", "pass_kind", "repeat"]
+        constraints = [
+            models.UniqueConstraint(fields=["profile", "n", "pass_kind", "repeat"], name="run_once"),
+            models.CheckConstraint(condition=Q(n__gte=1), name="run_n_positive"),
+            models.CheckConstraint(condition=Q(time_s__gt=0), name="run_time_positive"),
+        ]
+
+    def __str__(self) -> str:
+        return f"n={self.n} repeat={self.repeat} {self.pass_kind}"
+
+
+class CounterReading(models.Model):
+    """One hardware counter in one run, summed over threads; `value` null unless its status is ok or multiplexed."""
+
+    profile = models.ForeignKey(Profile, on_delete=models.CASCADE, related_name="counter_readings")
+    n = models.PositiveIntegerField()
+    repeat = models.PositiveIntegerField()
+    counter = models.CharField(max_length=40)
+    value = models.FloatField(null=True)
+    status = models.CharField(max_length=20, default="ok", choices=[(s, s) for s in COUNTER_STATUSES])
+
+    class Meta:
+        ordering = ["counter", "n", "repeat"]
+        constraints = [
+            models.UniqueConstraint(fields=["profile", "n", "repeat", "counter"], name="counter_reading_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.counter} n={self.n}"
+
+
+class ScalingCurves(models.Model):
+    """Derived: the measured curves of a profile over its thread counts (profiles.scaling.runs.ScalingCurves)."""
+
+    profile = models.OneToOneField(Profile, on_delete=models.CASCADE, primary_key=True, related_name="curves")
+    n = ArrayField(dtype="<i4", help_text="the N thread counts, ascending")
+    values = ArrayField(
+        dtype="<f8", help_text="15 x N, row by row: time_s, then the 14 curves of CURVE_NAMES; NaN = invalid"
+    )
+    code_version = models.CharField(max_length=20)
+
+    def __str__(self) -> str:
+        return f"curves of {self.profile_id}"
+
+
+class FeatureVector(models.Model):
+    """Derived: the 84 fitted elements of a profile (Eq. 8-9), NaN = invalid, and each curve's residual."""
+
+    profile = models.OneToOneField(Profile, on_delete=models.CASCADE, primary_key=True, related_name="feature_vector")
+    values = ArrayField(dtype="<f8", help_text="84 elements in the order of FEATURE_NAMES")
+    rms = ArrayField(dtype="<f8", help_text="root mean square residual of the 14 curves")
+    code_version = models.CharField(max_length=20)
+
+    def __str__(self) -> str:
+        return f"features of {self.profile_id}"

@@ -1,0 +1,94 @@
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from profiles.measurements import ORIGINS
+from profiles.querysets import VisibleQuerySet
+
+
+class Owned(models.Model):
+    """Public (private_to is null: everybody sees it) or private to one user, who alone sees it and predicts from it."""
+
+    private_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Source(Owned):
+    """Where profiles came from: one tarball, one import of a dataset folder, or one run of the simulator."""
+
+    class Kind(models.TextChoices):
+        TARBALL = "tarball"
+        DATASET = "dataset"
+        SIMULATOR = "simulator"
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    kind = models.CharField(max_length=16, choices=Kind)
+    origin = models.CharField(max_length=16, choices=[(o, o) for o in ORIGINS])
+    label = models.CharField(max_length=200, help_text="file or folder name")
+    sha256 = models.CharField(max_length=64)
+    licence = models.TextField(blank=True)
+    citation = models.TextField(blank=True, help_text="the dataset's own word on where it comes from")
+    note = models.TextField(blank=True)
+    generator = models.CharField(max_length=200, blank=True)
+    environment = models.JSONField(null=True, blank=True)
+    log = models.TextField(blank=True)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="sources"
+    )
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    objects = VisibleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["sha256", "owner"], name="source_once_per_owner"),
+            models.UniqueConstraint(fields=["sha256"], condition=Q(owner=None), name="source_once_without_owner"),
+            models.CheckConstraint(
+                condition=~Q(origin="emulated") | Q(private_to__isnull=False), name="source_emulated_is_private"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Revision(models.Model):
+    """How often what predictions may see has changed: one public counter, and one per owner of private profiles.
+
+    Private changes raise the owner's counter only, so that nobody else can see in a number that something happened.
+    """
+
+    PUBLIC = "public"
+
+    key = models.CharField(max_length=40, unique=True, help_text="public, or user:<id>")
+    number = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.number}"
+
+    @classmethod
+    def key_of(cls, owner: Any) -> str:
+        return cls.PUBLIC if owner is None else f"user:{owner.pk}"
+
+    @classmethod
+    def raise_for(cls, owner: Any) -> int:
+        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction."""
+        row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
+        row.number += 1
+        row.save(update_fields=["number"])
+        return row.number
+
+    @classmethod
+    def current(cls, user: Any = None) -> tuple[int, int]:
+        """(public number, number of the user's private changes): the key of all that the user may see."""
+        own = cls.key_of(user) if user is not None and user.is_authenticated else ""
+        numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, own]).values_list("key", "number"))
+        return numbers.get(cls.PUBLIC, 0), numbers.get(own, 0)

@@ -1,0 +1,47 @@
+from django.db import models
+from django.db.models import Q
+
+from profiles.measurements import BOUNDS, STRATEGIES
+from profiles.models.sources import Owned
+from profiles.querysets import WorkloadQuerySet
+
+
+class Workload(Owned):
+    """One parallel section of one program with one input, in one runtime. Times of a `relative` workload are in an
+    unknown unit and can be compared with that workload's own times only."""
+
+    class TimeKind(models.TextChoices):
+        ABSOLUTE = "absolute"
+        RELATIVE = "relative"
+
+    slug = models.SlugField(max_length=200, unique=True)
+    identity = models.CharField(
+        max_length=64, db_index=True, editable=False, help_text="name + version + input + runtime"
+    )
+    spelling = models.CharField(
+        max_length=64, db_index=True, editable=False, help_text="identity without case, spaces, marks"
+    )
+    name = models.CharField(max_length=200)
+    application = models.CharField(max_length=200, null=True, blank=True, db_index=True)
+    section = models.CharField(max_length=200, null=True, blank=True)
+    strategy = models.CharField(max_length=30, default="unknown", choices=[(s, s) for s in STRATEGIES])
+    runtime = models.CharField(max_length=50, null=True, blank=True)
+    input = models.CharField(max_length=200, null=True, blank=True)
+    version = models.CharField(max_length=50, null=True, blank=True)
+    bound = models.CharField(max_length=20, null=True, blank=True, choices=[(b, b) for b in BOUNDS])
+    description = models.TextField(null=True, blank=True)
+    time_kind = models.CharField(max_length=10, choices=TimeKind, default=TimeKind.ABSOLUTE)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = WorkloadQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["slug"]
+        constraints = [
+            models.UniqueConstraint(fields=["identity"], condition=Q(private_to=None), name="workload_public_identity"),
+            models.UniqueConstraint(fields=["identity", "private_to"], name="workload_private_identity"),
+            models.CheckConstraint(condition=Q(strategy__in=STRATEGIES), name="workload_known_strategy"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
