@@ -105,7 +105,7 @@ class RunTable:
 
 @dataclass(frozen=True)
 class CounterTable:
-    """Hardware counter readings of one workload on one platform, a row each; `value` is NaN unless ok or multiplexed."""
+    """Counter readings of one workload on one platform, a row each; `value` is NaN unless ok or multiplexed."""
 
     n: IntArray
     repeat: IntArray

@@ -5,7 +5,7 @@ from django.db import models
 
 
 class ArrayField(models.BinaryField):
-    """A one-dimensional numpy array as little-endian bytes: exact, NaN included, read by the million without parsing."""
+    """A one-dimensional numpy array as little-endian bytes: exact, NaN included, read by the million unparsed."""
 
     def __init__(self, dtype: str = "<f8", **kwargs: Any) -> None:
         self.dtype = np.dtype(dtype)

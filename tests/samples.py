@@ -1,0 +1,130 @@
+"""Small measured databases for tests, made from a seed: the numbers are arbitrary but obey every rule of the formats."""
+
+import numpy as np
+
+from profiles.measurements import (
+    CounterTable,
+    Measurements,
+    PlatformRecord,
+    ProfileRecord,
+    RunTable,
+    WorkloadRecord,
+)
+
+COUNTERS = ("INSTR", "BR", "BR-M", "L1-LD", "L1-ST", "L1-LDM", "L1-STM", "LLC-LD", "LLC-ST", "LLC-LDM", "LLC-STM")
+
+
+def sample_platform(index: int = 0, **fields) -> PlatformRecord:
+    values = {
+        "name": f"machine-{index}",
+        "cpu_model": f"Example CPU {index // 2} @ 2.{index % 10}GHz",
+        "vendor": "Example",
+        "architecture": "x86_64",
+        "microarchitecture": f"March{index // 2}",
+        "word_bits": 64,
+        "device_class": "server",
+        "sockets": 2,
+        "numa_nodes": 2,
+        "physical_cores": 8,
+        "threads": 16,
+        "n_nu": 4,
+        "n_ht": 8,
+        "n_max": 16,
+        "placement": tuple(range(16)),
+        "base_mhz": 2000.0 + 100 * index,
+        "max_mhz": 3000.0 + 100 * index,
+        "l1d_bytes": 32768,
+        "l2_bytes": 1 << 20,
+        "l3_bytes": 16 << 20,
+        "memory_bytes": 32 << 30,
+        "virtualised": False,
+        "kernel": "Linux 6.1",
+        "compiler": "g++ 12.2",
+        "compiler_flags": "-O2",
+    }
+    return PlatformRecord(**(values | fields))
+
+
+def sample_workload(index: int = 0, **fields) -> WorkloadRecord:
+    values = {
+        "name": f"app{index // 2}/section{index % 2}",
+        "application": f"app{index // 2}",
+        "section": f"section{index % 2}",
+        "strategy": ("domain_decomposition", "dynamic_loop", "recursive", "wavefront")[index % 4],
+        "runtime": "mpal",
+        "input": "small",
+        "version": "1",
+        "bound": ("memory", "computation")[index % 2],
+        "description": f"Example workload {index}",
+    }
+    return WorkloadRecord(**(values | fields))
+
+
+def sample_runs(
+    rng: np.random.Generator, counts=(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), repeats=3, decomposed=True, seconds=0.01
+) -> RunTable:
+    """Runs whose parts sum to n*time_ns exactly, three clean and three profile repeats a thread count."""
+    rows, parts = [], []
+    fractions = rng.dirichlet([40, 1, 6, 1, 1, 1, 1])
+    for n in counts:
+        for profile_pass in (False, True) if decomposed else (False,):
+            for repeat in range(1, repeats + 1):
+                time_ns = int(
+                    seconds * 1e9 * (0.1 + 0.9 / n) * (1 + 0.01 * rng.random()) * (1.02 if profile_pass else 1)
+                )
+                rows.append((n, repeat, profile_pass, time_ns))
+                split = np.full(7, -1, dtype=np.int64)
+                if profile_pass:
+                    split = np.floor(fractions * n * time_ns * (1 - 0.02 * np.array([0, *[1 / n] * 6]))).astype(
+                        np.int64
+                    )
+                    split[0] += n * time_ns - split.sum()
+                parts.append(split)
+    n, repeat, is_profile, time_ns = (np.array(column) for column in zip(*rows, strict=True))
+    return RunTable(
+        n=n.astype(np.int64),
+        repeat=repeat.astype(np.int64),
+        is_profile_pass=is_profile.astype(bool),
+        time_s=time_ns / 1e9,
+        time_ns=time_ns.astype(np.int64),
+        parts_ns=np.array(parts, dtype=np.int64),
+        output_checksum=("abc123",) * len(rows),
+    )
+
+
+def sample_counters(rng: np.random.Generator, counts=(1, 2, 4, 8, 16)) -> CounterTable:
+    level = rng.uniform(1e5, 1e7, len(COUNTERS))
+    rows = [(n, name, value * (1 + 0.01 * n)) for n in counts for name, value in zip(COUNTERS, level, strict=True)]
+    return CounterTable(
+        n=np.array([row[0] for row in rows], dtype=np.int64),
+        repeat=np.ones(len(rows), dtype=np.int64),
+        counter=tuple(row[1] for row in rows),
+        value=np.array([row[2] for row in rows]),
+        status=("ok",) * len(rows),
+    )
+
+
+def sample_measurements(
+    platforms: int = 3, workloads: int = 4, *, seed: int = 0, decomposed: bool = True, counters: bool = True, **fields
+) -> Measurements:
+    """Every workload on every platform. Further `fields` replace those of Measurements (origin=..., ...)."""
+    rng = np.random.default_rng(seed)
+    profiles = [
+        ProfileRecord(
+            platform=p,
+            workload=w,
+            runs=sample_runs(rng, decomposed=decomposed, seconds=0.01 * (1 + p) * (1 + w)),
+            counters=sample_counters(rng) if counters else None,
+        )
+        for p in range(platforms)
+        for w in range(workloads)
+    ]
+    values = {
+        "origin": "measured",
+        "time_kinds": {},
+        "platforms": [sample_platform(p) for p in range(platforms)],
+        "workloads": [sample_workload(w) for w in range(workloads)],
+        "profiles": profiles,
+        "generator": "mpet-kit 1.0",
+    }
+    return Measurements(**(values | fields))
