@@ -1,4 +1,4 @@
-"""Small measured databases for tests, made from a seed: the numbers are arbitrary but obey every rule of the formats."""
+"""Small measured databases for tests, made from a seed: arbitrary numbers that obey every rule of the formats."""
 
 import numpy as np
 
