@@ -1,0 +1,78 @@
+# make run     set up everything and serve on http://127.0.0.1:8000
+# make test    set up everything and run all tests
+# make check   lint, format, types, deployment and migration checks
+# make help    the rest
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+# The first interpreter that is new enough and can make an environment (a name on PATH may be neither).
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+MANAGE := $(BIN)/python manage.py
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
+
+.PHONY: run test check format schema benchmark screenshots lock clean help
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n '1,4s/^# //p' Makefile
+	@echo "make format        apply the formatter and safe lint fixes"
+	@echo "make schema        write docs/openapi.yaml from the code"
+	@echo "make benchmark     run the speed benchmarks (tests/performance)"
+	@echo "make screenshots   write docs/images from the running pages"
+	@echo "make lock          write constraints.txt from what is installed"
+	@echo "make clean         remove the environment and everything built (never var/, the data)"
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "MPET needs Python 3.11 or newer with its venv module (Debian: apt install python3-venv)." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-run: requirements.txt constraints.txt | $(BIN)/python
+	$(PIP) --requirement requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: requirements.txt requirements-dev.txt requirements-postgresql.txt constraints.txt | $(BIN)/python
+	$(PIP) --requirement requirements-dev.txt
+	@touch $@ $(VENV)/.installed-run
+
+run: $(VENV)/.installed-run
+	$(MANAGE) migrate --verbosity 0
+	$(MANAGE) collectstatic --noinput --verbosity 0
+	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
+	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120
+
+test: $(VENV)/.installed-dev
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	MPET_HTTPS=1 $(MANAGE) check --deploy --fail-level WARNING
+	$(MANAGE) makemigrations --check --dry-run
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+schema: $(VENV)/.installed-dev
+	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+benchmark: $(VENV)/.installed-dev
+	$(BIN)/pytest tests/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)
+
+screenshots: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.browser.screenshot
+
+lock: $(VENV)/.installed-dev
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+
+clean:
+	rm -rf $(VENV) staticfiles build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
