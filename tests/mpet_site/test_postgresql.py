@@ -1,0 +1,93 @@
+"""The tests that touch the database, once more on PostgreSQL.
+
+On the server that MPET_TEST_POSTGRESQL_URL names, else on one that this test starts for itself in a temporary folder
+where PostgreSQL's programs are installed.
+"""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import skip_or_fail
+
+ROOT = Path(__file__).resolve().parents[2]
+DATABASE_TESTS = ["tests/profiles", "tests/predictor", "tests/benchmarks", "tests/accounts"]
+
+
+def postgresql_programs() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+@pytest.fixture
+def postgresql_url() -> Iterator[str]:
+    url = os.environ.get("MPET_TEST_POSTGRESQL_URL")
+    if url:
+        yield url
+        return
+    programs = postgresql_programs()
+    if programs is None:
+        skip_or_fail(
+            "PostgreSQL is not installed (Debian: apt install postgresql), and MPET_TEST_POSTGRESQL_URL is not set"
+        )
+    with temporary_server(programs) as url:
+        yield url
+
+
+class temporary_server:  # noqa: N801 a context manager, used like a function
+    """A PostgreSQL server on a free local port, data in a temporary folder; user `postgres` runs it for root."""
+
+    def __init__(self, programs: Path) -> None:
+        self.programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="mpet-pg-"))
+        self.user = "postgres" if os.geteuid() == 0 else None
+
+    def run(self, *command: str) -> None:
+        subprocess.run(
+            command, check=True, user=self.user, cwd=self.folder, env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def __enter__(self) -> str:
+        if self.user:
+            owner = pwd.getpwnam(self.user)
+            os.chown(self.folder, owner.pw_uid, owner.pw_gid)
+        data = str(self.folder / "data")
+        self.run(str(self.programs / "initdb"), "-D", data, "-U", "mpet", "-A", "trust", "-E", "UTF8", "--no-sync")
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        options = f"-h 127.0.0.1 -p {port} -k {self.folder} -c fsync=off -c synchronous_commit=off"
+        log = str(self.folder / "log")
+        self.run(str(self.programs / "pg_ctl"), "-D", data, "-o", options, "-l", log, "-w", "start")
+        return f"postgres://mpet@127.0.0.1:{port}/postgres"
+
+    def __exit__(self, *exception: object) -> None:
+        self.run(str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), "-m", "immediate", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.mark.postgresql
+def test_the_database_tests_pass_on_postgresql(postgresql_url):
+    tests = [name for name in DATABASE_TESTS if (ROOT / name).is_dir()]
+    environment = {
+        **os.environ,
+        "DATABASE_URL": postgresql_url,
+        "MPET_STATE_DIR": tempfile.mkdtemp(prefix="mpet-test-"),
+    }
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    chosen = ["-m", "django_db and not browser and not kit and not shared_data"]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", *chosen, *tests]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
