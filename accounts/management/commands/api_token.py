@@ -1,0 +1,51 @@
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from accounts.models import ApiToken
+
+
+class Command(BaseCommand):
+    help = "Print a new API token of a user, once; make the user (without a password) if there is none."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("username")
+        parser.add_argument(
+            "--scope",
+            choices=ApiToken.Scope.values,
+            default=ApiToken.Scope.UPLOAD.value,
+            help="predict: read what is private to the user, and predict; upload (default): that, and upload",
+        )
+        parser.add_argument("--expires", type=int, metavar="DAYS", help="days until it expires (default: never)")
+        parser.add_argument("--name", default="", help="a word on where it is used, shown in lists of tokens")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        days = options["expires"]
+        if days is not None and not 1 <= days <= 36_500:
+            raise CommandError("--expires takes a number of days from 1 to 36500")
+        expires_at = timezone.now() + timedelta(days=days) if days else None
+        user = self.user(options["username"])
+        _, secret = ApiToken.issue(user, options["scope"], name=options["name"][:100], expires_at=expires_at)
+        self.stdout.write(secret)
+        self.stderr.write("This token is not stored and cannot be shown again.")
+
+    def user(self, username: str) -> Any:
+        model = get_user_model()
+        user = model.objects.filter(username=username).first()
+        if user is not None:
+            if not user.is_active:
+                raise CommandError(f"user {username!r} is not active")
+            return user
+        user = model(username=username)
+        user.set_unusable_password()
+        try:
+            user.full_clean(exclude=["password"])
+        except ValidationError as error:
+            raise CommandError(f"{username!r} cannot be a user name: {' '.join(error.messages)}") from error
+        user.save()
+        self.stderr.write(f"Made user {username!r}, without a password.")
+        return user

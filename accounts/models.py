@@ -1,0 +1,79 @@
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
+PREFIX_LENGTH = len(MARK) + 7
+USE_NOTED_EVERY = timedelta(minutes=10)  # a write per read would make every reader wait for SQLite's one writer
+
+
+def digest_of(secret: str) -> str:
+    """sha256; no salt and no slow hash, because the secret is 256 random bits and cannot be guessed."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ApiTokenQuerySet(models.QuerySet):
+    def valid(self) -> Self:
+        now = timezone.now()
+        return self.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, user__is_active=True)
+
+
+class ApiToken(models.Model):
+    """One secret of one user. Only its digest is kept; the secret itself is shown once, when it is issued."""
+
+    class Scope(models.TextChoices):
+        PREDICT = "predict", "read what is private to the user, and predict"
+        UPLOAD = "upload", "all of predict, and upload"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=20, editable=False, help_text="the beginning of the secret, to tell it by")
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.PREDICT)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… of {self.user}"
+
+    @classmethod
+    def issue(
+        cls, user: Any, scope: str = Scope.PREDICT, *, name: str = "", expires_at: datetime | None = None
+    ) -> tuple["ApiToken", str]:
+        """A new token and its secret, which nobody can read again."""
+        secret = MARK + secrets.token_urlsafe(32)
+        token = cls.objects.create(
+            user=user,
+            name=name,
+            prefix=secret[:PREFIX_LENGTH],
+            digest=digest_of(secret),
+            scope=scope,
+            expires_at=expires_at,
+        )
+        return token, secret
+
+    def allows(self, scope: str) -> bool:
+        return self.scope in {scope, self.Scope.UPLOAD}
+
+    def note_use(self) -> None:
+        now = timezone.now()
+        if self.last_used_at is None or now - self.last_used_at >= USE_NOTED_EVERY:
+            type(self).objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self) -> None:
+        if self.revoked_at is None:
+            self.revoked_at = timezone.now()
+            self.save(update_fields=["revoked_at"])
