@@ -1,0 +1,123 @@
+"""What a method is asked, and what it answers."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from typing import Any, Generic, Literal, TypeVar
+
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import SettingsError
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class Query:
+    """Workload A on target T. Whatever was measured for (T,A), in any group, is hidden from the method.
+
+    `group` None: the group in which A has the most reference platforms (a tie: decomposed first, then group order).
+    `references` None: every platform that has A. `n` None: T's 1..n_max.
+    """
+
+    workload: int
+    target: int
+    group: int | None = None
+    references: tuple[int, ...] | None = None
+    n: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """(P,B): benchmark B, known on reference platform P and on the target. Slugs; a distance is None when undefined.
+
+    `distance_platform` is D_p(B,P,T), `distance_workload` D_a(P,A,B) or their means where the method ranks by means,
+    `distance_tuple` D_t of these two (Eq. 20), `weight` the r(w) of Eq. 22.
+    """
+
+    platform: str
+    workload: str
+    distance_platform: float | None
+    distance_workload: float | None
+    distance_tuple: float | None
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The predicted t(1), curve and feature vector of A on T, with the evidence. NaN = invalid."""
+
+    t1_s: float
+    n: IntArray  # (J,)
+    time_s: FloatArray  # (J,)
+    features: FloatArray  # (84,)
+    curves: dict[str, FloatArray]  # name -> (J,): the 14 curves and `utilisation`
+    candidates_t1: list[Candidate]
+    candidates_scaling: list[Candidate]
+    warnings: list[str] = field(default_factory=list)
+    low_s: FloatArray | None = None  # (J,), None: the method gives no interval
+    high_s: FloatArray | None = None
+    confidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method(Generic[Settings]):
+    """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices."""
+
+    name: str
+    version: str
+    settings: type[Settings]
+    predict: Callable[[Database, Query, Settings], Answer]
+    summary: str = ""
+
+    def settings_from(self, values: Mapping[str, object] | None = None) -> Settings:
+        """Settings from plain values (JSON, command line); those left out keep their defaults.
+
+        Raises SettingsError for an unknown name, a wrong type, and whatever the settings class refuses.
+        """
+        annotations = typing.get_type_hints(self.settings)
+        for name, value in (values or {}).items():
+            if name not in annotations:
+                raise SettingsError(name, f"{self.name} has no such setting; it has {', '.join(annotations) or 'none'}")
+            if not _fits(value, annotations[name]):
+                raise SettingsError(name, f"{value!r} is not {_spelled(annotations[name])}")
+        return self.settings(**dict(values or {}))
+
+    def describe(self) -> dict[str, object]:
+        """The method as JSON: name, version, summary, and every setting with type and default."""
+        annotations = typing.get_type_hints(self.settings)
+        defaults = {f.name: f.default for f in fields(typing.cast(Any, self.settings)) if f.default is not MISSING}
+        return {
+            "name": self.name,
+            "version": self.version,
+            "summary": self.summary,
+            "settings": {
+                name: {"type": _spelled(kind), "default": defaults.get(name)} for name, kind in annotations.items()
+            },
+        }
+
+
+def settings_values(settings: Any) -> dict[str, Any]:
+    """A settings object as plain values, for storing with the answer."""
+    return asdict(settings)
+
+
+def _fits(value: object, kind: Any) -> bool:
+    origin = typing.get_origin(kind)
+    if origin is Literal:
+        return value in typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, option) for option in typing.get_args(kind))
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _spelled(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(repr, typing.get_args(kind)))
+    return str(getattr(kind, "__name__", kind))

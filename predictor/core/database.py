@@ -1,0 +1,333 @@
+"""One revision of everything predictions may see, as read-only arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predictor.core.errors import DatabaseError
+from profiles.scaling.features import FEATURE_NAMES
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Column: TypeAlias = FloatArray | tuple[str, ...]
+
+PLATFORM_NUMBERS = (
+    "base_mhz",
+    "l1d_bytes",
+    "l2_bytes",
+    "l3_bytes",
+    "memory_bytes",
+    "physical_cores",
+    "threads",
+)
+PLATFORM_TEXTS = ("architecture", "vendor", "cpu_model", "microarchitecture", "device_class")
+WORKLOAD_TEXTS = ("application", "strategy", "time_kind")
+
+EXTREMES_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
+
+
+class Group(NamedTuple):
+    """Profiles are comparable only inside one group."""
+
+    decomposed: bool
+    runtime: str
+    origin: str
+
+
+@dataclass(frozen=True, eq=False)
+class Database:
+    """Profiles of P platforms and W workloads, a row each, as arrays that are never written to.
+
+    Rows are sorted by (platform_index, workload_index, group) and unique in them; platforms and workloads are sorted
+    by slug, so an index orders like its slug. Only measured pairs have a row: memory grows with the profiles, never
+    with P x W. Times are seconds; NaN is "not measured" or "does not apply" throughout.
+
+    `hidden` marks rows that no read may use. A view made by `without` shares every other array with its database.
+
+    >>> database = Database.build(
+    ...     platforms=("b", "a"), workloads=("w",), platform_index=[0, 1], workload_index=[0, 0],
+    ...     groups=(Group(False, "", "measured"),), group=[0, 0], features=np.ones((2, 84)), t1_s=[20.0, 10.0],
+    ...     n_nu=[np.nan, np.nan], n_ht=[np.nan, np.nan], n_max=[4, 8])
+    >>> database.platforms, database.t1_s
+    (('a', 'b'), array([10., 20.]))
+    >>> database.lookup(1, 0, 0), database.without(1, 0).lookup(1, 0, 0)
+    (array(1), array(-1))
+    """
+
+    revision: int
+    platforms: tuple[str, ...]
+    workloads: tuple[str, ...]
+    platform_index: NDArray[np.int32]  # (N,)
+    workload_index: NDArray[np.int32]  # (N,)
+    group: NDArray[np.int16]  # (N,) into groups
+    groups: tuple[Group, ...]
+    features: FloatArray  # (N, 84), NaN = invalid
+    t1_s: FloatArray  # (N,)
+    curve_offsets: IntArray  # (N+1,): the measured curve of row i is [offsets[i], offsets[i+1])
+    curve_n: NDArray[np.int32]
+    curve_time_s: FloatArray
+    n_nu: FloatArray  # (P,), NaN = no such effect
+    n_ht: FloatArray  # (P,)
+    n_max: IntArray  # (P,)
+    platform_table: Mapping[str, Column]  # name -> (P,)
+    workload_table: Mapping[str, Column]  # name -> (W,)
+    hidden: BoolArray = field(repr=False)  # (N,)
+    hidden_rows: IntArray = field(repr=False)
+    _keys: IntArray = field(repr=False)
+    _derived: dict[Any, Any] = field(repr=False, default_factory=dict)  # computed on demand, shared by all views
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        platforms: Sequence[str],
+        workloads: Sequence[str],
+        platform_index: ArrayLike,
+        workload_index: ArrayLike,
+        groups: Sequence[Group],
+        group: ArrayLike,
+        features: ArrayLike,
+        t1_s: ArrayLike,
+        n_nu: ArrayLike,
+        n_ht: ArrayLike,
+        n_max: ArrayLike,
+        curve_offsets: ArrayLike | None = None,
+        curve_n: ArrayLike = (),
+        curve_time_s: ArrayLike = (),
+        platform_table: Mapping[str, Any] | None = None,
+        workload_table: Mapping[str, Any] | None = None,
+        revision: int = 0,
+    ) -> Database:
+        """Sort and check arrays given in any order; indices refer to `platforms`, `workloads`, `groups` as given.
+
+        `curve_offsets` None: no measured curves are kept. Columns missing from the tables are filled with unknowns
+        (NaN, ""). Raises DatabaseError where the arrays contradict each other.
+        """
+        platform_order, platform_rank = _slug_order("platforms", platforms)
+        workload_order, workload_rank = _slug_order("workloads", workloads)
+        p = platform_rank[_indices("platform_index", platform_index, len(platforms))]
+        w = workload_rank[_indices("workload_index", workload_index, len(workloads))]
+        g = _indices("group", group, len(groups))
+        t1 = _column("t1_s", t1_s, len(p))
+        if len(w) != len(p) or len(g) != len(p):
+            raise DatabaseError(
+                f"platform_index, workload_index and group differ in length: {len(p)}, {len(w)}, {len(g)}"
+            )
+        _require("t1_s", "positive or NaN", ~((t1 <= 0) | np.isinf(t1)))
+        keys = (p * len(workloads) + w) * max(len(groups), 1) + g
+        rows = np.argsort(keys, kind="stable")
+        keys = keys[rows]
+        _require("profiles", "unique in (platform, workload, group)", keys[1:] != keys[:-1])
+        offsets, curve_n, curve_time_s = _curves(curve_offsets, curve_n, curve_time_s, rows)
+        top_n = _column("n_max", n_max, len(platforms))
+        _require("n_max", "at least 1", top_n >= 1)
+        return cls(
+            revision=revision,
+            platforms=tuple(platforms[i] for i in platform_order),
+            workloads=tuple(workloads[i] for i in workload_order),
+            platform_index=_frozen(p[rows].astype(np.int32)),
+            workload_index=_frozen(w[rows].astype(np.int32)),
+            group=_frozen(g[rows].astype(np.int16)),
+            groups=tuple(groups),
+            features=_frozen(_features(features, len(p))[rows]),
+            t1_s=_frozen(t1[rows]),
+            curve_offsets=_frozen(offsets),
+            curve_n=_frozen(curve_n),
+            curve_time_s=_frozen(curve_time_s),
+            n_nu=_frozen(_column("n_nu", n_nu, len(platforms))[platform_order]),
+            n_ht=_frozen(_column("n_ht", n_ht, len(platforms))[platform_order]),
+            n_max=_frozen(top_n[platform_order].astype(np.int64)),
+            platform_table=_table(platform_table or {}, PLATFORM_NUMBERS, PLATFORM_TEXTS, platform_order),
+            workload_table=_table(workload_table or {}, (), WORKLOAD_TEXTS, workload_order),
+            hidden=_frozen(np.zeros(len(p), dtype=np.bool_)),
+            hidden_rows=_frozen(np.zeros(0, dtype=np.int64)),
+            _keys=_frozen(keys),
+        )
+
+    def __len__(self) -> int:
+        """Rows, hidden ones included."""
+        return len(self.t1_s)
+
+    def lookup(self, platforms: ArrayLike, workloads: ArrayLike, group: ArrayLike | Iterable[int]) -> IntArray:
+        """Rows of (platform, workload) pairs in a group, broadcast against each other; -1 = none, or hidden.
+
+        Several groups (a sequence of int): the first that has the pair. O(pairs log N) each.
+        """
+        pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
+        found = np.full(pairs.shape, -1, dtype=np.int64)
+        if not len(self):
+            return found
+        for g in np.atleast_1d(np.asarray(group)):
+            keys = pairs * len(self.groups) + g
+            rows = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
+            seen = (self._keys[rows] == keys) & ~self.hidden[rows]
+            found = np.where(seen & (found < 0), rows, found)
+        return found
+
+    def without(self, platforms: ArrayLike, workloads: ArrayLike) -> Database:
+        """The database as if the pairs (platforms[i], workloads[i]) had been measured in no group (broadcast)."""
+        p, w = np.broadcast_arrays(np.asarray(platforms), np.asarray(workloads))
+        found = [self.lookup(p.ravel(), w.ravel(), g) for g in range(len(self.groups))]
+        rows = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
+        rows = np.unique(rows[rows >= 0])
+        if not len(rows):
+            return self
+        hidden = self.hidden.copy()
+        hidden[rows] = True
+        return replace(self, hidden=_frozen(hidden), hidden_rows=_frozen(np.append(self.hidden_rows, rows)))
+
+    def rows_of_platform(self, platform: int) -> IntArray:
+        """Visible rows of one platform, ordered by workload, then group."""
+        bounds = np.searchsorted(self.platform_index, [platform, platform + 1])
+        rows = np.arange(*bounds, dtype=np.int64)
+        return rows[~self.hidden[rows]]
+
+    def rows_of_workload(self, workload: int) -> IntArray:
+        """Visible rows of one workload, ordered by platform, then group."""
+        order, sorted_index = self.derive("by_workload", self._by_workload)
+        start, stop = np.searchsorted(sorted_index, [workload, workload + 1])
+        rows: IntArray = order[start:stop]
+        return rows[~self.hidden[rows]]
+
+    def curve(self, row: int) -> tuple[NDArray[np.int32], FloatArray]:
+        """The measured curve of a row: n, and t(n) in seconds."""
+        start, stop = self.curve_offsets[row], self.curve_offsets[row + 1]
+        return self.curve_n[start:stop], self.curve_time_s[start:stop]
+
+    def valid_elements(self, group: int) -> BoolArray:
+        """(84,): elements that at least one profile of the group has (hidden ones count: it is only a shortcut)."""
+        valid: BoolArray = self.derive(
+            ("valid", group), lambda: np.asarray(~np.isnan(self.features[self.group == group])).any(axis=0)
+        )
+        return valid
+
+    def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
+        """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11); NaN = no value."""
+        rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
+        if len(self.hidden_rows) >= EXTREMES_KEPT:
+            visible = rows[~self.hidden[rows]]
+            return np.fmin.reduce(self.features[visible], axis=0), np.fmax.reduce(self.features[visible], axis=0)
+        first = len(self.hidden_rows) + 1
+        return self._first_visible(low[:first]), self._first_visible(high[:first])
+
+    def derive(self, key: Any, compute: Any) -> Any:
+        """What `compute()` makes of the unhidden arrays, once per database: its views share it."""
+        if key not in self._derived:
+            self._derived[key] = compute()
+        return self._derived[key]
+
+    def _by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
+        order = np.argsort(self.workload_index, kind="stable")
+        return order, self.workload_index[order]
+
+    def _extremes(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows of the origin, and per element its EXTREMES_KEPT smallest and largest rows, (kept, 84), NaN last."""
+        of_origin = [g for g, group in enumerate(self.groups) if group.origin == origin]
+        rows = np.flatnonzero(np.isin(self.group, of_origin))
+        kept = min(EXTREMES_KEPT, len(rows))
+        low = np.empty((kept, self.features.shape[1]), dtype=np.int64)
+        high = np.empty_like(low)
+        for element in range(self.features.shape[1]):
+            column = self.features[rows, element]
+            low[:, element] = rows[_smallest(column, kept)]
+            high[:, element] = rows[_smallest(-column, kept)]
+        return rows, low, high
+
+    def _first_visible(self, ranked: IntArray) -> FloatArray:
+        """Per element the value of its first row that is not hidden; NaN where all are."""
+        elements = np.arange(self.features.shape[1])
+        if not len(ranked):
+            return np.full(len(elements), np.nan)
+        hidden = self.hidden[ranked]
+        first = ranked[hidden.argmin(axis=0), elements]
+        return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
+
+
+def _smallest(values: FloatArray, count: int) -> IntArray:
+    """Positions of the `count` smallest values in ascending order, NaN last."""
+    part = np.argpartition(values, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
+    return part[np.argsort(values[part], kind="stable")]
+
+
+def _frozen(array: Any) -> Any:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def _require(name: str, rule: str, holds: BoolArray) -> None:
+    if not holds.all():
+        raise DatabaseError(f"{name} must be {rule}; entry {int(np.argmin(holds))} is not")
+
+
+def _slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
+    """Positions in slug order, and the rank of each position."""
+    if len(set(slugs)) != len(slugs):
+        raise DatabaseError(f"{name} holds a slug twice")
+    order = sorted(range(len(slugs)), key=slugs.__getitem__)
+    rank = np.empty(len(slugs), dtype=np.int64)
+    rank[order] = np.arange(len(slugs))
+    return order, rank
+
+
+def _indices(name: str, values: ArrayLike, size: int) -> IntArray:
+    array = np.asarray(values, dtype=np.int64)
+    _require(name, f"in 0..{size - 1}", (array >= 0) & (array < size))
+    return array
+
+
+def _column(name: str, values: ArrayLike, length: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length,):
+        raise DatabaseError(f"{name} has shape {array.shape}, expected ({length},)")
+    return array
+
+
+def _features(values: ArrayLike, length: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length, len(FEATURE_NAMES)):
+        raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
+    _require("features", "finite or NaN", np.asarray(~np.isinf(array).any(axis=1)))
+    return array
+
+
+def _curves(
+    offsets: ArrayLike | None, n: ArrayLike, time_s: ArrayLike, rows: IntArray
+) -> tuple[IntArray, NDArray[np.int32], FloatArray]:
+    """The ragged curves in the order of `rows`."""
+    start = np.asarray(np.zeros(len(rows) + 1) if offsets is None else offsets, dtype=np.int64)
+    counts = np.asarray(n, dtype=np.int32)
+    seconds = _column("curve_time_s", time_s, len(counts))
+    if start.shape != (len(rows) + 1,) or start[0] != 0 or start[-1] != len(counts) or (np.diff(start) < 0).any():
+        raise DatabaseError(f"curve_offsets must rise from 0 to {len(counts)} in {len(rows) + 1} entries")
+    _require("curve_n", "at least 1", counts >= 1)
+    _require("curve_time_s", "positive", seconds > 0)
+    lengths = np.diff(start)[rows]
+    moved = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    gather = np.arange(moved[-1]) + np.repeat(start[rows] - moved[:-1], lengths)
+    return moved, counts[gather], seconds[gather]
+
+
+def _table(
+    columns: Mapping[str, Any], numbers: tuple[str, ...], texts: tuple[str, ...], order: list[int]
+) -> dict[str, Column]:
+    """Metadata columns in slug order; those not given are unknown."""
+    unknown = set(columns) - {*numbers, *texts}
+    if unknown:
+        raise DatabaseError(f"unknown metadata columns: {', '.join(sorted(unknown))}")
+    table: dict[str, Column] = {}
+    for name in numbers:
+        values = columns.get(name, np.full(len(order), np.nan))
+        table[name] = _frozen(_column(name, values, len(order))[order])
+    for name in texts:
+        words = columns.get(name, [""] * len(order))
+        if len(words) != len(order):
+            raise DatabaseError(f"{name} has {len(words)} entries, expected {len(order)}")
+        table[name] = tuple(str(words[i] or "") for i in order)
+    return table
