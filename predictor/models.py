@@ -3,6 +3,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from profiles.querysets import VisibleQuerySet
+
 
 class Prediction(models.Model):
     """One answer, kept as it was given: it never changes, whatever the database learns later."""
@@ -21,6 +23,8 @@ class Prediction(models.Model):
     revision = models.PositiveBigIntegerField()
     answer = models.JSONField(help_text="the whole answer of the API, less id and url")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = VisibleQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-pk"]

@@ -1,0 +1,258 @@
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+from predictor.snapshot import (
+    SnapshotCache,
+    build_snapshot,
+    database_from_measurements,
+    read_snapshot,
+    snapshot,
+)
+from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
+from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
+from tests.samples import sample_measurements
+
+
+@pytest.fixture
+def grid(db):
+    """Two platforms, two workloads, a public profile each."""
+    platforms, workloads = store_platforms(["b", "a"]), store_workloads(["w2", "w1"])
+    pairs = [(platform, workload) for platform in platforms for workload in workloads]
+    return platforms, workloads, store_profiles(store_source(), pairs)
+
+
+@pytest.fixture
+def owner(django_user_model):
+    return django_user_model.objects.create_user("owner")
+
+
+def row_ids(user=None, **options):
+    return sorted(read_snapshot(user, **options).profile_ids.tolist())
+
+
+def test_the_database_holds_what_is_stored_sorted_by_slug(grid):
+    database = snapshot()
+    assert (database.platforms, database.workloads, database.revision) == (("a", "b"), ("w1", "w2"), 1)
+    provenance = read_snapshot()
+    for row, pk in enumerate(provenance.profile_ids):
+        profile = Profile.objects.get(pk=pk)
+        assert database.platforms[database.platform_index[row]] == profile.platform.slug
+        assert database.workloads[database.workload_index[row]] == profile.workload.slug
+        assert database.t1_s[row] == profile.t1_s
+        np.testing.assert_array_equal(database.features[row], profile.feature_vector.values)
+        n, time_s = database.curve(row)
+        np.testing.assert_array_equal(n, profile.curves.n)
+        np.testing.assert_array_equal(time_s, profile.curves.values[: len(n)])
+
+
+def test_platform_metadata_is_read_with_unknown_as_nan_and_empty(db):
+    store_platforms(["a"], n_ht=4, base_mhz=2400.0, vendor=None)
+    database = snapshot()
+    assert (database.n_ht[0], database.n_max[0]) == (4, 8)
+    assert np.isnan(database.n_nu[0])
+    assert database.platform_table["base_mhz"][0] == 2400.0
+    assert np.isnan(database.platform_table["l3_bytes"][0])
+    assert database.platform_table["vendor"] == ("",)
+
+
+def test_an_empty_database_is_a_database(db):
+    assert len(snapshot()) == 0
+
+
+def test_curves_of_different_lengths_stay_apart(db):
+    (platform,), workloads = store_platforms(["a"]), store_workloads(["w1", "w2", "w3"])
+    for workload, n in zip(workloads, ([1], [1, 2, 3], [1, 8]), strict=True):
+        store_profiles(store_source(), [(platform, workload)], n=np.array(n, dtype=np.int32))
+    database = snapshot()
+    assert [database.curve(row)[0].tolist() for row in range(3)] == [[1], [1, 2, 3], [1, 8]]
+
+
+def test_queries_do_not_grow_with_the_profiles(grid, django_assert_num_queries):
+    # revision, platforms, workloads, profiles with their arrays, revision again
+    with django_assert_num_queries(5):
+        build_snapshot(None, ("measured",))
+
+
+def test_a_snapshot_that_is_there_costs_two_queries(grid, django_assert_num_queries):
+    first = snapshot()
+    with django_assert_num_queries(2):  # revision, newest profile
+        assert snapshot() is first
+
+
+def test_a_new_revision_is_a_new_snapshot(grid):
+    before = snapshot()
+    platforms, _, _ = grid
+    store_profiles(store_source(), [(platforms[0], store_workloads(["w3"])[0])])
+    after = snapshot()
+    assert (len(before), len(after)) == (4, 5)
+    assert after.revision == before.revision + 1
+
+
+def test_a_change_while_reading_is_read_again(grid, monkeypatch):
+    numbers = iter([(1, 0), (2, 0), (2, 0), (2, 0)])
+    monkeypatch.setattr(Revision, "current", lambda user=None: next(numbers))
+    assert build_snapshot(None, ("measured",)).database.revision == 2
+
+
+def test_only_the_owner_sees_private_profiles(grid, owner, django_user_model):
+    public = row_ids()
+    platforms, _, _ = grid
+    mine = store_workloads(["mine"], private_to=owner)
+    secret = store_profiles(store_source(owner, private=True), [(platforms[0], mine[0])])
+    assert row_ids() == public
+    assert row_ids(django_user_model.objects.create_user("other")) == public
+    assert row_ids(owner) == sorted([*public, secret[0].pk])
+    assert "mine" not in snapshot().workloads
+    assert (read_snapshot().holds_private, read_snapshot(owner).holds_private) == (False, True)
+
+
+def test_who_owns_nothing_private_shares_the_public_snapshot(grid, owner):
+    assert snapshot(owner) is snapshot()
+
+
+def test_emulated_profiles_are_never_read(grid, owner):
+    platforms, workloads, _ = grid
+    store_profiles(store_source(owner, origin="emulated", private=True), [(platforms[0], workloads[0])])
+    everything = ("measured", "simulated", "emulated")
+    assert row_ids(owner, origins=everything) == row_ids()
+
+
+def test_simulated_profiles_are_read_only_when_asked(grid):
+    measured = row_ids()
+    platforms, _, _ = grid
+    simulated = store_profiles(store_source(origin="simulated"), [(platforms[0], store_workloads(["w3"])[0])])
+    assert row_ids() == measured
+    both = read_snapshot(origins=("measured", "simulated"))
+    assert sorted(both.profile_ids.tolist()) == sorted([*measured, simulated[0].pk])
+    assert both.profile_ids[both.is_simulated].tolist() == [simulated[0].pk]
+    assert {group.origin for group in both.database.groups} == {"measured+simulated"}
+
+
+class TestRepresentative:
+    """docs/decisions/representative-profile.md"""
+
+    def kept(self, platform, workload, user=None, **options):
+        """The profile that stands for the pair."""
+        read = read_snapshot(user, **options)
+        row = read.database.lookup(
+            read.database.platforms.index(platform.slug), read.database.workloads.index(workload.slug), 0
+        )
+        return read.profile_ids[row]
+
+    def test_most_thread_counts(self, grid):
+        platforms, workloads, _ = grid
+        more = store_profiles(store_source(), [(platforms[0], workloads[0])], n=np.arange(1, 7, dtype=np.int32))
+        store_profiles(store_source(), [(platforms[0], workloads[0])])
+        assert self.kept(platforms[0], workloads[0]) == more[0].pk
+
+    def test_then_the_newest(self, grid):
+        platforms, workloads, _ = grid
+        newer = store_profiles(store_source(), [(platforms[0], workloads[0])])
+        assert self.kept(platforms[0], workloads[0]) == newer[0].pk
+
+    def test_the_own_private_one_before_all(self, grid, owner):
+        platforms, workloads, first = grid
+        few = np.array([1, 2], dtype=np.int32)
+        mine = store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])], n=few)
+        assert self.kept(platforms[0], workloads[0], owner) == mine[0].pk
+        assert self.kept(platforms[0], workloads[0]) == first[0].pk
+
+    def test_measured_before_simulated(self, grid):
+        platforms, workloads, first = grid
+        many = np.arange(1, 9, dtype=np.int32)
+        store_profiles(store_source(origin="simulated"), [(platforms[0], workloads[0])], n=many)
+        assert self.kept(platforms[0], workloads[0], origins=("measured", "simulated")) == first[0].pk
+
+    def test_time_only_and_decomposed_stand_side_by_side(self, grid):
+        platforms, workloads, _ = grid
+        store_profiles(store_source(), [(platforms[0], workloads[0])], decomposed=True)
+        database = snapshot()
+        assert len(database) == 5
+        assert [group.decomposed for group in database.groups] == [False, True]
+
+
+def test_runtimes_are_groups_of_their_own(db):
+    platforms = store_platforms(["a"])
+    for runtime in ("openmp", None):
+        workload = store_workloads([f"w-{runtime}"], runtime=runtime)[0]
+        store_profiles(store_source(), [(platforms[0], workload)])
+    assert [group.runtime for group in snapshot().groups] == ["", "openmp"]
+
+
+def test_underived_profiles_wait_outside(grid):
+    _, _, profiles = grid
+    ScalingCurves.objects.filter(profile=profiles[0]).delete()
+    FeatureVector.objects.filter(profile=profiles[1]).delete()
+    assert sorted(build_snapshot(None, ("measured",)).profile_ids.tolist()) == [p.pk for p in profiles[2:]]
+
+
+class TestCache:
+    def test_builds_once_for_all_threads(self):
+        cache, built, threads = SnapshotCache(2), [], 8
+        barrier = Barrier(threads)
+
+        def build():
+            built.append(1)
+            return object()
+
+        def ask(_):
+            barrier.wait()
+            return cache.get("key", build)
+
+        with ThreadPoolExecutor(threads) as pool:
+            answers = list(pool.map(ask, range(threads)))
+        assert len(built) == 1
+        assert len(set(map(id, answers))) == 1
+
+    def test_forgets_the_least_used(self):
+        cache = SnapshotCache(2)
+        first = cache.get("a", object)
+        cache.get("b", object)
+        assert cache.get("a", object) is first
+        cache.get("c", object)
+        assert cache.get("a", object) is first
+        assert len(cache._entries) == 2
+        assert "b" not in cache._entries
+
+    def test_a_failed_build_is_tried_again(self):
+        cache = SnapshotCache(2)
+
+        def fail():
+            raise OSError("disk")
+
+        with pytest.raises(OSError, match="disk"):
+            cache.get("a", fail)
+        assert cache.get("a", lambda: "built") == "built"
+
+
+class TestFromMeasurements:
+    """No `db` fixture anywhere here: pytest-django refuses any query."""
+
+    def test_holds_every_profile(self):
+        measurements = sample_measurements(3, 4)
+        database = database_from_measurements(measurements)
+        assert len(database) == 12
+        assert database.platforms == ("machine-0", "machine-1", "machine-2")
+        assert [(group.decomposed, group.runtime, group.origin) for group in database.groups] == [
+            (True, "mpal", "measured")
+        ]
+        record = measurements.profiles[5]
+        row = database.lookup(
+            database.platforms.index(measurements.platforms[record.platform].name),
+            database.workloads.index(measurements.workloads[record.workload].name),
+            0,
+        )
+        clean = record.runs.time_s[(record.runs.n == 1) & ~record.runs.is_profile_pass]
+        assert database.t1_s[row] == np.median(clean)
+
+    def test_uses_the_datasets_own_ids(self):
+        database = database_from_measurements(sample_measurements(2, 2, platform_ids=["z/1", "a/2"]))
+        assert database.platforms == ("a/2", "z/1")
+        assert database.platform_table["base_mhz"].tolist() == [2100.0, 2000.0]
+
+    def test_relative_times_are_marked(self):
+        database = database_from_measurements(sample_measurements(2, 2, time_kinds={1: "relative"}))
+        assert database.workload_table["time_kind"] == ("absolute", "relative")
