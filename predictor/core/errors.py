@@ -66,3 +66,11 @@ class TooFewCandidates(PredictionError):
         self.needed = needed
         self.reason = reason
         super().__init__(f"{found} candidates found, {needed} needed: {reason}")
+
+
+class InvalidThreadCounts(PredictionError):
+    """A prediction was asked for at no thread count, or at one under 1."""
+
+    def __init__(self, n: tuple[int, ...]) -> None:
+        self.n = n
+        super().__init__(f"thread counts must be one or more integers of at least 1, not {list(n)}")

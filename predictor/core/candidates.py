@@ -1,0 +1,252 @@
+"""Which (P,B) may say something about A on T, how far each is, and which of them count (Eq. 16-20, Section 3.2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.distance import distance, mean_distance, tuple_distance
+from predictor.core.errors import NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload
+from predictor.core.normalise import normalise
+
+DistanceKind = Literal["mean", "individual"]
+TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Everything that connects A with T: the platforms that have A, the workloads that T has, their distances.
+
+    `rows` are rows of the database, -1 where (P,B) was not measured; distances there are NaN, as they are where two
+    vectors share no valid element.
+    """
+
+    groups: tuple[int, ...]
+    platforms: IntArray  # (p,) that have A
+    workloads: IntArray  # (b,) that T has
+    rows_pa: IntArray  # (p,)
+    rows_pb: IntArray  # (p, b)
+    rows_tb: IntArray  # (b,)
+    workload_distance: FloatArray  # (p, b) D_a(P,A,B)
+    platform_distance: FloatArray  # (p, b) D_p(B,P,T)
+
+    @cached_property
+    def workload_mean(self) -> FloatArray:
+        """D_a(A,B) over the platforms that have both, (b,) (Eq. 18)."""
+        return mean_distance(self.workload_distance, axis=0)
+
+    @cached_property
+    def platform_mean(self) -> FloatArray:
+        """D_p(P,T) over the workloads that both have, (p,) (Eq. 19)."""
+        return mean_distance(self.platform_distance, axis=1)
+
+    def workload_distances(self, kind: DistanceKind) -> FloatArray:
+        """D_a of every candidate, (p, b): its own, or the mean of its workload."""
+        return self._of_candidates(self.workload_distance if kind == "individual" else self.workload_mean[None, :])
+
+    def platform_distances(self, kind: DistanceKind) -> FloatArray:
+        """D_p of every candidate, (p, b): its own, or the mean of its platform."""
+        return self._of_candidates(self.platform_distance if kind == "individual" else self.platform_mean[:, None])
+
+    def _of_candidates(self, distances: FloatArray) -> FloatArray:
+        return np.where(self.rows_pb >= 0, distances, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The chosen candidates in the order they were taken, as positions in the neighbourhood, with their distances."""
+
+    platforms: IntArray  # (C,)
+    workloads: IntArray  # (C,)
+    platform_distance: FloatArray  # (C,)
+    workload_distance: FloatArray  # (C,)
+
+    def __len__(self) -> int:
+        return len(self.platforms)
+
+
+def check_query(database: Database, query: Query) -> None:
+    """Raise UnknownTarget or UnknownWorkload where an index is outside the database."""
+    if not 0 <= query.target < len(database.platforms):
+        raise UnknownTarget(query.target, len(database.platforms))
+    if not 0 <= query.workload < len(database.workloads):
+        raise UnknownWorkload(query.workload, len(database.workloads))
+
+
+def neighbourhood(database: Database, query: Query, mix_runtimes: bool = False) -> Neighbourhood:
+    """Find references and benchmarks of the query and measure all distances between them.
+
+    (T,A) is hidden here, whatever the caller hid before. Raises NoReference, TooFewCandidates, UnknownTarget,
+    UnknownWorkload.
+    """
+    check_query(database, query)
+    database = database.without(query.target, query.workload)
+    rows_pa = _reference_rows(database, query)
+    groups = _choose_groups(database, query, rows_pa, mix_runtimes)
+    platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
+    if not len(platforms):
+        raise NoReference(_slug(database, query), database.platforms[query.target], " in the group that was asked for")
+    rows_t = database.rows_of_platform(query.target)
+    workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
+    if not len(workloads):
+        raise TooFewCandidates(0, 1, _why_no_benchmark(database, query, groups, rows_t))
+    everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
+    rows_tb = database.lookup(query.target, workloads, groups)
+    to_workload, to_platform = _distances(database, groups, everything, rows_tb)
+    return Neighbourhood(
+        groups=groups,
+        platforms=platforms,
+        workloads=workloads,
+        rows_pa=everything[:, -1],
+        rows_pb=everything[:, :-1],
+        rows_tb=rows_tb,
+        workload_distance=to_workload,
+        platform_distance=to_platform,
+    )
+
+
+def select_by_workload(
+    near: Neighbourhood,
+    workloads: int,
+    platforms: int,
+    workload_kind: DistanceKind = "mean",
+    platform_kind: DistanceKind = "individual",
+) -> Selection:
+    """The nearest workloads, and for each its nearest platforms (the paper's choice for t(1), Section 4.1).
+
+    A workload is as near as its D_a(A,B), or with individual distances as its nearest candidate. A candidate with an
+    undefined distance cannot be ranked and is left out. Ties (to 12 digits): by platform, then workload, by slug.
+    """
+    d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
+    rankable = ~np.isnan(d_a + d_p)
+    nearest = np.where(rankable, d_a, np.inf).min(axis=0, initial=np.inf)
+    d_p_rankable = np.where(rankable, d_p, np.inf)
+    p: list[int] = []
+    b: list[int] = []
+    for workload in _nearest(nearest, workloads).tolist():
+        chosen = _nearest(d_p_rankable[:, workload], platforms).tolist()
+        p += chosen
+        b += [workload] * len(chosen)
+    return _selection(p, b, d_p, d_a)
+
+
+def select_by_tuple(
+    near: Neighbourhood,
+    workloads: int,
+    platforms: int,
+    workload_kind: DistanceKind = "individual",
+    platform_kind: DistanceKind = "individual",
+) -> Selection:
+    """The nearest candidates by D_t while they name few platforms and workloads (the paper's choice for the vector).
+
+    Candidates are taken in the order of D_t (Eq. 20) and the list *ends* at the first one that would name one more
+    than `platforms` distinct platforms or `workloads` distinct workloads; later ones that would fit again are not
+    picked out, because they are farther than one already refused. Undefined distances and ties as in
+    `select_by_workload`.
+    """
+    d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
+    d_t = tuple_distance(d_p, d_a)
+    order = _nearest(np.where(np.isnan(d_t), np.inf, d_t).ravel(), platforms * workloads)
+    p, b = np.unravel_index(order, d_t.shape)
+    named_p: set[int] = set()
+    named_b: set[int] = set()
+    taken = 0
+    for platform, workload in zip(p.tolist(), b.tolist(), strict=True):
+        named_p.add(platform)
+        named_b.add(workload)
+        if len(named_p) > platforms or len(named_b) > workloads:
+            break
+        taken += 1
+    return _selection(p[:taken].tolist(), b[:taken].tolist(), d_p, d_a)
+
+
+def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> Selection:
+    at = np.array(p, dtype=np.int64), np.array(b, dtype=np.int64)
+    return Selection(*at, platform_distance=d_p[at], workload_distance=d_a[at])
+
+
+def _nearest(distances: FloatArray, count: int) -> IntArray:
+    """Positions of the `count` smallest finite distances, ascending; ties by position."""
+    keys = np.round(distances, TIE_DIGITS)
+    count = min(count, int(np.isfinite(keys).sum()))
+    if count < 1:
+        return np.zeros(0, dtype=np.int64)
+    among = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
+    return among[np.argsort(keys[among], kind="stable")][:count]
+
+
+def _reference_rows(database: Database, query: Query) -> IntArray:
+    """Visible rows of A on platforms that may be references, in any group."""
+    rows = database.rows_of_workload(query.workload)
+    if query.references is not None:
+        rows = rows[np.isin(database.platform_index[rows], query.references)]
+    if not len(rows):
+        asked = "" if query.references is None else " among the references that were asked for"
+        raise NoReference(_slug(database, query), database.platforms[query.target], asked)
+    return rows
+
+
+def _choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
+    """The group of the query, and with it, where runtimes are mixed, those that differ in nothing else."""
+    options = range(len(database.groups)) if query.group is None else [query.group]
+    merged = {g: _comparable(database, g, mix_runtimes) for g in options}
+
+    def preference(g: int) -> tuple[int, bool, int]:
+        own = database.platform_index[rows_pa[np.isin(database.group[rows_pa], merged[g])]]
+        return -len(np.unique(own)), not database.groups[g].decomposed, g
+
+    return merged[min(options, key=preference)]
+
+
+def _comparable(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
+    if not mix_runtimes:
+        return (group,)
+    mine = database.groups[group]
+    others = [
+        g
+        for g, other in enumerate(database.groups)
+        if g != group and (other.decomposed, other.origin) == (mine.decomposed, mine.origin)
+    ]
+    return (group, *others)
+
+
+def _distances(
+    database: Database, groups: tuple[int, ...], rows: IntArray, rows_tb: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
+    low, high = database.element_range(database.groups[groups[0]].origin)
+    columns = np.flatnonzero(np.any([database.valid_elements(g) for g in groups], axis=0))
+    low, high = low[columns], high[columns]
+    reference = normalise(database.features[rows[..., None], columns], low, high)
+    reference[rows < 0] = np.nan
+    target = normalise(database.features[rows_tb[:, None], columns], low, high)
+    benchmarks = reference[:, :-1]
+    return distance(benchmarks, reference[:, -1:]), distance(benchmarks, target[None])
+
+
+def _why_no_benchmark(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
+    """Why T has no workload to compare with, in words that say what would help."""
+    target, wanted = database.platforms[query.target], database.groups[groups[0]]
+    have = {database.groups[g] for g in np.unique(database.group[rows_t])}
+    if not have:
+        return f"no other workload was measured on {target}"
+    if any((g.decomposed, g.origin) == (wanted.decomposed, wanted.origin) for g in have):
+        runtimes = ", ".join(sorted(g.runtime or "unknown" for g in have))
+        return (
+            f"{_slug(database, query)} uses runtime {wanted.runtime or 'unknown'}, the workloads measured on {target} "
+            f"use {runtimes}; set mix_runtimes to compare across runtimes"
+        )
+    kinds = ", ".join(sorted(f"{'decomposed' if g.decomposed else 'time-only'} {g.origin}" for g in have))
+    return (
+        f"profiles of {_slug(database, query)} are {'decomposed' if wanted.decomposed else 'time-only'} "
+        f"{wanted.origin}, those on {target} are {kinds}: not comparable"
+    )
+
+
+def _slug(database: Database, query: Query) -> str:
+    return database.workloads[query.workload]

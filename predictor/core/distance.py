@@ -1,0 +1,60 @@
+"""Distances between feature vectors, and their means (Eq. 13-20)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.database import FloatArray, IntArray
+
+
+def distance(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Root mean square difference over the elements valid in both vectors (Eq. 13).
+
+        D(a, b) = ||a - b||_2 / sqrt(dim),    dim = number of elements valid in both;    0 <= D <= 1
+
+    Example (Eq. 14-15): (0.01, 0.04, 0.20) and (0.20, 0.01, invalid) differ by 0.19 and 0.03 in 2 dimensions:
+    sqrt((0.0361 + 0.0009) / 2) = 0.136.
+
+    Parameters: `a`, `b` (..., E), normalised to [0, 1], NaN = invalid; broadcast against each other.
+    Returns (...) without unit. NaN: undefined, no element is valid in both.
+
+    >>> distance(np.array([0.01, 0.04, 0.20]), np.array([0.20, 0.01, np.nan])).round(3)
+    np.float64(0.136)
+    """
+    difference = a - b
+    valid = ~np.isnan(difference)
+    difference = np.where(valid, difference, 0.0)
+    dim = valid.sum(axis=-1)
+    squares = np.einsum("...e,...e->...", difference, difference)
+    result = np.sqrt(squares / np.maximum(dim, 1))
+    return np.where(dim > 0, np.minimum(result, 1.0), np.nan)
+
+
+def dimensions(a: FloatArray, b: FloatArray) -> IntArray:
+    """How many elements are valid in both vectors: the dim of Eq. 13, (...).
+
+    >>> int(dimensions(np.array([0.01, 0.04, 0.20]), np.array([0.20, 0.01, np.nan])))
+    2
+    """
+    return np.asarray((~np.isnan(a) & ~np.isnan(b)).sum(axis=-1))
+
+
+def mean_distance(distances: FloatArray, axis: int) -> FloatArray:
+    """Mean over the distances that are defined (Eq. 18-19); NaN where none is.
+
+    >>> mean_distance(np.array([[0.2, 0.4, np.nan], [np.nan, np.nan, np.nan]]), axis=1).round(9)
+    array([0.3, nan])
+    """
+    defined = ~np.isnan(distances)
+    count = defined.sum(axis=axis)
+    total = np.where(defined, distances, 0.0).sum(axis=axis)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def tuple_distance(platform: FloatArray, workload: FloatArray) -> FloatArray:
+    """D_t = 1 - (1 - D_p)(1 - D_a), the distance of a candidate (P,B) (Eq. 20); NaN where either is undefined.
+
+    >>> tuple_distance(np.array([0.1]), np.array([0.5])).round(9)
+    array([0.55])
+    """
+    return np.asarray(1.0 - (1.0 - platform) * (1.0 - workload))

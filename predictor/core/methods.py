@@ -1,0 +1,50 @@
+"""Every way to predict, by name. A new method: its module, and its name in METHODS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from predictor.core.answers import Answer, Candidate, Method, Query, settings_values
+from predictor.core.errors import (
+    InvalidThreadCounts,
+    NoReference,
+    PredictionError,
+    SettingsError,
+    TooFewCandidates,
+    UnknownMethod,
+    UnknownTarget,
+    UnknownWorkload,
+)
+from predictor.core.mpet2020 import MPET2020
+
+__all__ = [
+    "METHODS",
+    "Answer",
+    "Candidate",
+    "InvalidThreadCounts",
+    "Method",
+    "NoReference",
+    "PredictionError",
+    "Query",
+    "SettingsError",
+    "TooFewCandidates",
+    "UnknownMethod",
+    "UnknownTarget",
+    "UnknownWorkload",
+    "get_method",
+    "settings_values",
+]
+
+METHODS: dict[str, Method[Any]] = {method.name: method for method in (MPET2020,)}
+
+
+def get_method(name: str) -> Method[Any]:
+    """The registered method. Raises UnknownMethod, which lists the known ones.
+
+    >>> get_method("mpet2020").settings().t1_workloads
+    5
+    """
+    try:
+        return METHODS[name]
+    except KeyError:
+        raise UnknownMethod(name, tuple(METHODS)) from None

@@ -1,0 +1,70 @@
+"""From a predicted t(1) and feature vector to curves and times (Eq. 3-7)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.errors import InvalidThreadCounts
+from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM
+from profiles.scaling.times import reconstruct
+
+NUMA_ELEMENTS = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
+HYPERTHREAD_ELEMENTS = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
+
+
+class PredictedCurves(NamedTuple):
+    """The 14 curves and `utilisation` by name and t(n) in seconds, over n; and what had to be forced."""
+
+    curves: dict[str, FloatArray]
+    time_s: FloatArray
+    warnings: list[str]
+
+
+def thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
+    """The n asked for, or the target's 1..n_max. Raises InvalidThreadCounts for none, or any under 1."""
+    if n is None:
+        return np.arange(1, database.n_max[target] + 1, dtype=np.int64)
+    if not n or min(n) < 1:
+        raise InvalidThreadCounts(n)
+    return np.array(n, dtype=np.int64)
+
+
+def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:
+    """(84,): elements a platform cannot have: no NUMA effect, no hyperthreads, or both at the same n (no NUMA pair).
+
+    >>> np.array(FEATURE_NAMES)[impossible_elements(np.nan, 8.0)][:2].tolist()
+    ['redundancy.m_nu', 'redundancy.b_nu']
+    """
+    no_numa = np.isnan(n_nu) or n_nu == n_ht
+    return np.asarray((no_numa & NUMA_ELEMENTS) | (np.isnan(n_ht) & HYPERTHREAD_ELEMENTS))
+
+
+def predicted_curves(
+    database: Database, target: int, t1_s: float, features: FloatArray, n: IntArray, *, decomposed: bool
+) -> PredictedCurves:
+    """Evaluate a feature vector on the target and rebuild its times (Eq. 3-7).
+
+        t(n) = t(1) R(n) / (n U(n)),    U = 1 for time-only profiles
+
+    Without any valid element (no scaling is known) only t(1) itself is given.
+
+    Parameters: `t1_s` in seconds; `features` (84,), NaN = invalid; `n` (J,). Every clamp is named in `warnings`, and
+    how many times are invalid.
+    """
+    n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
+    params = features.reshape(len(CURVE_NAMES), len(ELEMENTS))
+    values = evaluate_curves(params, n, n_nu, n_ht, GAUSSIAN_SUM)
+    rebuilt = reconstruct(t1_s, values[0], values[1 : 1 + len(FRACTIONS)] if decomposed else None, n)
+    curves = dict(zip(CURVE_NAMES, values, strict=True)) | {"utilisation": rebuilt.utilisation}
+    warnings = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
+    if n.max() > database.n_max[target]:
+        warnings.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
+    time_s = np.where((n == 1) & np.isnan(features).all(), t1_s, rebuilt.time_s)
+    invalid = np.isnan(time_s)
+    if invalid.any():
+        warnings.append(f"no time at {invalid.sum()} of {len(n)} thread counts: the predicted curves are invalid there")
+    return PredictedCurves(curves, time_s, warnings)
