@@ -41,6 +41,9 @@ class Upload(models.Model):
             models.UniqueConstraint(
                 fields=["sha256", "owner"], condition=~Q(status="rejected"), name="upload_once_per_owner"
             ),
+            models.UniqueConstraint(
+                fields=["sha256"], condition=Q(owner=None) & ~Q(status="rejected"), name="upload_once_without_owner"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ class Platform(Owned):
         max_length=64, db_index=True, editable=False, help_text="identity without case, spaces, marks"
     )
     name = models.CharField(max_length=200)
-    cpu_model = models.CharField(max_length=200)
+    cpu_model = models.CharField(max_length=200, blank=True)
     vendor = models.CharField(max_length=100, null=True, blank=True)
     architecture = models.CharField(max_length=50, null=True, blank=True)
     microarchitecture = models.CharField(max_length=100, null=True, blank=True)

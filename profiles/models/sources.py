@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
-from profiles.querysets import VisibleQuerySet
+from profiles.querysets import SourceQuerySet
 
 
 class Owned(models.Model):
@@ -44,7 +44,7 @@ class Source(Owned):
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
-    objects = VisibleQuerySet.as_manager()
+    objects = SourceQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-pk"]
@@ -77,6 +77,11 @@ class Revision(models.Model):
     @classmethod
     def key_of(cls, owner: Any) -> str:
         return cls.PUBLIC if owner is None else f"user:{owner.pk}"
+
+    @classmethod
+    def hold(cls) -> None:
+        """Let deliveries in one at a time: lock the public counter until the caller's transaction ends."""
+        cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
     def raise_for(cls, owner: Any) -> int:

@@ -1,0 +1,343 @@
+"""Dataset folders, `mpet-dataset/1`: read, checked, handed over as Measurements. No Django."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from profiles.measurements import (
+    DEVICE_CLASSES,
+    CounterTable,
+    IntArray,
+    Measurements,
+    PlatformRecord,
+    ProfileRecord,
+    RunTable,
+    WorkloadRecord,
+)
+
+SCHEMA = "mpet-dataset/1"
+TEXTS = ("vendor", "architecture", "microarchitecture", "device_class")
+COUNTS = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
+SIZES = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
+PLATFORM_COLUMNS = ("platform_id", "name", "cpu_model", *TEXTS, *COUNTS, "base_mhz", *SIZES, "virtualised")
+RUN_COLUMNS = ("platform_id", "workload", "n", "repeat", "time_s", "time_kind")
+RUN_KEY = ["platform_id", "workload", "n", "repeat"]
+COUNTER_COLUMNS = (*RUN_KEY, "counter", "value")
+TIME_KINDS = ("absolute", "relative")
+BOOLEANS = {"true": True, "false": False, "": None}
+LARGEST_COUNT = 2**31 - 1
+
+Progress = Callable[[str], Any]
+
+
+class DatasetError(Exception):
+    """What is wrong with a dataset folder: in which file, on which line (1 is the header), and why."""
+
+    def __init__(self, member: str, line: int | None, reason: str) -> None:
+        self.member, self.line, self.reason = member, line, reason
+        super().__init__(f"{member}: {reason}" if line is None else f"{member}, line {line}: {reason}")
+
+
+def read_dataset(path: Path, progress: Progress | None = None) -> Measurements:
+    """Read and check a dataset folder. `progress` is called with the name of each file before it is read.
+
+    Raises DatasetError for the first thing that is wrong. A counter value that is negative or not finite is left out,
+    with a warning.
+    """
+    tell = progress or (lambda member: None)
+    members = _members(path)
+    tell("dataset.json")
+    description = _description(members["dataset.json"])
+    tell("platforms.csv")
+    platforms = _Table(members["platforms.csv"], PLATFORM_COLUMNS)
+    tell(members["runs.csv"].name)
+    runs = _Table(members["runs.csv"], RUN_COLUMNS)
+    records = _platforms(platforms)
+    warnings: list[str] = []
+    measured = _Runs(runs, platforms, records)
+    counters: dict[int, CounterTable] = {}
+    if "counters.csv" in members:
+        tell(members["counters.csv"].name)
+        counters = _counters(_Table(members["counters.csv"], COUNTER_COLUMNS), measured, warnings)
+    return Measurements(
+        origin="measured",
+        time_kinds=measured.time_kinds(),
+        platforms=measured.with_n_max(),
+        workloads=[_workload(name) for name in measured.workloads],
+        profiles=measured.profiles(counters),
+        platform_ids=list(platforms.text("platform_id")),
+        warnings=warnings,
+        **description,
+    )
+
+
+def dataset_sha256(path: Path) -> str:
+    """sha256 over the names and the bytes of the dataset's files."""
+    digest = hashlib.sha256()
+    for member in sorted(_members(path).values()):
+        with member.open("rb") as file:
+            digest.update(f"{member.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _members(path: Path) -> dict[str, Path]:
+    if not path.is_dir():
+        raise DatasetError(str(path), None, "is not a folder")
+    members = {}
+    for name in ("dataset.json", "platforms.csv", "runs.csv", "counters.csv"):
+        packed = (name, f"{name}.gz") if name in ("runs.csv", "counters.csv") else (name,)
+        found = [path / one for one in packed if (path / one).is_file()]
+        if len(found) > 1:
+            raise DatasetError(name, None, f"is there twice, as {name} and {name}.gz")
+        if found:
+            members[name] = found[0]
+        elif name != "counters.csv":
+            raise DatasetError(name, None, "is missing")
+    return members
+
+
+def _description(member: Path) -> dict[str, str]:
+    try:
+        content = json.loads(member.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DatasetError(member.name, None, f"is not valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise DatasetError(member.name, None, "is not a JSON object")
+    if content.get("schema") != SCHEMA:
+        raise DatasetError(member.name, None, f"schema is {content.get('schema')!r}, expected {SCHEMA!r}")
+    for key in ("licence", "source", "note"):
+        if not isinstance(content.get(key), str):
+            raise DatasetError(member.name, None, f"{key} is missing, or not a text")
+    return {key: content[key] for key in ("licence", "source", "note")}
+
+
+class _Table:
+    """A CSV file as texts, with its columns checked; every complaint carries the file's name and the line."""
+
+    def __init__(self, member: Path, columns: tuple[str, ...]) -> None:
+        self.name = member.name
+        try:
+            frame = pd.read_csv(member, dtype=str, keep_default_na=False, na_values=[], skip_blank_lines=False)
+        except (OSError, EOFError, ValueError) as error:  # pandas' parser errors are ValueErrors
+            raise DatasetError(self.name, None, f"is not valid CSV: {error}") from error
+        for column in columns:
+            if column not in frame.columns:
+                raise DatasetError(self.name, 1, f"column {column!r} is missing")
+        if not isinstance(frame.index, pd.RangeIndex):
+            raise DatasetError(self.name, 2, "has more values than there are columns")
+        frame = frame[list(columns)]
+        short = frame.isna()
+        self.frame = frame[~short.all(axis=1) & (frame != "").any(axis=1)].reset_index()  # blank lines left out
+        self.lines = self.frame.pop("index").to_numpy(dtype=np.int64) + 2
+        if self.frame.empty:
+            raise DatasetError(self.name, None, "has no rows")
+        self.refuse(self.frame.isna().any(axis=1).to_numpy(), "has too few values")
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def refuse(self, wrong: Any, reason: str | Callable[[int], str]) -> None:
+        rows = np.flatnonzero(wrong)
+        if len(rows):
+            self.fail(int(rows[0]), reason if isinstance(reason, str) else reason(int(rows[0])))
+
+    def fail(self, row: int, reason: str) -> NoReturn:
+        raise DatasetError(self.name, int(self.lines[row]), reason)
+
+    def text(self, column: str, required: bool = True) -> list[str]:
+        texts = self.frame[column].str.strip()
+        if required:
+            self.refuse((texts == "").to_numpy(), f"{column} is empty")
+        return cast(list[str], texts.tolist())
+
+    def codes(self, column: str) -> tuple[IntArray, list[str]]:
+        """Each row's number in the list of distinct texts, in the order of their first appearance."""
+        codes, texts = pd.factorize(np.array(self.text(column), dtype=object))
+        return codes.astype(np.int64), list(texts)
+
+    def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The column's numbers; NaN where it is empty."""
+        texts = self.frame[column].str.strip()
+        numbers = pd.to_numeric(texts.where(texts != "", "nan"), errors="coerce").to_numpy(dtype=np.float64)
+        spelled_nan = texts.str.lower().isin(["nan", "+nan", "-nan"]).to_numpy()
+        wrong = np.isnan(numbers) & (texts != "").to_numpy() & ~(spelled_nan & (not finite))
+        self.refuse(wrong, lambda row: f"{column} is {texts[row]!r}, not a number")
+        if finite:
+            self.refuse(np.isinf(numbers), f"{column} is not finite")
+        return numbers
+
+    def counts(self, column: str, *, least: int, required: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Whole numbers from `least` on; NaN where empty, unless `required`."""
+        numbers = self.numbers(column)
+        if required:
+            self.refuse(np.isnan(numbers), f"{column} is empty")
+        whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+        self.refuse(~whole, lambda row: f"{column} is {self.frame[column][row]}, not a whole number")
+        self.refuse(numbers < least, lambda row: f"{column} is {self.frame[column][row]}, less than {least}")
+        limit = LARGEST_COUNT if column not in SIZES else 2**53
+        self.refuse(numbers > limit, lambda row: f"{column} is {self.frame[column][row]}, out of range")
+        return numbers
+
+
+def _platforms(table: _Table) -> list[PlatformRecord]:
+    _refuse_duplicates(table, pd.DataFrame({"platform_id": table.text("platform_id")}))
+    columns: dict[str, list[Any]] = {name: table.text(name) for name in ("name", "cpu_model")}
+    columns |= {name: [text or None for text in table.text(name, required=False)] for name in TEXTS}
+    for row, text in enumerate(columns["device_class"]):
+        if text is not None and text not in DEVICE_CLASSES:
+            table.fail(row, f"device_class is {text!r}, not one of {', '.join(DEVICE_CLASSES)}")
+    columns |= {name: _known(table.counts(name, least=1, required=False), int) for name in COUNTS}
+    columns |= {name: _known(table.counts(name, least=0, required=False), int) for name in SIZES}
+    base_mhz = table.numbers("base_mhz")
+    table.refuse(base_mhz < 0, "base_mhz is negative")
+    columns["base_mhz"] = [value or None for value in _known(base_mhz, float)]  # 0 is how some say unknown
+    columns["virtualised"] = [_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))]
+    records = [
+        PlatformRecord(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
+    ]
+    for row, record in enumerate(records):
+        if (reason := impossible_topology(record)) is not None:
+            table.fail(row, reason)
+    return records
+
+
+def impossible_topology(platform: PlatformRecord) -> str | None:
+    """What cannot be in a platform's topology, or None.
+
+    >>> impossible_topology(PlatformRecord("a", "b", physical_cores=8, threads=4))
+    'physical_cores 8 is more than threads 4'
+    """
+
+    def exceeds(smaller: str, larger: str, or_equal: bool = False) -> str | None:
+        low, high = getattr(platform, smaller), getattr(platform, larger)
+        if low is None or high is None or low < high or (low == high and not or_equal):
+            return None
+        return f"{smaller} {low} is {'not less' if or_equal else 'more'} than {larger} {high}"
+
+    return (
+        exceeds("physical_cores", "threads")
+        or exceeds("n_nu", "n_ht", or_equal=True)
+        or exceeds("n_nu", "threads")
+        or exceeds("n_ht", "threads")
+    )
+
+
+def _known(numbers: Any, kind: type) -> list[Any]:
+    return [None if math.isnan(number) else kind(number) for number in numbers.tolist()]
+
+
+def _boolean(table: _Table, row: int, text: str) -> bool | None:
+    if text.lower() not in BOOLEANS:
+        table.fail(row, f"virtualised is {text!r}, not True or False")
+    return BOOLEANS[text.lower()]
+
+
+def _refuse_duplicates(table: _Table, key: pd.DataFrame) -> None:
+    what = ", ".join(key.columns)
+    table.refuse(key.duplicated().to_numpy(), f"the same {what} was there before")
+
+
+def _workload(name: str) -> WorkloadRecord:
+    application, slash, section = name.partition("/")
+    if not slash:
+        return WorkloadRecord(name=name)
+    return WorkloadRecord(name=name, application=application or None, section=section or None)
+
+
+class _Runs:
+    """The checked rows of runs.csv, in the order of the file, and which (platform, workload) each belongs to."""
+
+    def __init__(self, table: _Table, platforms: _Table, records: list[PlatformRecord]) -> None:
+        self.table, self.records = table, records
+        self.ids = pd.Index(platforms.text("platform_id"))
+        self.workload, self.workloads = table.codes("workload")
+        self.platform = _positions(table, "platform_id", self.ids, "is not in platforms.csv")
+        self.n = table.counts("n", least=1, required=True).astype(np.int64)
+        self.repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
+        self.time_s = table.numbers("time_s")
+        table.refuse(~(self.time_s > 0), "time_s is not more than 0")
+        threads = np.array([record.threads or LARGEST_COUNT for record in records])[self.platform]
+        table.refuse(self.n > threads, lambda row: f"n is {self.n[row]}, the platform has {threads[row]} threads")
+        key = {"platform_id": self.platform, "workload": self.workload, "n": self.n, "repeat": self.repeat}
+        _refuse_duplicates(table, pd.DataFrame(key))
+
+    @property
+    def pair(self) -> IntArray:
+        return self.platform * len(self.workloads) + self.workload
+
+    def time_kinds(self) -> dict[int, Any]:
+        kinds = np.array(self.table.text("time_kind"), dtype=object)
+        known = np.isin(kinds, TIME_KINDS)
+        self.table.refuse(~known, lambda row: f"time_kind is {kinds[row]!r}, not absolute or relative")
+        first = np.unique(self.workload, return_index=True)[1]
+        mixed = kinds != kinds[first][self.workload]
+        self.table.refuse(mixed, lambda row: f"time_kind of {self.workloads[self.workload[row]]!r} was another before")
+        return dict(enumerate(kinds[first].tolist()))
+
+    def with_n_max(self) -> list[PlatformRecord]:
+        largest = np.ones(len(self.records), dtype=np.int64)
+        np.maximum.at(largest, self.platform, self.n)
+        pairs = zip(self.records, largest.tolist(), strict=True)
+        return [replace(record, n_max=max(record.threads or 1, n)) for record, n in pairs]
+
+    def profiles(self, counters: dict[int, CounterTable]) -> list[ProfileRecord]:
+        clean_pass = np.zeros(len(self.table), dtype=np.bool_)
+        return [
+            ProfileRecord(
+                platform=pair // len(self.workloads),
+                workload=pair % len(self.workloads),
+                runs=RunTable(self.n[rows], self.repeat[rows], clean_pass[rows], self.time_s[rows]),
+                counters=counters.get(pair),
+            )
+            for pair, rows in _groups(self.pair)
+        ]
+
+
+def _positions(table: _Table, column: str, index: pd.Index, complaint: str) -> IntArray:
+    texts = table.text(column)
+    positions = index.get_indexer(texts).astype(np.int64)
+    table.refuse(positions < 0, lambda row: f"{column} {texts[row]!r} {complaint}")
+    return positions
+
+
+def _groups(keys: IntArray) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """The distinct keys, ascending, and the rows of each in their order."""
+    order = np.argsort(keys, kind="stable")
+    distinct, starts = np.unique(keys[order], return_index=True)
+    yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+def _counters(table: _Table, runs: _Runs, warnings: list[str]) -> dict[int, CounterTable]:
+    """The readings of each (platform, workload)."""
+    platform = _positions(table, "platform_id", runs.ids, "is not in platforms.csv")
+    workload = _positions(table, "workload", pd.Index(runs.workloads), "is not in the runs")
+    pair = platform * len(runs.workloads) + workload
+    n = table.counts("n", least=1, required=True).astype(np.int64)
+    repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
+    names = np.array(table.text("counter"), dtype=object)
+    value = table.numbers("value", finite=False)
+    measured = pd.MultiIndex.from_arrays([runs.pair, runs.n, runs.repeat])
+    table.refuse(~pd.MultiIndex.from_arrays([pair, n, repeat]).isin(measured), "there is no such run")
+    _refuse_duplicates(table, pd.DataFrame({"platform_id, workload": pair, "n": n, "repeat": repeat, "counter": names}))
+    usable = np.isfinite(value) & (value >= 0)
+    if not usable.all():
+        line = int(table.lines[np.flatnonzero(~usable)[0]])
+        warnings.append(
+            f"{table.name}: {int((~usable).sum())} values that are negative or not finite were left out, "
+            f"the first on line {line}"
+        )
+    kept = np.flatnonzero(usable)
+    return {
+        key: CounterTable(n[rows], repeat[rows], tuple(names[rows]), value[rows], ("ok",) * len(rows))
+        for key, rows in ((key, kept[rows]) for key, rows in _groups(pair[kept]))
+    }

@@ -1,0 +1,156 @@
+"""What is derived from runs: curves, features, t(1), fit error. Runs are the truth; all of this can be rebuilt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from mpet_site.json import clean
+from profiles.measurements import PARTS, CounterTable, RunTable
+from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
+from profiles.scaling import features, runs
+from profiles.scaling.features import METHOD_VERSION
+
+CHUNK = 1000
+PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+DERIVED_COLUMNS = (
+    *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
+)
+
+
+def describe(profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves]) -> features.FeatureFits:
+    """Set the derived columns of the (unsaved) profiles from their curves; the fits are returned."""
+    fits = features.feature_fits(
+        curves,
+        [profile.platform.n_nu for profile in profiles],
+        [profile.platform.n_ht for profile in profiles],
+    )
+    for profile, curve, fit_error in zip(profiles, curves, fits.fit_error, strict=True):
+        profile.decomposed = curve.decomposed
+        profile.t1_s = clean(curve.t1_s)
+        profile.t1_is_stand_in = curve.t1_is_stand_in
+        profile.n_measured = len(curve.n)
+        profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
+        profile.fit_error = clean(fit_error)
+        profile.warnings = list(curve.warnings)
+    return fits
+
+
+def store(
+    profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves], fits: features.FeatureFits, *, replace: bool
+) -> None:
+    """Write the curves and features of saved profiles."""
+    pairs = list(zip(profiles, curves, strict=True))
+    _write(
+        ScalingCurves,
+        [
+            ScalingCurves(profile=profile, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
+            for profile, curve in pairs
+        ],
+        ["n", "values", "code_version"],
+        replace,
+    )
+    _write(
+        FeatureVector,
+        [
+            FeatureVector(profile=profile, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION)
+            for row, profile in enumerate(profiles)
+        ],
+        ["values", "rms", "code_version"],
+        replace,
+    )
+
+
+def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> None:
+    if replace:
+        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
+    else:
+        model.objects.bulk_create(rows)
+
+
+def derive(profiles: Sequence[Profile]) -> None:
+    """Rebuild everything derived of stored profiles from their runs."""
+    tables = _run_tables(profiles)
+    readings = _counter_tables(profiles)
+    curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
+    fits = describe(profiles, curves)
+    Profile.objects.bulk_update(profiles, DERIVED_COLUMNS)
+    store(profiles, curves, fits, replace=True)
+
+
+def to_refit(*, only_stale: bool) -> QuerySet[Profile]:
+    """All profiles, or those whose derived rows are missing or were made by another version of the method."""
+    if not only_stale:
+        return Profile.objects.all()
+    return Profile.objects.exclude(
+        Q(curves__code_version=METHOD_VERSION) & Q(feature_vector__code_version=METHOD_VERSION)
+    )
+
+
+def refit(*, only_stale: bool = False, progress: Callable[[int], Any] | None = None) -> int:
+    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many."""
+    keys = list(to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), CHUNK):
+        done = _refit_chunk(keys[start : start + CHUNK])
+        if progress is not None:
+            progress(done)
+    return len(keys)
+
+
+def _refit_chunk(keys: list[int]) -> int:
+    with transaction.atomic():
+        Revision.hold()
+        wanted = Profile.objects.filter(pk__gte=keys[0], pk__lte=keys[-1]).select_related("platform", "private_to")
+        within = set(keys)
+        profiles = [profile for profile in wanted.order_by("pk") if profile.pk in within]
+        derive(profiles)
+        for owner in {profile.private_to for profile in profiles}:
+            Revision.raise_for(owner)
+    return len(keys)
+
+
+def _grouped(model: Any, profiles: Sequence[Profile], columns: tuple[str, ...]) -> Iterator[tuple[int, list[tuple]]]:
+    """The rows of each profile, in the order in which they were stored."""
+    keys = {profile.pk for profile in profiles}
+    if not keys:
+        return
+    rows: dict[int, list[tuple]] = defaultdict(list)
+    stored = model.objects.filter(profile__gte=min(keys), profile__lte=max(keys)).order_by("pk")
+    for key, *row in stored.values_list("profile_id", *columns).iterator(chunk_size=10_000):
+        if key in keys:
+            rows[key].append(tuple(row))
+    yield from rows.items()
+
+
+def _run_tables(profiles: Sequence[Profile]) -> dict[int, RunTable]:
+    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *PART_COLUMNS)
+    return {key: _run_table(rows) for key, rows in _grouped(Run, profiles, columns)}
+
+
+def _run_table(rows: list[tuple]) -> RunTable:
+    n, repeat, pass_kind, time_s, time_ns, *parts = zip(*rows, strict=True)
+    exact = None not in time_ns
+    split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
+    return RunTable(
+        n=np.array(n, dtype=np.int64),
+        repeat=np.array(repeat, dtype=np.int64),
+        is_profile_pass=np.array([kind == Run.Pass.PROFILE for kind in pass_kind]),
+        time_s=np.array(time_s, dtype=np.float64),
+        time_ns=np.array(time_ns, dtype=np.int64) if exact else None,
+        parts_ns=split if exact else None,
+    )
+
+
+def _counter_tables(profiles: Sequence[Profile]) -> dict[int, CounterTable]:
+    columns = ("n", "repeat", "counter", "value", "status")
+    tables = {}
+    for key, rows in _grouped(CounterReading, profiles, columns):
+        n, repeat, counter, value, status = zip(*rows, strict=True)
+        values = np.array([np.nan if one is None else one for one in value], dtype=np.float64)
+        tables[key] = CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
+    return tables

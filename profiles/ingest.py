@@ -1,0 +1,196 @@
+"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from django.db import DataError, IntegrityError, transaction
+
+from mpet_site.json import clean
+from profiles.derivation import CHUNK, PART_COLUMNS, derive, describe, refit, store
+from profiles.identity import exact
+from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
+from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable
+from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
+from profiles.scaling.runs import scaling_curves
+
+__all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
+
+LARGEST_COUNT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """What became of a delivery. `existing`: the same bytes from the same owner were here before, and answer now."""
+
+    source: Source
+    profiles: list[Profile]
+    warnings: list[str]
+    existing: bool = False
+
+
+def ingest(
+    measurements: Measurements,
+    *,
+    kind: str,
+    label: str,
+    sha256: str,
+    owner: Any,
+    private: bool,
+    progress: Callable[[int], Any] | None = None,
+) -> IngestResult:
+    """Store one delivery in one transaction. `progress` is called with the number of profiles just stored.
+
+    Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
+    """
+    private = private or measurements.origin == "emulated"
+    if private and owner is None:
+        what = "emulated measurements are private and need" if measurements.origin == "emulated" else "private needs"
+        raise IngestError(f"{what} an owner: give --owner USERNAME")
+    _check(measurements)
+    source = Source(
+        kind=kind,
+        origin=measurements.origin,
+        label=label[:200],
+        sha256=sha256,
+        owner=owner,
+        private_to=owner if private else None,
+        licence=measurements.licence,
+        citation=measurements.source,
+        note=measurements.note,
+        generator=measurements.generator[:200],
+        environment=clean(measurements.environment),
+        log=measurements.log,
+    )
+    try:
+        with transaction.atomic():
+            return _ingest(measurements, source, progress)
+    except (IntegrityError, DataError) as error:
+        raise IngestError(f"the database refuses these measurements: {error}") from error
+
+
+def _ingest(measurements: Measurements, source: Source, progress: Callable[[int], Any] | None) -> IngestResult:
+    Revision.hold()
+    before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
+    if before is not None:
+        return _answer_of(before, source)
+    notes = Notes()
+    source.save()
+    platforms = settle(PLATFORM, _platform_drafts(measurements, source.private_to), notes)
+    workloads = settle(WORKLOAD, _workload_drafts(measurements, source.private_to), notes)
+    profiles: list[Profile] = []
+    for start in range(0, len(measurements.profiles), CHUNK):
+        chunk = measurements.profiles[start : start + CHUNK]
+        profiles += _store_profiles(source, platforms, workloads, chunk)
+        if progress is not None:
+            progress(len(chunk))
+    Revision.raise_for(source.private_to)
+    return IngestResult(source, profiles, [*measurements.warnings, *notes.listed()])
+
+
+def _answer_of(before: Source, asked: Source) -> IngestResult:
+    visibility = "public" if before.private_to_id is None else "private"
+    warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
+    if before.private_to_id != asked.private_to_id:
+        warning += " and stay so"
+    profiles = before.profiles.select_related("platform", "workload").order_by("pk")
+    return IngestResult(before, list(profiles), [warning], existing=True)
+
+
+def _platform_drafts(measurements: Measurements, private_to: Any) -> list[Platform]:
+    drafts = []
+    for index, record in enumerate(measurements.platforms):
+        columns = {one.name: getattr(record, one.name) or None for one in fields(record)}
+        columns |= {
+            "name": exact(record.name),
+            "cpu_model": exact(record.cpu_model),
+            "virtualised": record.virtualised,
+            "placement": None if record.placement is None else list(record.placement),
+            "n_max": record.n_max or record.threads or _largest_n(measurements, index),
+        }
+        drafts.append(Platform(**columns, private_to=private_to))
+    return drafts
+
+
+def _largest_n(measurements: Measurements, platform: int) -> int:
+    return max((int(one.runs.n.max()) for one in measurements.profiles if one.platform == platform), default=1)
+
+
+def _workload_drafts(measurements: Measurements, private_to: Any) -> list[Workload]:
+    return [
+        Workload(
+            **{one.name: getattr(record, one.name) or None for one in fields(record)} | {"name": exact(record.name)},
+            time_kind=measurements.time_kinds.get(index, "absolute"),
+            private_to=private_to,
+        )
+        for index, record in enumerate(measurements.workloads)
+    ]
+
+
+def _store_profiles(
+    source: Source, platforms: list[Platform], workloads: list[Workload], records: Sequence[ProfileRecord]
+) -> list[Profile]:
+    curves = [scaling_curves(record.runs, record.counters) for record in records]
+    profiles = [
+        Profile(
+            platform=platforms[record.platform],
+            workload=workloads[record.workload],
+            source=source,
+            origin=source.origin,
+            private_to=source.private_to,
+        )
+        for record in records
+    ]
+    fits = describe(profiles, curves)
+    Profile.objects.bulk_create(profiles)
+    pairs = list(zip(profiles, records, strict=True))
+    Run.objects.bulk_create(run for profile, record in pairs for run in _runs(profile, record.runs))
+    CounterReading.objects.bulk_create(
+        reading for profile, record in pairs if record.counters for reading in _readings(profile, record.counters)
+    )
+    store(profiles, curves, fits, replace=False)
+    return profiles
+
+
+def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
+    for row in range(len(table)):
+        parts: dict[str, int] = {}
+        if table.parts_ns is not None and table.is_profile_pass[row]:
+            parts = dict(zip(PART_COLUMNS, table.parts_ns[row].tolist(), strict=True))
+        yield Run(
+            profile=profile,
+            n=int(table.n[row]),
+            repeat=int(table.repeat[row]),
+            pass_kind=Run.Pass.PROFILE if table.is_profile_pass[row] else Run.Pass.CLEAN,
+            time_s=float(table.time_s[row]),
+            time_ns=None if table.time_ns is None else int(table.time_ns[row]),
+            output_checksum="" if table.output_checksum is None else table.output_checksum[row],
+            **parts,
+        )
+
+
+def _readings(profile: Profile, table: CounterTable) -> Iterator[CounterReading]:
+    rows = zip(table.n.tolist(), table.repeat.tolist(), table.counter, table.value.tolist(), table.status, strict=True)
+    for n, repeat, counter, value, status in rows:
+        yield CounterReading(profile=profile, n=n, repeat=repeat, counter=counter, value=clean(value), status=status)
+
+
+def _check(measurements: Measurements) -> None:
+    """What every reader has to have checked and the database could not hold or a computation could not stand."""
+    pairs = [(record.platform, record.workload) for record in measurements.profiles]
+    if len(set(pairs)) < len(pairs):
+        raise IngestError("a workload is there twice on one platform")
+    if not pairs:
+        raise IngestError("there are no runs")
+    if min(len(record.runs) for record in measurements.profiles) == 0:
+        raise IngestError("a workload has no runs")
+    n = np.concatenate([record.runs.n for record in measurements.profiles])
+    repeat = np.concatenate([record.runs.repeat for record in measurements.profiles])
+    time_s = np.concatenate([record.runs.time_s for record in measurements.profiles])
+    if n.min() < 1 or n.max() > LARGEST_COUNT or repeat.min() < 0 or repeat.max() > LARGEST_COUNT:
+        raise IngestError("a thread count or a repeat is out of range")
+    if not (np.isfinite(time_s).all() and (time_s > 0).all()):
+        raise IngestError("a time is not a positive number")

@@ -1,0 +1,64 @@
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from profiles.datasets import DatasetError, dataset_sha256, read_dataset
+from profiles.ingest import IngestError, IngestResult, ingest
+from profiles.management.owners import add_owner_arguments, owner_of
+from profiles.measurements import Measurements
+from profiles.models import Source
+
+
+class Command(BaseCommand):
+    help = "Import a dataset folder (mpet-dataset/1), all or nothing. The same folder twice is imported once."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("directory", metavar="DIR", type=Path, help="folder with dataset.json, platforms.csv, ...")
+        add_owner_arguments(parser)
+
+    def handle(self, *, directory: Path, private: bool, owner: str | None, **options: Any) -> None:
+        user = owner_of(owner, private)
+        start = time.perf_counter()
+        try:
+            measurements, result = self.import_folder(directory, user, private)
+        except (DatasetError, IngestError) as error:
+            raise CommandError(f"{directory} was not imported: {error}") from error
+        self.report(measurements, result, time.perf_counter() - start)
+
+    def import_folder(self, directory: Path, owner: Any, private: bool) -> tuple[Measurements, IngestResult]:
+        with tqdm(total=4, desc="read", unit="file", leave=False) as bar:
+
+            def reading(member: str) -> None:
+                bar.set_postfix_str(member)
+                bar.update()
+
+            measurements = read_dataset(directory, reading)
+        with tqdm(total=len(measurements.profiles), desc="store", unit="profile", leave=False) as bar:
+            result = ingest(
+                measurements,
+                kind=Source.Kind.DATASET,
+                label=directory.resolve().name,
+                sha256=dataset_sha256(directory),
+                owner=owner,
+                private=private,
+                progress=bar.update,
+            )
+        return measurements, result
+
+    def report(self, measurements: Measurements, result: IngestResult, seconds: float) -> None:
+        for warning in result.warnings:
+            self.stderr.write(f"warning: {warning}")
+        if not result.existing:
+            runs = sum(len(profile.runs) for profile in measurements.profiles)
+            readings = sum(len(profile.counters) for profile in measurements.profiles if profile.counters)
+            self.stdout.write(
+                f"{result.source.label}: {len(measurements.platforms)} platforms, {len(measurements.workloads)} "
+                f"workloads, {len(result.profiles)} profiles, {runs} runs, {readings} counter readings "
+                f"in {seconds:.1f} s"
+            )
+        self.stdout.write(f"licence: {measurements.licence}")
+        self.stdout.write(f"source: {measurements.source}")

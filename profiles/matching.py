@@ -1,0 +1,292 @@
+"""Which rows the platforms and workloads of a delivery are: existing ones, or new ones made here.
+
+A public delivery sees and makes public rows only. A private delivery sees the public rows and its owner's, edits its
+owner's alone, and makes rows that nobody else can find. No message names a row that the deliverer may not see.
+"""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.utils.text import slugify
+
+from profiles import identity
+from profiles.models import Platform, Profile, Workload
+
+SLUG_LENGTH = 190
+PRIVATE_SLUG_LENGTH = 175
+CHUNK = 400  # values in one IN (...): two such lists stay under SQLite's 999
+NEAR = 0.9
+
+
+class IngestError(Exception):
+    """A delivery that was not stored, and why; nothing of it is left."""
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What the matching has to know about platforms, or about workloads."""
+
+    model: type[Platform] | type[Workload]
+    word: str
+    identity: Callable[[Any], str]
+    spelling: Callable[[Any], str]
+    kin: Callable[[Any], tuple]
+    text: Callable[[Any], str]
+    coarse: str  # a column that near misses share
+    filled: tuple[str, ...]  # columns that a later delivery may fill where they are unknown
+    suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
+
+
+PLATFORM = Noun(
+    model=Platform,
+    word="platform",
+    identity=identity.platform_identity,
+    spelling=identity.platform_spelling,
+    kin=identity.platform_kin,
+    text=identity.platform_text,
+    coarse="threads",
+    filled=(
+        *("vendor", "microarchitecture", "word_bits", "device_class", "placement", "base_mhz", "max_mhz"),
+        *("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "virtualised", "kernel", "compiler", "compiler_flags"),
+    ),
+    suffixes=(),
+)
+WORKLOAD = Noun(
+    model=Workload,
+    word="workload",
+    identity=identity.workload_identity,
+    spelling=identity.workload_spelling,
+    kin=identity.workload_kin,
+    text=identity.workload_text,
+    coarse="input",
+    filled=("application", "section", "strategy", "bound", "description"),
+    suffixes=("version", "input", "runtime"),
+)
+
+
+@dataclass
+class Notes:
+    """Warnings by kind. A delivery of hundreds of machines does not drown its reader: `limit` of a kind are told."""
+
+    limit: int = 10
+    kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, kind: str, message: str) -> None:
+        self.kinds[kind].append(message)
+
+    def listed(self) -> list[str]:
+        told = []
+        for kind, messages in self.kinds.items():
+            told += messages[: self.limit]
+            if len(messages) > self.limit:
+                told.append(f"and {len(messages) - self.limit} more: {kind}")
+        return told
+
+
+def settle(noun: Noun, drafts: Sequence[Any], notes: Notes) -> list[Any]:
+    """The stored row of every unsaved draft; all drafts have the same `private_to`. Constant number of queries."""
+    if not drafts:
+        return []
+    for draft in drafts:
+        draft.identity, draft.spelling = noun.identity(draft), noun.spelling(draft)
+    _refuse_twins(noun, drafts)
+    known = _known(noun, drafts)
+    rows = _exact(noun, drafts, known)
+    _same_spelling(noun, drafts, rows, known, notes)
+    _fill(noun, [(draft, row) for draft, row in zip(drafts, rows, strict=True) if row is not None], notes)
+    new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
+    if new:
+        _warn_of_near_misses(noun, new, notes)
+        _create(noun, new)
+    return [row or draft for draft, row in zip(drafts, rows, strict=True)]
+
+
+def _visible(noun: Noun, owner_id: int | None) -> Any:
+    public = Q(private_to__isnull=True)
+    return noun.model.objects.filter(public if owner_id is None else public | Q(private_to=owner_id))
+
+
+def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    ordered = list(dict.fromkeys(values))
+    for start in range(0, len(ordered), CHUNK):
+        yield ordered[start : start + CHUNK]
+
+
+def _refuse_twins(noun: Noun, drafts: Sequence[Any]) -> None:
+    seen: set[str] = set()
+    for draft in drafts:
+        if draft.identity in seen:
+            raise IngestError(f"{noun.word} {draft.name!r} is there twice, with the same description")
+        seen.add(draft.identity)
+
+
+def _known(noun: Noun, drafts: Sequence[Any]) -> list[Any]:
+    """Rows of the same identity or spelling that the deliverer may see: public ones first, then by slug."""
+    visible = _visible(noun, drafts[0].private_to_id)
+    found: dict[int, Any] = {}
+    for part in _chunks(draft.identity for draft in drafts):
+        found |= {row.pk: row for row in visible.filter(identity__in=part)}
+    for part in _chunks(draft.spelling for draft in drafts):
+        found |= {row.pk: row for row in visible.filter(spelling__in=part)}
+    return sorted(found.values(), key=lambda row: (row.private_to_id is not None, row.slug))
+
+
+def _time_kind_differs(draft: Any, row: Any) -> bool:
+    return getattr(draft, "time_kind", None) != getattr(row, "time_kind", None)
+
+
+def _exact(noun: Noun, drafts: Sequence[Any], known: list[Any]) -> list[Any]:
+    by_identity = defaultdict(list)
+    for row in known:
+        by_identity[row.identity].append(row)
+    rows = []
+    for draft in drafts:
+        same = sorted(by_identity[draft.identity], key=lambda row: _time_kind_differs(draft, row))
+        if same and _time_kind_differs(draft, same[0]):
+            raise IngestError(
+                f"workload {draft.name!r} is known with {same[0].time_kind} times, these are {draft.time_kind}: "
+                "they cannot be compared; give the workload another name or version"
+            )
+        rows.append(same[0] if same else None)
+    return rows
+
+
+def _same_spelling(noun: Noun, drafts: Sequence[Any], rows: list[Any], known: list[Any], notes: Notes) -> None:
+    """Fill the gaps of `rows` with rows that differ in spelling only. Two drafts never become one row."""
+    taken = {row.pk for row in rows if row is not None}
+    for index, draft in enumerate(drafts):
+        if rows[index] is not None:
+            continue
+        for row in known:
+            if row.spelling == draft.spelling and row.pk not in taken and not _time_kind_differs(draft, row):
+                taken.add(row.pk)
+                rows[index] = row
+                kind = f"{noun.word}s taken for existing ones that are spelled differently"
+                new, old = _told_apart(noun, draft, row)
+                notes.add(kind, f"{new!r} was taken for the existing {noun.word} {old!r}")
+                break
+
+
+def _told_apart(noun: Noun, draft: Any, row: Any) -> tuple[str, str]:
+    """The first text in which two that are alike differ."""
+    names = ("name", "cpu_model") if noun is PLATFORM else ("name", "version", "input", "runtime")
+    for name in names:
+        new, old = getattr(draft, name) or "", getattr(row, name) or ""
+        if new != old:
+            prefix = "" if name == "name" else f"{row.name} {name} "
+            return prefix + new, prefix + old
+    return draft.name, row.name
+
+
+def _fill(noun: Noun, pairs: list[tuple[Any, Any]], notes: Notes) -> None:
+    """Unknown columns of the existing rows from the drafts. What was known stays; a private delivery edits no public
+    row."""
+    changed = []
+    for draft, row in pairs:
+        editable = row.private_to_id == draft.private_to_id
+        conflicts, edited = [], False
+        for name in noun.filled:
+            new, old = getattr(draft, name), getattr(row, name)
+            if new in (None, "unknown") or new == old:
+                continue
+            if old not in (None, "unknown"):
+                conflicts.append(f"{name} is {old!r} here and {new!r} in the delivery")
+            elif editable:
+                setattr(row, name, new)
+                edited = True
+        if editable and noun is PLATFORM and draft.n_max > row.n_max:
+            row.n_max, edited = draft.n_max, True
+        if edited:
+            changed.append(row)
+        if conflicts:
+            kind = f"{noun.word}s known with other properties, which were kept"
+            notes.add(kind, f"{noun.word} {row.name!r} was kept as it is known: {'; '.join(conflicts)}")
+    if changed:
+        columns = [*noun.filled, "n_max"] if noun is PLATFORM else list(noun.filled)
+        noun.model.objects.bulk_update(changed, columns, batch_size=CHUNK)
+
+
+def _warn_of_near_misses(noun: Noun, new: list[Any], notes: Notes) -> None:
+    values = {getattr(draft, noun.coarse) for draft in new}
+    alike = Q(**{f"{noun.coarse}__isnull": True}) if None in values else Q(pk__in=[])
+    visible = _visible(noun, new[0].private_to_id).defer("created_at")
+    kin: dict[tuple, dict[str, str]] = defaultdict(dict)
+    parts = _chunks(value for value in values if value is not None)
+    for query in chain([alike], (Q(**{f"{noun.coarse}__in": part}) for part in parts)):
+        for row in visible.filter(query):
+            kin[noun.kin(row)][noun.text(row)] = row.name
+    for draft in new:
+        texts = kin.get(noun.kin(draft), {})
+        for text in difflib.get_close_matches(noun.text(draft), texts, n=1, cutoff=NEAR):
+            kind = f"{noun.word}s that are new but look like existing ones"
+            notes.add(kind, f"{noun.word} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
+
+
+def _create(noun: Noun, new: list[Any]) -> None:
+    public = new[0].private_to_id is None
+    _name_public(noun, new) if public else _name_private(new)
+    for draft in new:
+        try:
+            draft.clean_fields(exclude=["private_to"])
+        except ValidationError as error:
+            field_name, messages = next(iter(error.message_dict.items()))
+            raise IngestError(f"{noun.word} {draft.name!r}: {field_name}: {messages[0]}") from error
+    noun.model.objects.bulk_create(new)
+    if public:
+        _adopt_private_twins(noun, new)
+
+
+def slug_base(name: str, fallback: str) -> str:
+    """A readable slug: '/', '.', '@' and spaces become '-', the rest is Django's.
+
+    >>> slug_base("aws/c7a.large @ 2.6GHz", "platform")
+    'aws-c7a-large-2-6ghz'
+    """
+    return slugify("".join("-" if mark in "/.@ " else mark for mark in name))[:SLUG_LENGTH].strip("-_") or fallback
+
+
+def _slugs(noun: Noun, draft: Any) -> Iterator[str]:
+    base = slug_base(draft.name, noun.word)
+    yield base
+    for name in noun.suffixes:
+        if getattr(draft, name):
+            yield slug_base(f"{base[:150]}-{getattr(draft, name)}", noun.word)
+    yield from (f"{base}-{number}" for number in count(2))
+
+
+def _name_public(noun: Noun, new: list[Any]) -> None:
+    """Slugs that depend on the public rows alone: a private row in the way is renamed."""
+    taken = set(noun.model.objects.public().values_list("slug", flat=True))
+    for draft in new:
+        draft.slug = next(slug for slug in _slugs(noun, draft) if slug not in taken)
+        taken.add(draft.slug)
+    for part in _chunks(draft.slug for draft in new):
+        for row in noun.model.objects.filter(private_to__isnull=False, slug__in=part):
+            _name_private([row])
+            row.save(update_fields=["slug"])
+
+
+def _name_private(rows: Iterable[Any]) -> None:
+    for row in rows:
+        row.slug = f"{slug_base(row.name, 'private')[:PRIVATE_SLUG_LENGTH]}-{secrets.token_hex(8)}"
+
+
+def _adopt_private_twins(noun: Noun, new: list[Any]) -> None:
+    """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
+    over. Nobody but the owner can notice."""
+    public = {row.identity: row for row in new}
+    for part in _chunks(public):
+        for twin in noun.model.objects.filter(private_to__isnull=False, identity__in=part):
+            row = public[twin.identity]
+            if not _time_kind_differs(row, twin):
+                Profile.objects.filter(**{noun.word: twin}).update(**{noun.word: row})
+                twin.delete()
