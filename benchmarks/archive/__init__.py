@@ -1,0 +1,12 @@
+"""`mpet-results/1`: safe reading and deterministic writing of results tarballs (docs/formats.md). No Django.
+
+`read_archive` accepts a tarball whole or raises `ArchiveError`, which lists what is wrong by member and line.
+"""
+
+from benchmarks.archive.container import Limits
+from benchmarks.archive.documents import load_schema
+from benchmarks.archive.problems import ArchiveError, Problem
+from benchmarks.archive.reading import read_archive
+from benchmarks.archive.writing import write_archive
+
+__all__ = ["ArchiveError", "Limits", "Problem", "load_schema", "read_archive", "write_archive"]

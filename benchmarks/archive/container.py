@@ -1,0 +1,204 @@
+"""The tarball itself: a stream read once, under limits that no header can lie about, never extracted by name."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from tempfile import SpooledTemporaryFile
+from typing import IO, NoReturn
+
+from benchmarks.archive.problems import ArchiveError, Problem, Problems, quoted
+
+PIECE_BYTES = 1 << 16
+IN_MEMORY_BYTES = 1 << 22
+UNREADABLE = (
+    tarfile.TarError,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    ValueError,  # tarfile lets these four through where a header is malformed
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is read before a tarball is refused. `unpacked_bytes` counts tar headers too."""
+
+    packed_bytes: int = 64 * 2**20
+    unpacked_bytes: int = 512 * 2**20
+    members: int = 10_000
+    json_bytes: int = 4 * 2**20
+    rows: int = 5_000_000
+    log_bytes: int = 2**20
+
+
+@dataclass
+class Member:
+    """One plain file of the tarball. `content` holds it whole, or up to `kept_bytes`, or is None where nobody asks."""
+
+    size: int
+    sha256: str
+    content: IO[bytes] | None
+
+    def read(self) -> bytes:
+        if self.content is None:
+            return b""
+        self.content.seek(0)
+        return self.content.read()
+
+
+@dataclass
+class Members:
+    """The plain files by their name below the top folder, in the order of the tarball."""
+
+    folder: str
+    files: dict[str, Member] = field(default_factory=dict)
+
+
+@contextmanager
+def open_members(
+    fileobj: IO[bytes], limits: Limits, kept_bytes: dict[str, int | None], problems: Problems
+) -> Iterator[Members]:
+    """All members; of those named in `kept_bytes` the content too (None: all of it, else so many bytes and one)."""
+    reader = _Reader(limits, kept_bytes, problems)
+    try:
+        reader.read(fileobj)
+        problems.raise_if_any()
+        yield _below_top_folder(reader.files, reader.folders, problems)
+    finally:
+        for member in reader.files.values():
+            if member.content is not None:
+                member.content.close()
+
+
+class _Counted:
+    """A readable that refuses to give more than a limit, whatever sizes the headers claim."""
+
+    def __init__(self, fileobj: IO[bytes] | gzip.GzipFile, limit: int, reason: str) -> None:
+        self.fileobj, self.limit, self.reason = fileobj, limit, reason
+        self.count = 0
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self.fileobj.read(PIECE_BYTES if size < 0 else min(size, PIECE_BYTES))
+        self.count += len(piece)
+        if self.count > self.limit:
+            _refuse(self.reason)
+        return piece
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise ArchiveError([Problem(None, None, reason)])
+
+
+class _Reader:
+    """One pass over the tarball: plain files are hashed and perhaps kept, everything else is a problem."""
+
+    def __init__(self, limits: Limits, kept_bytes: dict[str, int | None], problems: Problems) -> None:
+        self.limits, self.kept_bytes, self.problems = limits, kept_bytes, problems
+        self.files: dict[str, Member] = {}
+        self.folders: list[str] = []
+
+    def read(self, fileobj: IO[bytes]) -> None:
+        packed_bytes, unpacked_bytes = self.limits.packed_bytes, self.limits.unpacked_bytes
+        packed = _Counted(fileobj, packed_bytes, f"is larger than {_mebibytes(packed_bytes)} packed")
+        stage = "a gzip file"
+        try:
+            with gzip.GzipFile(fileobj=packed, mode="rb") as unzipped:  # type: ignore[call-overload]
+                unzipped.peek(1)
+                stage = "a tar archive"
+                reason = f"is larger than {_mebibytes(unpacked_bytes)} unpacked"
+                unpacked = _Counted(unzipped, unpacked_bytes, reason)
+                self._read_tar(unpacked)
+                _drain(unpacked)
+        except UNREADABLE as error:
+            _refuse(f"is not {stage}, or is truncated or damaged: {error or type(error).__name__}")
+
+    def _read_tar(self, unpacked: _Counted) -> None:
+        with tarfile.open(fileobj=unpacked, mode="r|", errors="replace") as tar:  # type: ignore[call-overload]
+            for count, info in enumerate(tar, 1):
+                if count > self.limits.members:
+                    _refuse(f"has more than {self.limits.members} members")
+                self._take(tar, info)
+
+    def _take(self, tar: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        shown = info.name if info.name.isprintable() else quoted(info.name)
+        parts = [part for part in info.name.split("/") if part not in ("", ".")]
+        path = "/".join(parts)
+        if info.name.startswith("/"):
+            self.problems.add(shown, None, "is an absolute path")
+        elif ".." in parts:
+            self.problems.add(shown, None, "is a path with '..'")
+        elif info.isdir():
+            self.folders.append(path)
+        elif info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.issparse():
+            self.problems.add(shown, None, f"is not a plain file but {_kind(info)}")
+        elif not parts:
+            self.problems.add(shown, None, "has no name")
+        elif path in self.files:
+            self.problems.add(shown, None, "is there twice")
+        else:
+            wanted = parts[-1] in self.kept_bytes and len(parts) <= 2
+            self.files[path] = _copy(tar, info, self.kept_bytes[parts[-1]] if wanted else -1)
+
+
+def _drain(unpacked: _Counted) -> None:
+    """Read to the end, where gzip's checksum is; only the zeros that tar pads with may follow the archive."""
+    while piece := unpacked.read():
+        if piece.strip(b"\0"):
+            _refuse("has something behind the end of the tar archive")
+
+
+def _kind(info: tarfile.TarInfo) -> str:
+    kinds = {
+        tarfile.LNKTYPE: "a hard link",
+        tarfile.SYMTYPE: "a symbolic link",
+        tarfile.CHRTYPE: "a character device",
+        tarfile.BLKTYPE: "a block device",
+        tarfile.FIFOTYPE: "a pipe",
+    }
+    return "a sparse file" if info.issparse() else kinds.get(info.type, f"of tar type {info.type!r}")
+
+
+def _copy(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Member:
+    """Hash a member and keep its first `kept` bytes and one more (None: all, -1: nothing)."""
+    source = tar.extractfile(info)
+    assert source is not None  # noqa: S101  plain files only
+    content = None if kept == -1 else SpooledTemporaryFile(max_size=IN_MEMORY_BYTES)  # noqa: SIM115  open_members closes it
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(PIECE_BYTES):
+        digest.update(piece)
+        if content is not None:
+            content.write(piece if kept is None else piece[: max(0, kept + 1 - size)])
+        size += len(piece)
+    return Member(size, digest.hexdigest(), content)
+
+
+def _below_top_folder(files: dict[str, Member], folders: list[str], problems: Problems) -> Members:
+    """Names relative to the folder of manifest.json: the root, or the one folder that everything is in."""
+    folder = ""
+    if "manifest.json" not in files:
+        tops = sorted({path.split("/")[0] for path in files if "/" in path})
+        if len(tops) > 1:
+            problems.add(None, None, f"has more than one top folder: {', '.join(map(quoted, tops[:5]))}")
+        folder = tops[0] if tops else ""
+    for path in folders:
+        if path not in ("", folder):
+            problems.add(path if path.isprintable() else quoted(path), None, "is not a plain file but a folder")
+    prefix = f"{folder}/" if folder else ""
+    for path in files:
+        if not path.startswith(prefix):
+            problems.add(path, None, f"is outside the top folder {quoted(folder)}")
+    problems.raise_if_any()
+    return Members(folder, {path.removeprefix(prefix): member for path, member in files.items()})
+
+
+def _mebibytes(count: int) -> str:
+    return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count} bytes"

@@ -1,0 +1,138 @@
+"""The JSON members: strict JSON, validated against the published schemas, with the line of every problem."""
+
+from __future__ import annotations
+
+import json
+import json.decoder
+import json.scanner
+import math
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from benchmarks.archive.problems import Problems
+
+SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
+BOM = "\ufeff"
+
+Scan = Callable[[str, int], tuple[Any, int]]
+
+
+@cache
+def load_schema(name: str) -> dict[str, Any]:
+    """A published schema by its short name: manifest, platform, workloads, dataset (JSON Schema); runs, counters."""
+    schema: dict[str, Any] = json.loads((SCHEMA_FOLDER / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+class Document:
+    """A parsed JSON text that knows on which line each of its values stands."""
+
+    def __init__(self, text: str) -> None:
+        """Raises json.JSONDecodeError, also for what Python would accept: duplicate keys, NaN, infinite numbers,
+        unpaired surrogates and NUL (no database stores them)."""
+        self._text = text.removeprefix(BOM)
+        decoder = _LocatingDecoder()
+        try:
+            self.value: Any = decoder.decode(self._text)
+        except RecursionError:
+            raise json.JSONDecodeError("Nested too deeply", self._text, 0) from None
+        self._starts = decoder.starts
+
+    def line(self, path: Iterable[str | int]) -> int:
+        """The line of the value at `path`; of the innermost value on the way there is none."""
+        value, position = self.value, 0
+        for step in path:
+            start = self._starts.get(id(value), {}).get(step)
+            if start is None:
+                break
+            value, position = value[step], start
+        return self._text.count("\n", 0, position) + 1
+
+
+class _LocatingDecoder(json.JSONDecoder):
+    """The standard library's pure Python decoder, noting where the values of every object and list start."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starts: dict[int, dict[str | int, int]] = {}  # by id of a container that lives as long as the document
+        self.parse_object = self._object
+        self.parse_array = self._array
+        self.scan_once = _checked(json.scanner.py_make_scanner(self))  # type: ignore[attr-defined]
+
+    def _object(self, s_and_end: tuple[str, int], strict: bool, scan_once: Scan, *_: Any) -> tuple[Any, int]:
+        starts: list[int] = []
+        pairs, end = json.decoder.JSONObject(  # type: ignore[attr-defined]
+            s_and_end, strict, _checked(scan_once, starts), None, lambda pairs: pairs
+        )
+        value: dict[str, Any] = {}
+        for (key, item), start in zip(pairs, starts, strict=True):
+            if key in value:
+                raise json.JSONDecodeError(f"Duplicate key {key!r}", s_and_end[0], start)
+            _check_text(key, s_and_end[0], start)
+            value[key] = item
+        self.starts[id(value)] = dict(zip(value, starts, strict=True))
+        return value, end
+
+    def _array(self, s_and_end: tuple[str, int], scan_once: Scan) -> tuple[Any, int]:
+        starts: list[int] = []
+        value, end = json.decoder.JSONArray(s_and_end, _checked(scan_once, starts))  # type: ignore[attr-defined]
+        self.starts[id(value)] = dict(enumerate(starts))
+        return value, end
+
+
+def _checked(scan_once: Scan, starts: list[int] | None = None) -> Scan:
+    def scan(text: str, position: int) -> tuple[Any, int]:
+        if text.startswith(("NaN", "Infinity", "-Infinity"), position):
+            raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
+        try:
+            value, end = scan_once(text, position)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # more digits than Python converts
+            raise json.JSONDecodeError("Number too long", text, position) from None
+        if isinstance(value, float) and not math.isfinite(value):
+            raise json.JSONDecodeError("Number too large", text, position)
+        if isinstance(value, str):
+            _check_text(value, text, position)
+        if starts is not None:
+            starts.append(position)
+        return value, end
+
+    return scan
+
+
+def _check_text(value: str, text: str, position: int) -> None:
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise json.JSONDecodeError("String with NUL or half a surrogate pair", text, position)
+
+
+def parse_document(name: str, content: bytes, limit: int, problems: Problems) -> Document | None:
+    """A JSON member, or None and a problem."""
+    if len(content) > limit:
+        problems.add(name, None, f"is larger than {limit} bytes")
+        return None
+    try:
+        return Document(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        problems.add(name, content.count(b"\n", 0, error.start) + 1, "is not UTF-8")
+    except json.JSONDecodeError as error:
+        problems.add(name, error.lineno, f"is not valid JSON: {error.msg}")
+    return None
+
+
+def validate(name: str, document: Document, schema: str, problems: Problems) -> bool:
+    """Report everything in which a document differs from a published schema."""
+    validator = jsonschema.Draft202012Validator(
+        load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )
+    valid = True
+    for error in validator.iter_errors(document.value):
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path).lstrip(".")
+        message = error.message if len(error.message) <= 200 else f"{error.message[:120]} … {error.message[-79:]}"
+        problems.add(name, document.line(error.path), f"{place}: {message}" if place else message)
+        valid = False
+    return valid

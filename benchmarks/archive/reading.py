@@ -1,0 +1,218 @@
+"""A results tarball, checked from the outside in: container, manifest, each member, then what they say together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields
+from typing import IO, Any
+
+from benchmarks.archive.container import Limits, Member, Members, open_members
+from benchmarks.archive.counters import read_counters
+from benchmarks.archive.documents import Document, load_schema, parse_document, validate
+from benchmarks.archive.problems import Problems, quoted
+from benchmarks.archive.runs import read_runs
+from benchmarks.archive.tables import WorkloadIndex, read_rows
+from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
+
+SCHEMA = "mpet-results/1"
+REQUIRED = ("platform.json", "workloads.json", "runs.csv")
+OPTIONAL = ("counters.csv", "environment.json", "log.txt")
+DEFAULT_LIMITS = Limits()
+
+
+def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Measurements:
+    """Everything in an `mpet-results/1` tarball; `warnings` says what was odd about its form.
+
+    Raises ArchiveError, with as many problems as can be told apart, for anything that docs/formats.md refuses. Memory
+    is bounded by `limits`: members are streamed, and what does not fit is held in an unnamed temporary file.
+    """
+    problems = Problems()
+    kept = {
+        **dict.fromkeys(("manifest.json", "platform.json", "workloads.json", "environment.json"), limits.json_bytes),
+        **dict.fromkeys(("runs.csv", "counters.csv"), None),
+        "log.txt": limits.log_bytes,
+    }
+    with open_members(fileobj, limits, kept, problems) as members:
+        manifest = _manifest(members, limits, problems)
+        return _Reading(members, manifest, limits, problems).measurements()
+
+
+def _manifest(members: Members, limits: Limits, problems: Problems) -> dict[str, Any]:
+    """The manifest of exactly these members."""
+    name = "manifest.json"
+    if name not in members.files:
+        problems.add(name, None, "is missing")
+        problems.raise_if_any()
+    document = parse_document(name, members.files[name].read(), limits.json_bytes, problems)
+    problems.raise_if_any()
+    assert document is not None  # noqa: S101
+    value = document.value
+    if isinstance(value, dict) and "schema" in value and value["schema"] != SCHEMA:
+        problems.add(name, document.line(["schema"]), f"unknown schema {quoted(value['schema'])}, not {SCHEMA!r}")
+        problems.raise_if_any()
+    validate(name, document, "manifest", problems)
+    problems.raise_if_any()
+    _compare(members, document, problems)
+    problems.raise_if_any()
+    manifest: dict[str, Any] = value
+    return manifest
+
+
+def _compare(members: Members, manifest: Document, problems: Problems) -> None:
+    listed = manifest.value["files"]
+    for name in dict.fromkeys([*REQUIRED, *listed]):
+        if name not in members.files:
+            line = manifest.line(["files", name]) if name in listed else None
+            where = f", although line {line} of manifest.json lists it" if line else ""
+            problems.add(name, None, f"is missing{where}")
+    for name, member in members.files.items():
+        if name in listed:
+            _compare_one(name, member, listed[name], problems)
+        elif name != "manifest.json":
+            shown = name if name.isprintable() else quoted(name)
+            problems.add(shown, None, "is not listed in manifest.json")
+
+
+def _compare_one(name: str, member: Member, entry: dict[str, Any], problems: Problems) -> None:
+    if member.size != entry["bytes"]:
+        problems.add(name, None, f"has {member.size} bytes, manifest.json says {entry['bytes']}")
+    elif member.sha256 != entry["sha256"].lower():
+        problems.add(name, None, f"has sha256 {member.sha256}, manifest.json says {entry['sha256']}")
+
+
+class _Reading:
+    """The members of one tarball whose container and manifest are in order."""
+
+    def __init__(self, members: Members, manifest: dict[str, Any], limits: Limits, problems: Problems) -> None:
+        self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
+        self.warnings: list[str] = []
+
+    def measurements(self) -> Measurements:
+        platform = self._platform()
+        workloads = self._workloads()
+        index = WorkloadIndex(None if workloads is None else [workload.name for workload in workloads])
+        n_max = None if platform is None else platform.n_max or platform.threads
+        runs = read_runs(self._rows("runs.csv", "runs"), index, n_max, self.problems)
+        counters = self._counters(index, n_max)
+        environment, log = self._environment(), self._log()
+        self.problems.raise_if_any()
+        assert platform is not None  # noqa: S101
+        assert workloads is not None  # noqa: S101
+        self._warn_of_unused(workloads, runs, counters)
+        generator = self.manifest["generator"]
+        return Measurements(
+            origin=self.manifest["origin"],
+            time_kinds={},
+            platforms=[platform],
+            workloads=workloads,
+            profiles=[ProfileRecord(0, number, table, counters.get(number)) for number, table in runs.items()],
+            generator=f"{generator['name']} {generator['version']}".strip(),
+            environment=environment,
+            log=log,
+            warnings=self.warnings,
+        )
+
+    def _rows(self, name: str, schema: str) -> Any:
+        content = self.members.files[name].content
+        assert content is not None  # noqa: S101
+        return read_rows(name, content, schema, self.limits.rows, self.problems)
+
+    def _counters(self, index: WorkloadIndex, n_max: int | None) -> dict[int, CounterTable]:
+        if "counters.csv" not in self.members.files:
+            return {}
+        return read_counters(self._rows("counters.csv", "counters"), index, n_max, self.problems)
+
+    def _document(self, name: str, schema: str) -> Document | None:
+        document = parse_document(name, self.members.files[name].read(), self.limits.json_bytes, self.problems)
+        if document is None or not validate(name, document, schema, self.problems):
+            return None
+        return document
+
+    def _platform(self) -> PlatformRecord | None:
+        document = self._document("platform.json", "platform")
+        if document is None:
+            return None
+        _refuse_impossible_topology(document, self.problems)
+        value = document.value
+        self._warn_of_missing("platform.json", "platform", [value])
+        record = {field.name: value.get(field.name) for field in fields(PlatformRecord)}
+        for name in ("base_mhz", "max_mhz"):
+            record[name] = None if record[name] is None else float(record[name])
+        record["placement"] = None if record["placement"] is None else tuple(map(int, record["placement"]))
+        record |= {name: int(number) for name, number in record.items() if _is_integral(name, number)}
+        return PlatformRecord(**record | {"cpu_model": record["cpu_model"] or ""})
+
+    def _workloads(self) -> list[WorkloadRecord] | None:
+        document = self._document("workloads.json", "workloads")
+        if document is None:
+            return None
+        seen: set[str] = set()
+        for place, workload in enumerate(document.value):
+            if workload["name"] in seen:
+                reason = f"{quoted(workload['name'])} is there twice"
+                self.problems.add("workloads.json", document.line([place, "name"]), reason, "duplicate")
+            seen.add(workload["name"])
+        self._warn_of_missing("workloads.json", "workloads", document.value)
+        names = [field.name for field in fields(WorkloadRecord)]
+        records = [{name: workload.get(name) for name in names} for workload in document.value]
+        return [WorkloadRecord(**record | {"strategy": record["strategy"] or "unknown"}) for record in records]
+
+    def _warn_of_missing(self, name: str, schema: str, values: list[dict[str, Any]]) -> None:
+        promised = load_schema(schema).get("items", load_schema(schema))["properties"]
+        missing = Counter(field for value in values for field in promised if field not in value)
+        if missing:
+            self.warnings.append(f"{name}: no {', '.join(missing)}; taken as null")
+
+    def _environment(self) -> dict[str, Any] | None:
+        if "environment.json" not in self.members.files:
+            return None
+        content = self.members.files["environment.json"].read()
+        if len(content) > self.limits.json_bytes:
+            self.warnings.append(f"environment.json: larger than {self.limits.json_bytes} bytes, not kept")
+            return None
+        document = parse_document("environment.json", content, self.limits.json_bytes, self.problems)
+        if document is None:
+            return None
+        return document.value if isinstance(document.value, dict) else {"environment": document.value}
+
+    def _log(self) -> str:
+        if "log.txt" not in self.members.files:
+            return ""
+        content = self.members.files["log.txt"].read()
+        if len(content) > self.limits.log_bytes:
+            self.warnings.append(f"log.txt: only the first {self.limits.log_bytes} bytes are kept")
+        return content[: self.limits.log_bytes].decode("utf-8", errors="replace").replace("\0", "\ufffd")
+
+    def _warn_of_unused(
+        self, workloads: list[WorkloadRecord], runs: dict[int, RunTable], counters: dict[int, CounterTable]
+    ) -> None:
+        idle = [workload.name for number, workload in enumerate(workloads) if number not in runs]
+        if idle:
+            self.warnings.append(f"workloads.json: no runs of {', '.join(idle)}")
+        stray = [workloads[number].name for number in counters if number not in runs]
+        if stray:
+            self.warnings.append(f"counters.csv: ignored for {', '.join(stray)}, which have no runs")
+        unknown = [name for name in self.members.files if name not in {"manifest.json", *REQUIRED, *OPTIONAL}]
+        if unknown:
+            more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
+            self.warnings.append(f"ignored, unknown: {', '.join(map(quoted, unknown[:10]))}{more}")
+
+
+def _is_integral(name: str, number: Any) -> bool:
+    return isinstance(number, float) and name not in ("base_mhz", "max_mhz")
+
+
+def _refuse_impossible_topology(platform: Document, problems: Problems) -> None:
+    """Counts of 0 are refused by the schema; here is what two counts say about each other."""
+    value = platform.value
+    for low, high, strictly in (
+        ("physical_cores", "threads", False),
+        ("sockets", "physical_cores", False),
+        ("numa_nodes", "physical_cores", False),
+        ("n_max", "threads", False),
+        ("n_nu", "n_ht", True),
+    ):
+        a, b = value.get(low), value.get(high)
+        if a is not None and b is not None and (a >= b if strictly else a > b):
+            reason = f"impossible topology: {low} = {a} is {'not less' if strictly else 'more'} than {high} = {b}"
+            problems.add("platform.json", platform.line([low]), reason)

@@ -1,0 +1,174 @@
+"""`runs.csv`: every rule of an execution, and of a workload's executions together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.archive.problems import Problems, quoted
+from benchmarks.archive.tables import BoolArray, Rows, WorkloadIndex
+from profiles.measurements import PARTS, IntArray, RunTable
+
+MEMBER = "runs.csv"
+PASSES = ("clean", "profile")
+PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+LARGEST = np.iinfo(np.int64).max
+LONGEST_CHECKSUM = 128
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Rows whose workload, n, repeat and pass are good; where another column is bad, its problem is on the list."""
+
+    lines: IntArray
+    workload: IntArray
+    n: IntArray
+    repeat: IntArray
+    is_profile_pass: BoolArray
+    time_ns: IntArray
+    parts_ns: NDArray[np.int64]
+    has_checksum: BoolArray
+
+
+def read_runs(
+    pieces: Iterable[Rows], index: WorkloadIndex, n_max: int | None, problems: Problems
+) -> dict[int, RunTable]:
+    """The runs of each workload that has any, in the order of the file."""
+    checksums: dict[int, tuple[str, int]] = {}
+    checked = [_check(rows, index, n_max, checksums) for rows in pieces]
+    if not checked:
+        if not problems:
+            problems.add(MEMBER, None, "has no runs")
+        return {}
+    columns: list[Any] = [np.concatenate([getattr(piece, field.name) for piece in checked]) for field in fields(_Runs)]
+    runs = _Runs(*columns)
+    _refuse_duplicates(runs, problems)
+    _refuse_without_one_thread(runs, index, problems)
+    return {} if problems else _tables(runs, {workload: text for workload, (text, _) in checksums.items()})
+
+
+def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, checksums: dict[int, tuple[str, int]]) -> _Runs:
+    workload, known = rows.workloads(index)
+    n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
+    repeat, repeat_good = rows.counts("repeat", 0, None)
+    good = known & n_good & repeat_good & rows.one_of("pass", PASSES)
+    is_profile = np.array([cell == "profile" for cell in rows.columns["pass"]])
+    time_ns = _times(rows, n, good)
+    parts_ns = _parts(rows, n, is_profile, time_ns, good)
+    has_checksum = _checksums(rows, workload, good, checksums)
+    columns: tuple[Any, ...] = (rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns, has_checksum)
+    return _Runs(*(column[good] for column in columns))
+
+
+def _times(rows: Rows, n: IntArray, good: BoolArray) -> IntArray:
+    """time_ns where it is good and n * time_ns fits 64 bits, else 0."""
+    text = rows.columns["time_ns"]
+    time_ns, time_good = rows.integers("time_ns")
+    too_low = time_good & (time_ns <= 0)
+    rows.refuse(too_low, "time_ns low", lambda row: f"time_ns {text[row]} is not above 0")
+    fits = time_ns <= LARGEST // np.maximum(n, 1)
+    rows.refuse(
+        good & time_good & ~fits, "time_ns high", lambda row: f"n * time_ns = {n[row]} * {text[row]} exceeds 64 bits"
+    )
+    return np.where(time_good & ~too_low & fits, time_ns, 0)
+
+
+def _parts(rows: Rows, n: IntArray, is_profile: BoolArray, time_ns: IntArray, good: BoolArray) -> NDArray[np.int64]:
+    """The seven parts, -1 in clean rows. They are subtracted one by one from n * time_ns, so that nothing overflows."""
+    parts_ns = np.full((len(rows), len(PARTS)), -1, dtype=np.int64)
+    rest = n * time_ns
+    complete = good & is_profile & (time_ns > 0)
+    for place, name in enumerate(PART_COLUMNS):
+        text = rows.columns[name]
+        given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+        _refuse_stray_parts(rows, name, given, good, is_profile)
+        values, values_good = rows.integers(name, given & is_profile)
+        negative = values_good & (values < 0)
+        rows.refuse(negative, f"{name} negative", lambda row, name=name, text=text: f"{name} {text[row]} is negative")  # type: ignore[misc]
+        complete &= values_good & ~negative
+        parts_ns[is_profile, place] = values[is_profile]
+        values = np.where(complete & (rest >= 0), values, 0)
+        rest = rest - values  # at least -(2**63 - 1): rest was >= 0
+    total = [rows.columns[name] for name in PART_COLUMNS]
+    rows.refuse(
+        complete & (rest != 0),
+        "sum",
+        lambda row: (
+            f"parts sum to {sum(int(column[row]) for column in total)}, "
+            f"but n * time_ns = {n[row]} * {time_ns[row]} = {int(n[row]) * int(time_ns[row])}"
+        ),
+    )
+    return parts_ns
+
+
+def _refuse_stray_parts(rows: Rows, name: str, given: BoolArray, good: BoolArray, is_profile: BoolArray) -> None:
+    rows.refuse(good & is_profile & ~given, "part missing", lambda row: f"{name} is empty in a profile row")
+    rows.refuse(good & ~is_profile & given, "part in clean", lambda row: f"{name} is given in a clean row")
+
+
+def _checksums(rows: Rows, workload: IntArray, good: BoolArray, checksums: dict[int, tuple[str, int]]) -> BoolArray:
+    """Which rows have a checksum; `checksums` keeps the first of each workload, and its line."""
+    text = rows.columns["output_checksum"]
+    differs = np.zeros(len(rows), dtype=bool)
+    for row, (number, cell) in enumerate(zip(workload.tolist(), text, strict=True)):
+        if cell and number >= 0:
+            differs[row] = checksums.setdefault(number, (cell, int(rows.lines[row])))[0] != cell
+    rows.refuse(differs, "checksum", lambda row: _difference(rows, row, checksums[int(workload[row])]))
+    too_long = np.fromiter((len(cell) > LONGEST_CHECKSUM for cell in text), dtype=bool, count=len(rows))
+    rows.refuse(too_long, "long", lambda row: f"output_checksum is longer than {LONGEST_CHECKSUM} characters")
+    return np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+
+
+def _difference(rows: Rows, row: int, first: tuple[str, int]) -> str:
+    own, name = rows.columns["output_checksum"][row], rows.columns["workload"][row]
+    return f"output_checksum {quoted(own)} of {quoted(name)} differs from {quoted(first[0])} in line {first[1]}"
+
+
+def _refuse_duplicates(runs: _Runs, problems: Problems) -> None:
+    key = np.stack([runs.is_profile_pass.astype(np.int64), runs.repeat, runs.n, runs.workload])
+    repeated, first = duplicates(key)
+    problems.add_rows(
+        MEMBER,
+        runs.lines[repeated],
+        np.ones(len(repeated), dtype=bool),
+        "duplicate",
+        lambda row: f"same workload, n, repeat and pass as in line {runs.lines[first[row]]}",
+    )
+
+
+def duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
+    """Columns of `key` (K x M) that are equal to an earlier one, ascending, and that earlier one."""
+    order = np.lexsort(key)
+    same = (np.diff(key[:, order], axis=1) == 0).all(axis=0)
+    repeated, first = order[1:][same], order[:-1][same]
+    ascending = np.argsort(repeated)
+    return repeated[ascending], first[ascending]
+
+
+def _refuse_without_one_thread(runs: _Runs, index: WorkloadIndex, problems: Problems) -> None:
+    for workload in np.setdiff1d(runs.workload, runs.workload[runs.n == 1]).tolist():
+        line = int(runs.lines[runs.workload == workload].min())
+        problems.add(MEMBER, line, f"workload {quoted(index.names[workload])} has no run at n = 1", "no n = 1")
+
+
+def _tables(runs: _Runs, checksums: dict[int, str]) -> dict[int, RunTable]:
+    order = np.argsort(runs.workload, kind="stable")
+    workloads, starts = np.unique(runs.workload[order], return_index=True)
+    tables = {}
+    for workload, rows in zip(workloads.tolist(), np.split(order, starts[1:]), strict=True):
+        given = runs.has_checksum[rows].tolist()
+        text = checksums.get(workload, "")
+        tables[workload] = RunTable(
+            n=runs.n[rows],
+            repeat=runs.repeat[rows],
+            is_profile_pass=runs.is_profile_pass[rows],
+            time_s=runs.time_ns[rows] / 1e9,
+            time_ns=runs.time_ns[rows],
+            parts_ns=runs.parts_ns[rows],
+            output_checksum=tuple(text if has else "" for has in given) if text else None,
+        )
+    return tables

@@ -1,0 +1,214 @@
+"""The CSV members, in pieces of bounded size: cells as text, then columns as checked numbers, with line numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.archive.documents import load_schema
+from benchmarks.archive.problems import Problems, quoted
+from profiles.measurements import FloatArray, IntArray
+
+ROWS_AT_ONCE = 1 << 16
+LONGEST_LINE = 1 << 20
+LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or repeat number
+
+BoolArray = NDArray[np.bool_]
+_INTEGER = r"-?[0-9]{1,19}"
+_NUMBER = r"-?[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][-+]?[0-9]{1,4})?"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Consecutive rows of a CSV member, by column; a row's line is the one it starts on, the header being line 1."""
+
+    member: str
+    lines: IntArray
+    columns: dict[str, tuple[str, ...]]
+    problems: Problems
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def refuse(self, bad: BoolArray, kind: str, reason: Callable[[int], str]) -> None:
+        self.problems.add_rows(self.member, self.lines, bad, kind, reason)
+
+    def counts(self, name: str, least: int, most: int | None, limit: str = "") -> tuple[IntArray, BoolArray]:
+        """An integer column of thread counts or repeat numbers, and which rows are good."""
+        text = self.columns[name]
+        values, good = self.integers(name)
+        low, high = good & (values < least), good & (values > (LARGEST_COUNT if most is None else most))
+        self.refuse(low, f"{name} low", lambda row: f"{name} {text[row]} is less than {least}")
+        bound = limit or str(LARGEST_COUNT)
+        self.refuse(high, f"{name} high", lambda row: f"{name} {text[row]} is more than {bound}")
+        return values, good & ~low & ~high
+
+    def integers(self, name: str, given: BoolArray | None = None) -> tuple[IntArray, BoolArray]:
+        """A column of 64-bit integers (0 where bad or not `given`), and which of the given rows are good."""
+        text = self.columns[name]
+        values, bad = _convert(text, _INTEGER, int, np.int64, given)
+        self.refuse(bad, name, lambda row: f"{name} {quoted(text[row])} is not a 64-bit integer")
+        return values, ~bad if given is None else given & ~bad
+
+    def numbers(self, name: str, given: BoolArray) -> tuple[FloatArray, BoolArray]:
+        """A column of finite decimal numbers (NaN where not `given`), and which of the given rows are good."""
+        text = self.columns[name]
+        values, bad = _convert(text, _NUMBER, float, np.float64, given)
+        bad |= ~np.isfinite(values)
+        self.refuse(bad, name, lambda row: f"{name} {quoted(text[row])} is not a finite number")
+        return np.where(given & ~bad, values, np.nan), given & ~bad
+
+    def one_of(self, name: str, allowed: Sequence[str]) -> BoolArray:
+        text = self.columns[name]
+        good = np.isin(np.array(text, dtype=object), np.array(allowed, dtype=object))
+        self.refuse(~good, name, lambda row: f"{name} {quoted(text[row])} is not one of {', '.join(allowed)}")
+        return good
+
+    def workloads(self, index: WorkloadIndex) -> tuple[IntArray, BoolArray]:
+        """The workload column as indices, and which of them workloads.json has."""
+        text = self.columns["workload"]
+        values = np.fromiter(map(index.of, text), dtype=np.int64, count=len(text))
+        self.refuse(values < 0, "workload", lambda row: f"workload {quoted(text[row])} is not in workloads.json")
+        return values, values >= 0
+
+
+class WorkloadIndex:
+    """Index of each workload's name. Where workloads.json could not be read, names are numbered as they come."""
+
+    def __init__(self, names: Sequence[str] | None) -> None:
+        self.numbers = {name: number for number, name in enumerate(names or ())}
+        self.names = list(names or ())
+        self.known = names is not None
+
+    def of(self, name: str) -> int:
+        number = self.numbers.get(name, -1)
+        if number < 0 and not self.known:
+            number = self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return number
+
+
+def _convert(
+    text: tuple[str, ...], pattern: str, kind: type, dtype: Any, given: BoolArray | None
+) -> tuple[NDArray[Any], BoolArray]:
+    """Convert a column at once; only a column that has a bad cell is looked at cell by cell."""
+    cells = text if given is None else [cell if good else "0" for cell, good in zip(text, given.tolist(), strict=True)]
+    if re.fullmatch(rf"{pattern}(?:\n{pattern})*", "\n".join(cells)):
+        try:
+            return np.array(list(map(kind, cells)), dtype=dtype), np.zeros(len(cells), dtype=bool)
+        except (OverflowError, ValueError):
+            pass
+    values, bad = np.zeros(len(cells), dtype=dtype), np.zeros(len(cells), dtype=bool)
+    single = re.compile(pattern)
+    for row, cell in enumerate(cells):
+        try:
+            if single.fullmatch(cell) is None:
+                raise ValueError
+            values[row] = kind(cell)
+        except (OverflowError, ValueError):
+            bad[row] = True
+    return values, bad
+
+
+@dataclass(frozen=True)
+class _Header:
+    member: str
+    width: int
+    places: dict[str, int]
+
+
+def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems: Problems) -> Iterator[Rows]:
+    """The good rows of a CSV member, ROWS_AT_ONCE at a time, with the columns that the published schema names."""
+    names = [field["name"] for field in load_schema(schema)["fields"]]
+    content.seek(0)
+    text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+    try:
+        records = _records(member, text, problems)
+        line, header = next(records, (1, []))
+        places = _header(member, line, header, names, problems)
+        if places is not None:
+            yield from _pieces(records, _Header(member, len(header), places), limit, problems)
+    except UnicodeDecodeError:
+        problems.add(member, _undecodable_line(content), "is not UTF-8")
+    finally:
+        text.detach()
+
+
+def _records(member: str, text: io.TextIOWrapper, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """Each row that is not blank, and the line it starts on."""
+    reader = csv.reader(_lines(text), strict=True)
+    start = 1
+    try:
+        for row in reader:
+            if row:
+                yield start, row
+            start = reader.line_num + 1
+    except csv.Error as error:
+        problems.add(member, start, f"is not valid CSV: {error}")
+
+
+def _pieces(
+    records: Iterator[tuple[int, list[str]]], header: _Header, limit: int, problems: Problems
+) -> Iterator[Rows]:
+    count = 0
+    while piece := list(islice(records, ROWS_AT_ONCE)):
+        count += len(piece)
+        if count > limit:
+            problems.add(header.member, None, f"has more than {limit} rows")
+            return
+        good = [record for record in piece if len(record[1]) == header.width]
+        if len(good) < len(piece):
+            _refuse_ragged(piece, header, problems)
+        if good:
+            lines, rows = zip(*good, strict=True)
+            columns = list(zip(*rows, strict=True))
+            named = {name: columns[place] for name, place in header.places.items()}
+            yield Rows(header.member, np.array(lines, dtype=np.int64), named, problems)
+
+
+def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems: Problems) -> None:
+    for line, row in piece:
+        if len(row) != header.width:
+            reason = f"has {len(row)} columns, the header has {header.width}"
+            problems.add(header.member, line, reason, "ragged")
+
+
+def _header(member: str, line: int, row: list[str], names: list[str], problems: Problems) -> dict[str, int] | None:
+    """Where the promised columns are; further columns may stand anywhere."""
+    if not row:
+        problems.add(member, line, "has no header")
+        return None
+    missing = [name for name in names if name not in row]
+    twice = sorted({name for name in names if row.count(name) > 1})
+    if missing:
+        problems.add(member, line, f"has no column {', '.join(missing)}")
+    if twice:
+        problems.add(member, line, f"has column {', '.join(twice)} twice")
+    return None if missing or twice else {name: row.index(name) for name in names}
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise csv.Error(f"line longer than {LONGEST_LINE} characters")
+        if "\0" in line:
+            raise csv.Error("NUL character")
+        yield line
+
+
+def _undecodable_line(content: IO[bytes]) -> int | None:
+    content.seek(0)
+    for number, line in enumerate(content, 1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            return number
+    return None

@@ -1,0 +1,123 @@
+"""Measurements -> tarball: the same measurements and time always give the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import IO, Any
+
+import numpy as np
+
+from benchmarks.archive.documents import load_schema
+from benchmarks.archive.reading import SCHEMA
+from profiles.measurements import CounterTable, Measurements, PlatformRecord, RunTable
+
+
+def write_archive(
+    fileobj: IO[bytes],
+    measurements: Measurements,
+    *,
+    created: datetime,
+    name: str = "mpet-results",
+    extra: Mapping[str, bytes] | None = None,
+) -> None:
+    """Write one platform's measurements below the top folder `name`; `extra` members are listed as they are.
+
+    Raises ValueError where `mpet-results/1` cannot say it: not exactly one platform, runs without exact nanoseconds, a
+    `created` without time zone.
+    """
+    if len(measurements.platforms) != 1:
+        raise ValueError(f"a results tarball holds one platform, not {len(measurements.platforms)}")
+    if created.tzinfo is None:
+        raise ValueError("created has no time zone")
+    files = dict(extra or {}) | _members(measurements)
+    files["manifest.json"] = _json(_manifest(measurements, created, files))
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=fileobj, mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(files):
+            info = tarfile.TarInfo(f"{name}/{path}")
+            info.size = len(files[path])
+            tar.addfile(info, io.BytesIO(files[path]))
+
+
+def _members(measurements: Measurements) -> dict[str, bytes]:
+    workloads = [asdict(workload) for workload in measurements.workloads]
+    names = [workload.name for workload in measurements.workloads]
+    counters = [(names[p.workload], p.counters) for p in measurements.profiles if p.counters is not None]
+    runs = (row for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs))
+    files = {
+        "platform.json": _json(_platform(measurements.platforms[0])),
+        "workloads.json": _json(workloads),
+        "runs.csv": _csv("runs", runs),
+    }
+    if counters:
+        rows = (row for name, table in counters for row in _counter_rows(name, table))
+        files["counters.csv"] = _csv("counters", rows)
+    if measurements.environment is not None:
+        files["environment.json"] = _json(measurements.environment)
+    if measurements.log:
+        files["log.txt"] = measurements.log.encode("utf-8")
+    return files
+
+
+def _manifest(measurements: Measurements, created: datetime, files: Mapping[str, bytes]) -> dict[str, Any]:
+    generator, _, version = measurements.generator.rpartition(" ")
+    return {
+        "schema": SCHEMA,
+        "created": f"{created.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat()}Z",
+        "generator": {"name": generator or version, "version": version if generator else ""},
+        "origin": measurements.origin,
+        "files": {
+            path: {"sha256": hashlib.sha256(files[path]).hexdigest(), "bytes": len(files[path])}
+            for path in sorted(files)
+        },
+    }
+
+
+def _platform(platform: PlatformRecord) -> dict[str, Any]:
+    value = asdict(platform) | {"cpu_model": platform.cpu_model or None}
+    for name in ("base_mhz", "max_mhz"):
+        if value[name] is not None and float(value[name]).is_integer():
+            value[name] = int(value[name])
+    return value
+
+
+def _run_rows(workload: str, runs: RunTable) -> Iterable[list[Any]]:
+    if runs.time_ns is None:
+        raise ValueError(f"runs of {workload!r} have no exact nanoseconds")
+    parts = np.full((len(runs), 7), -1) if runs.parts_ns is None else runs.parts_ns
+    columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts)
+    checksums = runs.output_checksum or ("",) * len(runs)
+    for n, repeat, is_profile, time_ns, split, checksum in zip(
+        *(column.tolist() for column in columns), checksums, strict=True
+    ):
+        cells = split if is_profile else [""] * len(split)
+        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum]
+
+
+def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:
+    columns = (counters.n.tolist(), counters.repeat.tolist(), counters.counter, counters.value.tolist())
+    for n, repeat, counter, value, status in zip(*columns, counters.status, strict=True):
+        cell = "" if np.isnan(value) else int(value) if value.is_integer() else value
+        yield [workload, n, repeat, counter, cell, status]
+
+
+def _csv(schema: str, rows: Iterable[list[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field["name"] for field in load_schema(schema)["fields"]])
+    writer.writerows(rows)
+    return text.getvalue().encode("utf-8")
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
