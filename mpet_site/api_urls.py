@@ -1,1 +1,38 @@
-urlpatterns: list = []
+from django.urls import path
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from mpet_site.api import UNKNOWN_PATH, ApiView, UnknownPath
+
+ENDPOINTS = {
+    "platforms": "api-platforms",
+    "workloads": "api-workloads",
+    "profiles": "api-profiles",
+    "uploads": "api-uploads",
+    "distances/platforms": "api-platform-distance",
+    "distances/workloads": "api-workload-distance",
+    "predictions": "api-predictions",
+    "methods": "api-methods",
+    "kit": "api-kit",
+    "schema": "api-schema",
+    "docs": "api-docs",
+}
+
+
+class ApiRoot(ApiView):
+    """The addresses of all endpoints."""
+
+    @extend_schema(operation_id="root", responses={200: {"type": "object", "additionalProperties": {"type": "string"}}})
+    def get(self, request: Request) -> Response:
+        return Response({name: reverse(view, request=request) for name, view in ENDPOINTS.items()})
+
+
+urlpatterns = [
+    path("", ApiRoot.as_view(), name="api-root"),
+    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    path("<path:path>", UnknownPath.as_view(), name=UNKNOWN_PATH),
+]

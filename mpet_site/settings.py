@@ -1,5 +1,6 @@
 """Settings, all from the environment, with defaults that are safe on a fresh machine (docs/settings.md lists them)."""
 
+import tomllib
 from pathlib import Path
 
 import environ
@@ -7,6 +8,7 @@ from django.core.management.utils import get_random_secret_key
 
 env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
+CODE_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
 STATE_DIR.mkdir(parents=True, exist_ok=True)
 
@@ -154,17 +156,38 @@ UPLOAD_MAX_UNPACKED_BYTES = env.int("MPET_UPLOAD_MAX_UNPACKED_BYTES", default=51
 UPLOAD_MAX_MEMBERS = env.int("MPET_UPLOAD_MAX_MEMBERS", default=10_000)
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
+    "DEFAULT_RENDERER_CLASSES": ["mpet_site.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["mpet_site.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.negotiation.ContentNegotiation",
+    "DEFAULT_THROTTLE_CLASSES": ["mpet_site.throttling.AnonRateThrottle", "mpet_site.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_RATES": {
+        "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,
+        "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
+    },
+    "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_VERSIONING_CLASS": None,
+    "EXCEPTION_HANDLER": "mpet_site.problems.exception_handler",
     "STRICT_JSON": True,
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "MPET",
     "DESCRIPTION": "What was measured on which machine, and what it would be on a machine where nobody measured.",
     "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
     "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "mpet_site.openapi.add_problems",
+        "mpet_site.openapi.describe_csv",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",

@@ -1,1 +1,9 @@
-urlpatterns: list = []
+from django.urls import path
+
+from benchmarks.api import views
+
+urlpatterns = [
+    path("uploads/", views.UploadList.as_view(), name="api-uploads"),
+    path("uploads/<uuid:id>/", views.UploadDetail.as_view(), name="api-upload"),
+    path("kit/", views.Kit.as_view(), name="api-kit"),
+]

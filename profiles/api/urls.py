@@ -1,1 +1,12 @@
-urlpatterns: list = []
+from django.urls import path
+
+from profiles.api import views
+
+urlpatterns = [
+    path("platforms/", views.PlatformList.as_view(), name="api-platforms"),
+    path("platforms/<slug:slug>/", views.PlatformDetail.as_view(), name="api-platform"),
+    path("workloads/", views.WorkloadList.as_view(), name="api-workloads"),
+    path("workloads/<slug:slug>/", views.WorkloadDetail.as_view(), name="api-workload"),
+    path("profiles/", views.ProfileList.as_view(), name="api-profiles"),
+    path("profiles/<uuid:id>/", views.ProfileDetail.as_view(), name="api-profile"),
+]

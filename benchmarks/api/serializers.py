@@ -1,0 +1,82 @@
+from typing import Any
+
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema_field, inline_serializer
+from rest_framework import serializers
+
+from benchmarks.models import Upload
+from mpet_site.problems import InvalidRequest
+
+ReportSerializer = inline_serializer(
+    "UploadReport",
+    {
+        "errors": serializers.ListField(child=serializers.JSONField(), help_text="Why it was rejected."),
+        "warnings": serializers.ListField(child=serializers.JSONField()),
+    },
+)
+
+
+class UploadRequestSerializer(serializers.Serializer):
+    """A results tarball (mpet-results/1), as multipart form data."""
+
+    file = serializers.FileField()
+    visibility = serializers.ChoiceField(Upload.Visibility.choices, default=Upload.Visibility.PUBLIC)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs
+
+
+class UploadSerializer(serializers.ModelSerializer):
+    """`viewer` in the context. Others see that a public upload was accepted and what came of it, not its file."""
+
+    id = serializers.UUIDField(source="uid", read_only=True)
+    url = serializers.SerializerMethodField()
+    filename = serializers.SerializerMethodField()
+    sha256 = serializers.SerializerMethodField()
+    report = serializers.SerializerMethodField()
+    profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
+
+    class Meta:
+        model = Upload
+        fields = (
+            "id",
+            "url",
+            "status",
+            "visibility",
+            "filename",
+            "size_bytes",
+            "sha256",
+            "created_at",
+            "finished_at",
+            "report",
+            "profiles",
+        )
+        read_only_fields = fields
+
+    def owned(self, upload: Upload) -> bool:
+        return upload.owner_id == self.context["request"].user.pk
+
+    @extend_schema_field(serializers.URLField())
+    def get_url(self, upload: Upload) -> str:
+        return self.context["request"].build_absolute_uri(reverse("api-upload", args=[upload.uid]))
+
+    def get_filename(self, upload: Upload) -> str | None:
+        return upload.filename if self.owned(upload) else None
+
+    def get_sha256(self, upload: Upload) -> str | None:
+        return upload.sha256 if self.owned(upload) else None
+
+    @extend_schema_field(ReportSerializer)
+    def get_report(self, upload: Upload) -> dict[str, Any]:
+        report = {"errors": [], "warnings": []} | upload.report
+        return report if self.owned(upload) else {name: report[name] for name in ("errors", "warnings")}
+
+    @extend_schema_field(serializers.ListField(child=serializers.UUIDField()))
+    def get_profiles(self, upload: Upload) -> list[str]:
+        if upload.source_id is None:
+            return []
+        profiles = upload.source.profiles.visible_to(self.context["request"].user)
+        return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]

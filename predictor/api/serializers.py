@@ -1,0 +1,203 @@
+from typing import Any
+
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+
+from mpet_site.problems import InvalidRequest
+from predictor.models import Prediction
+from predictor.services import DEFAULT_METHOD, LARGEST_THREAD_COUNT, MOST_THREAD_COUNTS, PredictionRequest
+from profiles.scaling.names import CURVE_NAMES
+
+Text = serializers.CharField
+Integer = serializers.IntegerField
+
+
+def number(**options: Any) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, **options)
+
+
+def numbers(**options: Any) -> serializers.ListField:
+    return serializers.ListField(child=number(), **options)
+
+
+class PredictionRequestSerializer(serializers.Serializer):
+    """How would `workload` run on `target`? Slugs, or names that only one row has."""
+
+    workload = Text(max_length=200)
+    target = Text(max_length=200)
+    references = serializers.ListField(
+        child=Text(max_length=200),
+        allow_null=True,
+        default=None,
+        max_length=1000,
+        help_text="Platforms whose profiles of the workload may be used; null = all.",
+    )
+    method = Text(max_length=50, default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
+    n = serializers.ListField(
+        child=Integer(min_value=1, max_value=LARGEST_THREAD_COUNT),
+        allow_null=True,
+        default=None,
+        max_length=MOST_THREAD_COUNTS,
+        help_text="Thread counts; null = 1 to the target's n_max.",
+    )
+    settings = serializers.DictField(default=dict, allow_null=True, help_text="Of the method; the rest is its default.")
+    include_simulated = serializers.BooleanField(default=False, help_text="Simulated profiles may take part.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs
+
+    def to_request(self) -> PredictionRequest:
+        values = self.validated_data
+        return PredictionRequest(
+            **values | {"method": values["method"] or DEFAULT_METHOD, "settings": values["settings"] or {}}
+        )
+
+
+CandidateSerializer = inline_serializer(
+    "Candidate",
+    {
+        "platform": Text(),
+        "workload": Text(),
+        "distance_platform": number(),
+        "distance_workload": number(),
+        "distance_tuple": number(),
+        "weight": number(),
+    },
+    many=True,
+)
+CurvePointSerializer = inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}, many=True)
+
+
+class PredictionSerializer(serializers.ModelSerializer):
+    """The stored answer, as it was given."""
+
+    id = serializers.UUIDField(source="uid")
+    url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+    references = serializers.ListField(child=Text(), allow_null=True)
+    n = serializers.ListField(child=Integer(), allow_null=True)
+    settings = serializers.DictField()
+    t1_s = number()
+    time_kind = Text()
+    simulated = serializers.BooleanField()
+    curve = inline_serializer(
+        "PredictedPoint",
+        {"n": Integer()} | {name: number() for name in ("time_s", "low_s", "high_s", "speedup", "efficiency")},
+        many=True,
+    )
+    scaling_curves = inline_serializer(
+        "PredictedCurves",
+        {"n": serializers.ListField(child=Integer())} | {name: numbers() for name in (*CURVE_NAMES, "utilisation")},
+    )
+    features = inline_serializer(
+        "PredictedFeatures", {"names": serializers.ListField(child=Text()), "values": numbers()}
+    )
+    candidates = inline_serializer("Candidates", {"t1": CandidateSerializer, "scaling": CandidateSerializer})
+    confidence = serializers.DictField()
+    warnings = serializers.ListField(child=Text())
+    measured = inline_serializer(
+        "Measured",
+        {"t1_s": number(), "curve": CurvePointSerializer, "error_percent": number()},
+        allow_null=True,
+        help_text="What was measured for this pair and hidden from the method; null where nobody did.",
+    )
+    reference_curves = inline_serializer(
+        "ReferenceCurve", {"platform": Text(), "curve": CurvePointSerializer}, many=True
+    )
+    sources = inline_serializer(
+        "PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True
+    )
+
+    class Meta:
+        model = Prediction
+        fields = (
+            "id",
+            "url",
+            "created_at",
+            "revision",
+            "method",
+            "method_version",
+            "settings",
+            "workload",
+            "target",
+            "references",
+            "n",
+            "t1_s",
+            "time_kind",
+            "simulated",
+            "curve",
+            "scaling_curves",
+            "features",
+            "candidates",
+            "confidence",
+            "warnings",
+            "measured",
+            "reference_curves",
+            "sources",
+        )
+        read_only_fields = fields
+
+    def to_representation(self, prediction: Prediction) -> dict[str, Any]:
+        own = {name: self.fields[name] for name in ("id", "url", "created_at")}
+        values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
+        return values | prediction.answer
+
+
+MethodSerializer = inline_serializer(
+    "Method",
+    {
+        "name": Text(),
+        "version": Text(),
+        "summary": Text(),
+        "settings": serializers.DictField(
+            child=inline_serializer("Setting", {"type": Text(), "default": serializers.JSONField()})
+        ),
+        "is_default": serializers.BooleanField(),
+    },
+)
+MethodListSerializer = inline_serializer(
+    "MethodList",
+    {
+        "count": Integer(),
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": serializers.ListField(child=MethodSerializer),
+    },
+)
+MeanSerializer = inline_serializer(
+    "MeanDistance",
+    {
+        "distance": number(help_text="Mean of the individual distances that are defined."),
+        "dim": Integer(help_text="The fewest elements that one of them rests on."),
+        "count": Integer(help_text="How many they are."),
+    },
+)
+
+
+def individual(over: str) -> dict[str, serializers.Field]:
+    return {
+        over: Text(),
+        "decomposed": serializers.BooleanField(),
+        "runtime": Text(allow_null=True),
+        "distance": number(help_text="0 to 1; null where no element is valid in both"),
+        "dim": Integer(help_text="elements valid in both"),
+    }
+
+
+def distances(name: str, over: str) -> serializers.Serializer:
+    return inline_serializer(
+        name,
+        {
+            "a": Text(),
+            "b": Text(),
+            "revision": Integer(),
+            "mean": MeanSerializer,
+            "individual": inline_serializer(f"{name}Individual", individual(over), many=True),
+        },
+    )
+
+
+PlatformDistanceSerializer = distances("PlatformDistance", "workload")
+WorkloadDistanceSerializer = distances("WorkloadDistance", "platform")

@@ -1,0 +1,158 @@
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import MayPredict
+from mpet_site.api import ApiView, DetailView
+from mpet_site.etags import database_etag, etag_of, unless_unchanged
+from mpet_site.problems import InvalidRequest, Problem, Unprocessable, invalid
+from predictor import services
+from predictor.api.distances import platform_distances, workload_distances
+from predictor.api.serializers import (
+    MethodListSerializer,
+    PlatformDistanceSerializer,
+    PredictionRequestSerializer,
+    PredictionSerializer,
+    WorkloadDistanceSerializer,
+)
+from predictor.core.database import Database
+from predictor.core.methods import METHODS
+from predictor.models import Prediction
+from predictor.snapshot import MEASURED, snapshot
+from profiles.querysets import VisibleQuerySet
+
+FIELD_OF = {
+    services.UnknownWorkload: "workload",
+    services.UnknownTarget: "target",
+    services.UnknownReference: "references",
+    services.UnknownMethod: "method",
+}
+
+
+def problem_of(error: services.RequestError) -> Problem:
+    if isinstance(error, services.NoPrediction):
+        return Unprocessable(str(error), found=error.found, needed=error.needed)
+    if isinstance(error, services.InvalidSettings):
+        name = error.name if error.name in {"references", "n"} else f"settings.{error.name}"
+        return invalid(name, error.reason)
+    return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
+
+
+class PredictionList(ApiView):
+    """Ask how a workload would run on a platform. The same question at the same revision has one stored answer."""
+
+    permission_classes = (MayPredict,)
+
+    @extend_schema(
+        operation_id="predictions_create",
+        summary="Predict",
+        request=PredictionRequestSerializer,
+        responses={201: PredictionSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        asked = PredictionRequestSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            prediction = services.predict(asked.to_request(), request.user)
+        except services.RequestError as error:
+            raise problem_of(error) from error
+        data = PredictionSerializer(prediction, context={"request": request}).data
+        return Response(data, status=201, headers={"Location": data["url"]})
+
+
+@extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
+class PredictionDetail(DetailView):
+    """The answer as it was given, with the revision it came from; it never changes."""
+
+    serializer_class = PredictionSerializer
+    lookup_field = "uid"
+    lookup_url_kwarg = "id"
+
+    def get_queryset(self) -> Any:
+        return VisibleQuerySet(Prediction).visible_to(self.request.user)
+
+    def etag(self, prediction: Prediction) -> str:
+        return etag_of(self.request.build_absolute_uri(), prediction.uid)
+
+
+class MethodList(ApiView):
+    """The methods that can be asked for, with their settings and defaults."""
+
+    @extend_schema(operation_id="methods_list", summary="Methods", responses=MethodListSerializer)
+    def get(self, request: Request) -> HttpResponseBase:
+        results = [
+            method.describe() | {"is_default": name == services.DEFAULT_METHOD} for name, method in METHODS.items()
+        ]
+        data = {"count": len(results), "next": None, "previous": None, "results": results}
+        return unless_unchanged(request, etag_of(data), lambda: Response(data))
+
+
+class DistanceView(ApiView):
+    """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
+
+    query_parameters: ClassVar = ("a", "b", "include_simulated")
+
+    def database(self, request: Request) -> Database:
+        text = request.query_params.get("include_simulated", "") or "false"
+        if text not in {"true", "false"}:
+            raise invalid("include_simulated", "true or false.")
+        return snapshot(request.user, origins=(*MEASURED, "simulated") if text == "true" else MEASURED)
+
+    def answer(self, request: Request, a: str, b: str, measure: Callable[[], dict[str, Any]]) -> HttpResponseBase:
+        return unless_unchanged(request, database_etag(request), lambda: Response({"a": a, "b": b} | measure()))
+
+
+def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:
+    slug = request.query_params.get(name, "")
+    at = bisect_left(slugs, slug)
+    if not slug:
+        raise invalid(name, "Needed: a slug.")
+    if at == len(slugs) or slugs[at] != slug:
+        raise invalid(name, f"Nothing that you may see has the slug '{slug}'.")
+    return at
+
+
+def parameters(**texts: str) -> list[OpenApiParameter]:
+    simulated = OpenApiParameter("include_simulated", bool, description="Simulated profiles take part.", default=False)
+    return [*(OpenApiParameter(k, str, required=k in "ab", description=v) for k, v in texts.items()), simulated]
+
+
+class PlatformDistance(DistanceView):
+    """How differently two platforms behave: D_p for each workload that both have, and the mean (Eq. 17, 19)."""
+
+    @extend_schema(
+        operation_id="distances_platforms",
+        summary="Distance of two platforms",
+        parameters=parameters(a="slug of a platform", b="slug of another"),
+        responses=PlatformDistanceSerializer,
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        database = self.database(request)
+        a, b = (place(request, name, database.platforms) for name in "ab")
+        measure = lambda: platform_distances(database, a, b)  # noqa: E731
+        return self.answer(request, database.platforms[a], database.platforms[b], measure)
+
+
+class WorkloadDistance(DistanceView):
+    """How differently two workloads behave: D_a for each platform that has both, and the mean (Eq. 16, 18)."""
+
+    query_parameters: ClassVar = (*DistanceView.query_parameters, "platform")
+
+    @extend_schema(
+        operation_id="distances_workloads",
+        summary="Distance of two workloads",
+        parameters=parameters(a="slug of a workload", b="slug of another", platform="on this platform alone"),
+        responses=WorkloadDistanceSerializer,
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        database = self.database(request)
+        a, b = (place(request, name, database.workloads) for name in "ab")
+        asked = request.query_params.get("platform")
+        platform = place(request, "platform", database.platforms) if asked else None
+        measure = lambda: workload_distances(database, a, b, platform)  # noqa: E731
+        return self.answer(request, database.workloads[a], database.workloads[b], measure)

@@ -1,0 +1,46 @@
+from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
+
+from mpet_site.api import StrictBooleanFilter
+from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
+from profiles.models import Platform, Profile, Workload
+
+
+def one_of(names: tuple[str, ...]) -> ChoiceFilter:
+    return ChoiceFilter(choices=[(name, name) for name in names])
+
+
+class PlatformFilter(FilterSet):
+    device_class = one_of(DEVICE_CLASSES)
+    vendor = CharFilter(lookup_expr="iexact")
+    architecture = CharFilter(lookup_expr="iexact")
+    microarchitecture = CharFilter(lookup_expr="iexact")
+    cpu_model = CharFilter(lookup_expr="iexact")
+    virtualised = StrictBooleanFilter()
+
+    class Meta:
+        model = Platform
+        fields: tuple[str, ...] = ()
+
+
+class WorkloadFilter(FilterSet):
+    application = CharFilter(lookup_expr="iexact")
+    strategy = one_of(STRATEGIES)
+    runtime = CharFilter(lookup_expr="iexact")
+    bound = one_of(BOUNDS)
+
+    class Meta:
+        model = Workload
+        fields: tuple[str, ...] = ()
+
+
+class ProfileFilter(FilterSet):
+    """A slug that names nothing you may see matches nothing."""
+
+    platform = CharFilter(field_name="platform__slug", help_text="slug")
+    workload = CharFilter(field_name="workload__slug", help_text="slug")
+    origin = one_of(ORIGINS)
+    decomposed = StrictBooleanFilter()
+
+    class Meta:
+        model = Profile
+        fields: tuple[str, ...] = ()

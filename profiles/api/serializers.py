@@ -1,0 +1,209 @@
+from typing import Any
+
+import numpy as np
+from drf_spectacular.utils import extend_schema_field, inline_serializer
+from rest_framework import serializers
+
+from profiles.models import Platform, Profile, Workload
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
+
+ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values
+
+
+class _Owned(serializers.ModelSerializer):
+    private = serializers.SerializerMethodField(help_text="Only its owner sees it.")
+    profiles = serializers.IntegerField(
+        source="profile_count", read_only=True, help_text="How many of its profiles you may see."
+    )
+
+    def get_private(self, row: Any) -> bool:
+        return row.private_to_id is not None
+
+
+class PlatformSerializer(_Owned):
+    placement = serializers.ListField(
+        child=serializers.IntegerField(), read_only=True, allow_null=True, help_text="CPU numbers as threads fill them"
+    )
+
+    class Meta:
+        model = Platform
+        fields = (
+            "slug",
+            "name",
+            "cpu_model",
+            "vendor",
+            "architecture",
+            "microarchitecture",
+            "word_bits",
+            "device_class",
+            "sockets",
+            "numa_nodes",
+            "physical_cores",
+            "threads",
+            "n_nu",
+            "n_ht",
+            "n_max",
+            "placement",
+            "base_mhz",
+            "max_mhz",
+            "l1d_bytes",
+            "l2_bytes",
+            "l3_bytes",
+            "memory_bytes",
+            "virtualised",
+            "kernel",
+            "compiler",
+            "compiler_flags",
+            "private",
+            "profiles",
+        )
+        read_only_fields = fields
+
+
+class WorkloadSerializer(_Owned):
+    class Meta:
+        model = Workload
+        fields = (
+            "slug",
+            "name",
+            "application",
+            "section",
+            "strategy",
+            "runtime",
+            "input",
+            "version",
+            "bound",
+            "description",
+            "time_kind",
+            "private",
+            "profiles",
+        )
+        read_only_fields = fields
+
+
+def numbers(**options: Any) -> serializers.ListField:
+    return serializers.ListField(child=serializers.FloatField(allow_null=True), **options)
+
+
+CurvesSerializer = inline_serializer(
+    "Curves",
+    {"n": serializers.ListField(child=serializers.IntegerField())}
+    | {name: numbers(help_text="One value for each n; null = invalid.") for name in ROWS},
+)
+FitSerializer = inline_serializer(
+    "Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}
+)
+FitsSerializer = inline_serializer("Fits", dict.fromkeys(CURVE_NAMES, FitSerializer))
+FeaturesSerializer = inline_serializer(
+    "Features",
+    {
+        "names": serializers.ListField(child=serializers.CharField(), min_length=84, max_length=84),
+        "values": numbers(min_length=84, max_length=84, help_text="null = invalid"),
+    },
+)
+SourceSerializer = inline_serializer(
+    "Source",
+    {
+        "id": serializers.UUIDField(),
+        "kind": serializers.CharField(),
+        "label": serializers.CharField(),
+        "licence": serializers.CharField(),
+        "citation": serializers.CharField(),
+        "note": serializers.CharField(),
+    },
+)
+
+
+class ProfileRowSerializer(serializers.ModelSerializer):
+    """The plain columns of a profile: what CSV has of it."""
+
+    id = serializers.UUIDField(source="uid", read_only=True)
+    platform = serializers.SlugRelatedField("slug", read_only=True)
+    workload = serializers.SlugRelatedField("slug", read_only=True)
+    time_kind = serializers.CharField(source="workload.time_kind", read_only=True)
+    private = serializers.SerializerMethodField()
+    warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
+    upload = serializers.SerializerMethodField(help_text="The upload it came in; null for datasets and the simulator.")
+    source_label = serializers.CharField(source="source.label", read_only=True)
+    licence = serializers.CharField(source="source.licence", read_only=True)
+
+    class Meta:
+        model = Profile
+        fields: tuple[str, ...] = (
+            "id",
+            "platform",
+            "workload",
+            "origin",
+            "decomposed",
+            "time_kind",
+            "t1_s",
+            "t1_is_stand_in",
+            "n_measured",
+            "n_min",
+            "n_largest",
+            "fit_error",
+            "warnings",
+            "upload",
+            "private",
+            "source_label",
+            "licence",
+        )
+        read_only_fields = fields
+
+    def get_private(self, profile: Profile) -> bool:
+        return profile.private_to_id is not None
+
+    @extend_schema_field(serializers.UUIDField(allow_null=True))
+    def get_upload(self, profile: Profile) -> str | None:
+        upload = getattr(profile.source, "upload", None)
+        return str(upload.uid) if upload else None
+
+
+class ProfileSerializer(ProfileRowSerializer):
+    curves = serializers.SerializerMethodField()
+    fits = serializers.SerializerMethodField()
+    features = serializers.SerializerMethodField()
+    source = serializers.SerializerMethodField()
+
+    class Meta(ProfileRowSerializer.Meta):
+        fields = (
+            *(name for name in ProfileRowSerializer.Meta.fields if name not in {"source_label", "licence"}),
+            "curves",
+            "fits",
+            "features",
+            "source",
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(CurvesSerializer)
+    def get_curves(self, profile: Profile) -> dict[str, Any]:
+        curves = getattr(profile, "curves", None)
+        n = curves.n if curves else np.empty(0, dtype=np.int32)
+        values = curves.values if curves else np.empty(0)
+        return {"n": n.tolist()} | dict(zip(ROWS, values.reshape(len(ROWS), len(n)).tolist(), strict=True))
+
+    @extend_schema_field(FitsSerializer)
+    def get_fits(self, profile: Profile) -> dict[str, dict[str, float]]:
+        values, rms = fitted(profile)
+        table = np.column_stack([values.reshape(len(CURVE_NAMES), len(ELEMENTS)), rms]).tolist()
+        return {
+            curve: dict(zip((*ELEMENTS, "rms"), row, strict=True)) for curve, row in zip(CURVE_NAMES, table, strict=True)
+        }
+
+    @extend_schema_field(FeaturesSerializer)
+    def get_features(self, profile: Profile) -> dict[str, Any]:
+        return {"names": list(FEATURE_NAMES), "values": fitted(profile)[0].tolist()}
+
+    @extend_schema_field(SourceSerializer)
+    def get_source(self, profile: Profile) -> dict[str, str]:
+        source = profile.source
+        texts = {name: getattr(source, name) for name in ("kind", "label", "licence", "citation", "note")}
+        return {"id": str(source.uid)} | texts
+
+
+def fitted(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """The 84 elements and 14 residuals; all invalid before the profile has been fitted."""
+    vector = getattr(profile, "feature_vector", None)
+    if vector is None:
+        return np.full(len(FEATURE_NAMES), np.nan), np.full(len(CURVE_NAMES), np.nan)
+    return vector.values, vector.rms

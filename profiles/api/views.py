@@ -1,0 +1,95 @@
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema, extend_schema_view
+
+from mpet_site.api import DetailView, ListView
+from profiles.api.filters import PlatformFilter, ProfileFilter, WorkloadFilter
+from profiles.api.serializers import PlatformSerializer, ProfileRowSerializer, ProfileSerializer, WorkloadSerializer
+from profiles.models import Platform, Profile, Workload
+from profiles.querysets import PlatformQuerySet, WorkloadQuerySet
+
+
+class PlatformRead:
+    serializer_class = PlatformSerializer
+    lookup_field = "slug"
+
+    def get_queryset(self) -> Any:
+        return Platform.objects.in_api(self.request.user)
+
+
+@extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
+class PlatformList(PlatformRead, ListView):
+    """The machines that were measured."""
+
+    filterset_class = PlatformFilter
+    search_fields = PlatformQuerySet.searched
+    ordering_fields: ClassVar = {
+        name: name
+        for name in ("slug", "name", "cpu_model", "vendor", "architecture", "threads", "n_max", "base_mhz")
+    } | {"profiles": "profile_count"}
+
+
+@extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
+class PlatformDetail(PlatformRead, DetailView):
+    """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect."""
+
+
+class WorkloadRead:
+    serializer_class = WorkloadSerializer
+    lookup_field = "slug"
+
+    def get_queryset(self) -> Any:
+        return Workload.objects.in_api(self.request.user)
+
+
+@extend_schema_view(get=extend_schema(operation_id="workloads_list", summary="Workloads"))
+class WorkloadList(WorkloadRead, ListView):
+    """The parallel sections of programs that were measured."""
+
+    filterset_class = WorkloadFilter
+    search_fields = WorkloadQuerySet.searched
+    ordering_fields: ClassVar = {
+        name: name for name in ("slug", "name", "application", "strategy", "runtime", "bound")
+    } | {"profiles": "profile_count"}
+
+
+@extend_schema_view(get=extend_schema(operation_id="workloads_read", summary="One workload"))
+class WorkloadDetail(WorkloadRead, DetailView):
+    """One parallel section of one program with one input."""
+
+
+class ProfileRead:
+    serializer_class = ProfileSerializer
+    lookup_field = "uid"
+    lookup_url_kwarg = "id"
+
+    def get_queryset(self) -> Any:
+        return Profile.objects.in_api(self.request.user)
+
+
+@extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
+class ProfileList(ProfileRead, ListView):
+    """What was measured: one workload on one machine, from one source. CSV has the plain columns, without curves."""
+
+    filterset_class = ProfileFilter
+    csv_serializer_class = ProfileRowSerializer
+    search_fields = ("platform__slug", "platform__name", "workload__slug", "workload__name", "source__label")
+    ordering_fields: ClassVar = {
+        "platform": "platform__slug",
+        "workload": "workload__slug",
+        "t1_s": "t1_s",
+        "n_measured": "n_measured",
+        "n_largest": "n_largest",
+        "fit_error": "fit_error",
+        "created_at": "created_at",
+    }
+
+    def get_queryset(self) -> Any:
+        if self.wants_csv:
+            return Profile.objects.as_api_rows(self.request.user)
+        return super().get_queryset()
+
+
+@extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
+class ProfileDetail(ProfileRead, DetailView):
+    """The measured curves, their fits and the 84 features. Invalid values are null, never 0."""
