@@ -8,29 +8,97 @@ from __future__ import annotations
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+
+def visible(user: Any, relation: str = "") -> Q:
+    """What `visible_to` selects, for rows at the other end of a relation ("profiles__")."""
+    public = Q(**{f"{relation}private_to__isnull": True})
+    if user is None or not user.is_authenticated:
+        return public
+    return public | Q(**{f"{relation}private_to": user})
 
 
 class VisibleQuerySet(models.QuerySet):
     def visible_to(self, user: Any) -> Self:
         """Public rows, and the user's own private ones."""
-        if user is None or not user.is_authenticated:
-            return self.filter(private_to__isnull=True)
-        return self.filter(Q(private_to__isnull=True) | Q(private_to=user))
+        return self.filter(visible(user))
 
     def public(self) -> Self:
         return self.filter(private_to__isnull=True)
 
 
-class PlatformQuerySet(VisibleQuerySet):
-    pass
+class MeasuredQuerySet(VisibleQuerySet):
+    """Platforms and workloads: what profiles are of."""
+
+    searched: tuple[str, ...] = ("name", "slug")
+
+    def listed_for(self, user: Any) -> Self:
+        """A row of a list page: how many profiles the user sees, and of which origins, by name from first to last."""
+        seen = Q(profiles__isnull=False) & visible(user, "profiles__")
+        return self.visible_to(user).annotate(
+            profile_count=Count("profiles", filter=seen),
+            first_origin=Min("profiles__origin", filter=seen),
+            last_origin=Max("profiles__origin", filter=seen),
+        )
+
+    def in_api(self, user: Any) -> Self:
+        """With `profile_count`; a subquery, which is evaluated for the rows of one page only."""
+        profiles = self.model._meta.get_field("profiles")
+        name = profiles.field.name
+        seen = profiles.related_model.objects.visible_to(user).filter(**{name: OuterRef("pk")}).order_by()
+        count = seen.values(name).annotate(number=Count("pk")).values("number")
+        return self.visible_to(user).annotate(profile_count=Coalesce(Subquery(count), 0))
+
+    def values_in(self, column: str) -> list[str]:
+        """The distinct known values of a column, for a filter to choose from."""
+        rows = self.model.objects.filter(pk__in=self.order_by().values("pk")).exclude(**{column: None})
+        return list(rows.order_by(column).values_list(column, flat=True).distinct())
+
+    def search(self, text: str) -> Self:
+        """Rows in which every word of the text occurs somewhere."""
+        rows = self
+        for word in text.split():
+            rows = rows.filter(Q(*[(f"{field}__icontains", word) for field in self.searched], _connector=Q.OR))
+        return rows
 
 
-class WorkloadQuerySet(VisibleQuerySet):
-    pass
+class PlatformQuerySet(MeasuredQuerySet):
+    searched = ("name", "slug", "cpu_model", "vendor", "architecture", "microarchitecture")
+
+
+class WorkloadQuerySet(MeasuredQuerySet):
+    searched = ("name", "slug", "application", "section", "runtime", "strategy")
+
+
+class SourceQuerySet(VisibleQuerySet):
+    def datasets_beside(self, profiles: Any) -> Self:
+        """The datasets to name, with their licences, where these profiles are shown."""
+        shown = {profile.source_id for profile in profiles}
+        return self.filter(kind="dataset", pk__in=shown).order_by("label")
+
+    def datasets_seen_by(self, user: Any) -> Self:
+        return self.visible_to(user).filter(kind="dataset").order_by("label")
 
 
 class ProfileQuerySet(VisibleQuerySet):
     def candidates_for(self, user: Any) -> Self:
         """What the user's predictions may use: all that the user sees, but nothing emulated."""
         return self.visible_to(user).exclude(origin="emulated")
+
+    def on_platform_page(self, platform: Any, user: Any) -> Self:
+        return self.visible_to(user).filter(platform=platform).select_related("workload").order_by("workload__slug")
+
+    def on_workload_page(self, workload: Any, user: Any) -> Self:
+        rows = self.visible_to(user).filter(workload=workload).select_related("platform", "curves")
+        return rows.order_by("platform__slug")
+
+    def on_profile_page(self, user: Any) -> Self:
+        return self.visible_to(user).select_related("platform", "workload", "source", "curves", "feature_vector")
+
+    def as_api_rows(self, user: Any) -> Self:
+        return self.visible_to(user).select_related("platform", "workload", "source", "source__upload")
+
+    def in_api(self, user: Any) -> Self:
+        return self.as_api_rows(user).select_related("curves", "feature_vector")
