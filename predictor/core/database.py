@@ -216,6 +216,13 @@ class Database:
         first = len(self.hidden_rows) + 1
         return self._first_visible(low[:first]), self._first_visible(high[:first])
 
+    def prepare(self) -> None:
+        """Compute now what the first prediction would: before views are made in other processes, or at start-up."""
+        for group, description in enumerate(self.groups):
+            self.valid_elements(group)
+            self.derive(("extremes", description.origin), lambda origin=description.origin: self._extremes(origin))
+        self.derive("by_workload", self._by_workload)
+
     def derive(self, key: Any, compute: Any) -> Any:
         """What `compute()` makes of the unhidden arrays, once per database: its views share it."""
         if key not in self._derived:

@@ -1,0 +1,253 @@
+"""How wrong a method is: leave something out, predict it, compare with what was measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import joblib
+import numpy as np
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.errors import PredictionError
+
+Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
+Part = Literal["full", "t1", "scaling"]
+Progress = Callable[[int, int], None]  # predictions done, of how many
+
+HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
+PARTS: tuple[Part, ...] = get_args(Part)
+ROWS_PER_BATCH = 20
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is left out, and which profiles are predicted. The same protocol asks every method the same."""
+
+    holdout: Holdout = "pair"
+    probes: int | None = None  # the target is known by this many random workloads; None = by all
+    targets: tuple[int, ...] | None = None  # platforms to predict; None = all
+    sample: int | None = None  # at most this many random profiles; None = all
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.holdout not in HOLDOUTS:
+            raise ValueError(f"unknown holdout {self.holdout!r}; known: {', '.join(HOLDOUTS)}")
+        for name, value in (("probes", self.probes), ("sample", self.sample)):
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One prediction against its measured curve.
+
+    `errors` and `biases` are relative (0.1 = 10 %), the mean of |pred - meas| / meas and of (pred - meas) / meas over
+    the measured n; a part that was not predicted at every measured n is missing from both. `covered` counts the
+    measured times inside the interval, of `with_interval`; `widths` are (high - low) / pred.
+    """
+
+    method: str
+    platform: str
+    workload: str
+    seconds: float
+    errors: dict[Part, float] = field(default_factory=dict)
+    biases: dict[Part, float] = field(default_factory=dict)
+    covered: int = 0
+    with_interval: int = 0
+    widths: tuple[float, ...] = ()
+    refusal: str | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All outcomes of one protocol, grouped by method."""
+
+    protocol: Protocol
+    outcomes: dict[str, list[Outcome]]
+
+    def report(self) -> dict[str, Any]:
+        """The published statistics, percent and seconds; None where there is nothing to tell."""
+        return {"methods": {name: _summary(outcomes) for name, outcomes in self.outcomes.items()}}
+
+
+def evaluate(
+    database: Database,
+    methods: Sequence[Method[Any]],
+    protocol: Protocol | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Predict profiles that the method cannot see, and measure the errors.
+
+    Every profile (T,A) of the protocol is hidden together with what the holdout names (`hidden_pairs`), predicted at
+    its measured n, and compared:
+
+        full: mean over n of |t_pred(n) - t(n)| / t(n);    t1: |t_pred(1) - t(1)| / t(1);
+        scaling: as full, with both curves divided by their own t(1)
+
+    Parameters: `settings` by method name (defaults otherwise); `n_jobs` processes, joblib's meaning (with a joblib
+    backend such as Dask, several hosts); `progress` is called after every batch. Seconds are those of the predictions,
+    each timed where it ran. Raises ValueError where the protocol leaves nothing to predict.
+    """
+    protocol = protocol or Protocol()
+    rows = chosen_rows(database, protocol)
+    if not len(rows):
+        raise ValueError("no measured profile to predict: check the targets")
+    database.prepare()
+    chosen = [(method, (settings or {}).get(method.name, method.settings())) for method in methods]
+    outcomes: dict[str, list[Outcome]] = {method.name: [] for method in methods}
+    done = 0
+    for batch in _batches(database, chosen, protocol, rows, n_jobs):
+        for outcome in batch:
+            outcomes[outcome.method].append(outcome)
+        done += len(batch)
+        if progress:
+            progress(done, len(rows) * len(chosen))
+    return Evaluation(protocol, outcomes)
+
+
+def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
+    """Rows to predict: those with a measured curve on the targets, `sample` of them by the seed, in row order."""
+    eligible = (np.diff(database.curve_offsets) > 0) & ~np.isnan(database.t1_s) & ~database.hidden
+    if protocol.targets is not None:
+        eligible &= np.isin(database.platform_index, protocol.targets)
+    rows = np.flatnonzero(eligible)
+    if protocol.sample is not None and protocol.sample < len(rows):
+        rows = np.sort(np.random.default_rng(protocol.seed).choice(rows, protocol.sample, replace=False))
+    return rows
+
+
+def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntArray, IntArray]:
+    """Platforms and workloads, pairwise, that are hidden while this row (T,A) is predicted.
+
+    `pair`: (T,A). `cpu_model`, `microarchitecture`: A on every platform that shares T's (an unknown one is shared with
+    nobody). `application`: (T,A) and A's sibling sections on T. With `probes`, also every other workload on T but
+    that many random ones, drawn from the seed and the pair: the same for every method.
+    """
+    target, workload = int(database.platform_index[row]), int(database.workload_index[row])
+    platforms = np.array([target])
+    workloads = np.array([workload])
+    if protocol.holdout == "application":
+        workloads = _sharing(database, "workload_table", "application", workload)
+        platforms = np.full(len(workloads), target)
+    elif protocol.holdout != "pair":
+        platforms = _sharing(database, "platform_table", protocol.holdout, target)
+        workloads = np.full(len(platforms), workload)
+    if protocol.probes is None:
+        return platforms, workloads
+    rows = database.without(platforms, workloads).rows_of_platform(target)
+    known = np.unique(database.workload_index[rows[database.group[rows] == database.group[row]]])
+    random = np.random.default_rng([protocol.seed, target, workload])
+    forgotten = random.permutation(known)[protocol.probes :]
+    return np.append(platforms, np.full(len(forgotten), target)), np.append(workloads, forgotten)
+
+
+def _sharing(database: Database, table: str, column: str, index: int) -> IntArray:
+    """Indices whose known text in the column equals that of `index`, which is always among them."""
+    words = getattr(database, table)[column]
+    codes: IntArray = database.derive(
+        (table, column), lambda: np.unique(np.array(words, dtype=str), return_inverse=True)[1]
+    )
+    return np.flatnonzero(codes == codes[index]) if words[index] else np.array([index])
+
+
+def _batches(
+    database: Database,
+    methods: list[tuple[Method[Any], Any]],
+    protocol: Protocol,
+    rows: IntArray,
+    n_jobs: int,
+) -> Iterator[list[Outcome]]:
+    batches = [rows[start : start + ROWS_PER_BATCH] for start in range(0, len(rows), ROWS_PER_BATCH)]
+    if n_jobs == 1:
+        return (_outcomes(database, methods, protocol, batch) for batch in batches)
+    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
+    results: Iterator[list[Outcome]] = parallel(
+        joblib.delayed(_outcomes)(database, methods, protocol, batch) for batch in batches
+    )
+    return results
+
+
+def _outcomes(
+    database: Database, methods: list[tuple[Method[Any], Any]], protocol: Protocol, rows: IntArray
+) -> list[Outcome]:
+    found = []
+    for row in rows.tolist():
+        view = database.without(*hidden_pairs(database, row, protocol))
+        found += [_outcome(database, view, row, method, settings) for method, settings in methods]
+    return found
+
+
+def _outcome(database: Database, view: Database, row: int, method: Method[Any], settings: Any) -> Outcome:
+    """Predict one row from the view that hides it. Only the comparison afterwards reads what was measured."""
+    target, workload = int(database.platform_index[row]), int(database.workload_index[row])
+    n, time_s = database.curve(row)
+    query = Query(workload, target, group=int(database.group[row]), n=tuple(n.tolist()))
+    names = method.name, database.platforms[target], database.workloads[workload]
+    start = time.perf_counter()
+    try:
+        answer = method.predict(view, query, settings)
+    except PredictionError as error:
+        return Outcome(*names, time.perf_counter() - start, refusal=str(error))
+    seconds = time.perf_counter() - start
+    errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
+    return Outcome(*names, seconds, errors, biases, **_interval(answer, time_s))
+
+
+def relative_errors(answer: Answer, time_s: FloatArray, t1_s: float) -> tuple[dict[Part, float], dict[Part, float]]:
+    """Mean absolute and mean signed relative error of each part that is valid at every measured n."""
+    compared: dict[Part, FloatArray] = {
+        "full": answer.time_s / time_s - 1.0,
+        "t1": np.array([answer.t1_s / t1_s - 1.0]),
+        "scaling": (answer.time_s / answer.t1_s) / (time_s / t1_s) - 1.0,
+    }
+    valid = {part: errors for part, errors in compared.items() if not np.isnan(errors).any()}
+    return (
+        {part: float(np.abs(errors).mean()) for part, errors in valid.items()},
+        {part: float(errors.mean()) for part, errors in valid.items()},
+    )
+
+
+def _interval(answer: Answer, time_s: FloatArray) -> dict[str, Any]:
+    if answer.low_s is None or answer.high_s is None:
+        return {}
+    given: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
+    inside = given & (answer.low_s <= time_s) & (time_s <= answer.high_s)
+    widths = (answer.high_s - answer.low_s)[given] / answer.time_s[given]
+    return {"covered": int(inside.sum()), "with_interval": int(given.sum()), "widths": tuple(widths.tolist())}
+
+
+def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    with_interval = sum(outcome.with_interval for outcome in outcomes)
+    widths = [width for outcome in outcomes for width in outcome.widths]
+    return {
+        **{part: _statistics(outcomes, part) for part in PARTS},
+        "coverage": sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
+        "interval_width": float(np.median(widths)) if widths else None,
+        "seconds": sum(outcome.seconds for outcome in outcomes),
+    }
+
+
+def _statistics(outcomes: list[Outcome], part: Part) -> dict[str, float | int | None]:
+    """Percent; None without a single prediction."""
+    errors = 100.0 * np.array([outcome.errors[part] for outcome in outcomes if part in outcome.errors])
+    biases = 100.0 * np.array([outcome.biases[part] for outcome in outcomes if part in outcome.biases])
+    counts: dict[str, float | int | None] = {"count": len(errors), "refused": len(outcomes) - len(errors)}
+    if not len(errors):
+        return dict.fromkeys(("mean", "median", "p70", "p80", "p95", "max", "bias")) | counts
+    p70, p80, p95 = np.percentile(errors, [70, 80, 95]).tolist()
+    return {
+        "mean": float(errors.mean()),
+        "median": float(np.median(errors)),
+        "p70": p70,
+        "p80": p80,
+        "p95": p95,
+        "max": float(errors.max()),
+        "bias": float(biases.mean()),
+    } | counts
