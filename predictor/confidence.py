@@ -1,0 +1,76 @@
+"""How far an answer can be trusted, by plain rules over its evidence. Provisional: the limits are judgement, not
+calibrated against measured errors, and the answer says so (docs/decisions/prediction-confidence.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+LEVELS = ("high", "medium", "low")
+FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
+FAR, VERY_FAR = 0.15, 0.3
+POOR_FIT, VERY_POOR_FIT = 0.1, 0.25
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the rules look at. None: does not apply, or is not known."""
+
+    candidates: int
+    mean_distance: float | None
+    fit_error: float | None
+    same_architecture: bool | None
+    architecture: str
+    largest_n: int
+    largest_measured_n: int
+    stand_in_t1: bool
+    relative_times: bool
+    simulated: bool
+
+
+def confidence(evidence: Evidence) -> dict[str, Any]:
+    """The level, and the reasons that lowered it from high."""
+    findings = _findings(evidence)
+    level = max((level for level, _ in findings), default=0)
+    return {"level": LEVELS[level], "reasons": [reason for _, reason in findings], "provisional": True}
+
+
+def _findings(evidence: Evidence) -> list[tuple[int, str]]:
+    """(index of the level that remains, reason)."""
+    found = [
+        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
+        _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),
+        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the references' own curves fit with {:.0%} error"),
+    ]
+    found += [
+        (level, reason)
+        for holds, level, reason in (
+            (
+                evidence.same_architecture is False,
+                2,
+                f"no reference platform has the target's instruction set ({evidence.architecture})",
+            ),
+            (
+                evidence.largest_n > evidence.largest_measured_n,
+                1,
+                f"no reference was measured beyond {evidence.largest_measured_n} threads",
+            ),
+            (evidence.stand_in_t1, 1, "a profile that took part has no run at n = 1"),
+            (evidence.relative_times, 1, "times are relative, in a unit nobody gave"),
+            (evidence.simulated, 2, "simulated profiles took part"),
+        )
+        if holds
+    ]
+    return [finding for finding in found if finding is not None]
+
+
+def _below(value: int, medium: int, low: int, reason: str) -> tuple[int, str] | None:
+    if value >= medium:
+        return None
+    return (2 if value < low else 1), reason.format(value)
+
+
+def _above(value: float | None, medium: float, low: float, reason: str) -> tuple[int, str] | None:
+    if value is None or not value > medium:
+        return None
+    return (2 if value > low else 1), reason.format(value)

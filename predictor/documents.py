@@ -1,0 +1,182 @@
+"""An answer of the core as the document that the API promises (docs/formats.md), with what a reader needs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mpet_site.json import clean
+from predictor.confidence import Evidence, confidence
+from predictor.core.answers import Answer, Candidate
+from predictor.snapshot import Snapshot
+from profiles.models import Source
+from profiles.scaling.names import FEATURE_NAMES
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """An answer together with the rows of the snapshot that it came from."""
+
+    snapshot: Snapshot
+    workload: int
+    target: int
+    groups: tuple[int, ...]
+    references: tuple[int, ...] | None
+    answer: Answer
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        return [*self.answer.candidates_t1, *self.answer.candidates_scaling]
+
+    @cached_property
+    def reference_platforms(self) -> list[int]:
+        """The candidates' platforms P, by slug; where a method names none, the references asked for."""
+        named = {candidate.platform for candidate in self.candidates}
+        database = self.snapshot.database
+        found = [index for index, slug in enumerate(database.platforms) if slug in named]
+        return found or list(self.references or ())
+
+    @cached_property
+    def reference_rows(self) -> np.ndarray:
+        """The rows (P,A)."""
+        return self._rows(self.reference_platforms, self.workload)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The rows that took part: (P,A), (P,B) and (T,B)."""
+        database = self.snapshot.database
+        position = {slug: index for index, slug in enumerate(database.workloads)}
+        platform = {slug: index for index, slug in enumerate(database.platforms)}
+        workloads = [position[candidate.workload] for candidate in self.candidates]
+        platforms = [platform[candidate.platform] for candidate in self.candidates]
+        parts = self.reference_rows, self._rows(platforms, workloads), self._rows(self.target, workloads)
+        return np.unique(np.concatenate(parts))
+
+    @cached_property
+    def measured_row(self) -> int | None:
+        """The row (T,A), which the method did not see; None where nobody measured it in these groups."""
+        rows = self._rows(self.target, self.workload)
+        return int(rows[0]) if len(rows) else None
+
+    def _rows(self, platforms: Any, workloads: Any) -> np.ndarray:
+        rows = self.snapshot.database.lookup(platforms, workloads, self.groups).ravel()
+        return rows[rows >= 0]
+
+
+def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
+    """`asked` names workload, target, references, method, method_version and settings."""
+    database, answer = basis.snapshot.database, basis.answer
+    evidence = evidence_of(basis)
+    document = asked | {
+        "revision": database.revision,
+        "t1_s": answer.t1_s,
+        "time_kind": database.workload_table["time_kind"][basis.workload],
+        "simulated": evidence.simulated,
+        "curve": predicted_curve(answer),
+        "scaling_curves": {"n": answer.n, **answer.curves},
+        "features": {"names": list(FEATURE_NAMES), "values": answer.features},
+        "candidates": {
+            "t1": [asdict(candidate) for candidate in answer.candidates_t1],
+            "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
+        },
+        "confidence": answer.confidence | confidence(evidence),
+        "warnings": [*basis.warnings, *answer.warnings],
+        "measured": measured(basis),
+        "reference_curves": reference_curves(basis),
+        "sources": sources(basis),
+    }
+    cleaned: dict[str, Any] = clean(document)
+    return cleaned
+
+
+def predicted_curve(answer: Answer) -> list[dict[str, Any]]:
+    invalid = np.full(len(answer.n), np.nan)
+    speedup = answer.t1_s / answer.time_s
+    columns = {
+        "n": answer.n,
+        "time_s": answer.time_s,
+        "low_s": invalid if answer.low_s is None else answer.low_s,
+        "high_s": invalid if answer.high_s is None else answer.high_s,
+        "speedup": speedup,
+        "efficiency": speedup / answer.n,
+    }
+    return rows_of(columns)
+
+
+def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True)
+    ]
+
+
+def measured(basis: Basis) -> dict[str, Any] | None:
+    """What was measured for (T,A), and how far the answer is from it over the n that both have."""
+    if basis.measured_row is None:
+        return None
+    database = basis.snapshot.database
+    n, time_s = database.curve(basis.measured_row)
+    _, mine, theirs = np.intersect1d(basis.answer.n, n, return_indices=True)
+    errors = np.abs(basis.answer.time_s[mine] - time_s[theirs]) / time_s[theirs]
+    errors = errors[np.isfinite(errors)]
+    return {
+        "t1_s": float(database.t1_s[basis.measured_row]),
+        "curve": rows_of({"n": n, "time_s": time_s}),
+        "error_percent": 100 * float(errors.mean()) if len(errors) else None,
+    }
+
+
+def reference_curves(basis: Basis) -> list[dict[str, Any]]:
+    database = basis.snapshot.database
+    return [
+        {
+            "platform": database.platforms[database.platform_index[row]],
+            "curve": rows_of(dict(zip(("n", "time_s"), database.curve(row), strict=True))),
+        }
+        for row in basis.reference_rows
+    ]
+
+
+def sources(basis: Basis) -> list[dict[str, str]]:
+    """Where the data that took part comes from, and what is shown as measured; every distinct source once."""
+    shown = [] if basis.measured_row is None else [basis.measured_row]
+    rows = np.union1d(basis.rows, shown).astype(np.int64)
+    ids = np.unique(basis.snapshot.source_ids[rows]).tolist()
+    found = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
+    return list(found.values("label", "licence", "citation").distinct())
+
+
+def evidence_of(basis: Basis) -> Evidence:
+    snapshot, rows = basis.snapshot, basis.rows
+    database = snapshot.database
+    architectures = database.platform_table["architecture"]
+    target = str(architectures[basis.target])
+    of_references = {architectures[platform] for platform in basis.reference_platforms}
+    comparable = target != "" and of_references != {""} and len(of_references) > 0
+    distances = [
+        candidate.distance_tuple
+        for candidate in basis.answer.candidates_scaling
+        if candidate.distance_tuple is not None
+    ]
+    return Evidence(
+        candidates=len(basis.answer.candidates_scaling),
+        mean_distance=_mean(distances),
+        fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
+        same_architecture=target in of_references if comparable else None,
+        architecture=target,
+        largest_n=int(basis.answer.n.max()),
+        largest_measured_n=max((int(database.curve(row)[0].max()) for row in basis.reference_rows), default=1),
+        stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
+        relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
+        simulated=bool(snapshot.is_simulated[rows].any()),
+    )
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else None

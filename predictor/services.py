@@ -1,0 +1,284 @@
+"""From a request to a stored prediction: names to rows, the method on the viewer's snapshot, the answer kept for ever.
+
+docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction.
+"""
+# ruff: noqa: N818 - a refusal is named for what is missing; its base class says that it is an error
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mpet_site.json import clean
+from predictor.core import methods
+from predictor.core.database import Database
+from predictor.documents import Basis, answer_document
+from predictor.models import Prediction
+from predictor.snapshot import MEASURED, Snapshot, read_snapshot
+from profiles.models import Platform, Workload
+
+DEFAULT_METHOD = "mpet2020"
+ANSWER_VERSION = "1"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+SUGGESTIONS = 5
+MOST_THREAD_COUNTS = 4096
+LARGEST_THREAD_COUNT = 2**20
+
+
+@dataclass(frozen=True)
+class PredictionRequest:
+    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max."""
+
+    workload: str
+    target: str
+    references: Sequence[str] | None = None
+    method: str = DEFAULT_METHOD
+    n: Sequence[int] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    include_simulated: bool = False
+
+
+class RequestError(Exception):
+    """A request that has no answer. The message says why; `evidence` holds the same as plain JSON values."""
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        return vars(self)
+
+
+class UnknownName(RequestError):
+    """No row of that slug or name is visible to the viewer, or several have the name."""
+
+    noun = ""
+
+    def __init__(self, name: str, suggestions: Sequence[str]) -> None:
+        self.name = name
+        self.suggestions = list(suggestions)
+        near = f"; did you mean {', '.join(self.suggestions)}?" if suggestions else ""
+        super().__init__(f"no {self.noun} {name!r}{near}")
+
+
+class UnknownWorkload(UnknownName):
+    noun = "workload"
+
+
+class UnknownTarget(UnknownName):
+    noun = "target platform"
+
+
+class UnknownReference(UnknownName):
+    noun = "reference platform"
+
+
+class UnknownMethod(UnknownName):
+    noun = "method"
+
+
+class InvalidSettings(RequestError):
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"{name}: {reason}")
+
+
+class NoPrediction(RequestError):
+    """The method refuses: what it needs was not measured."""
+
+    def __init__(self, reason: str, found: int, needed: int) -> None:
+        self.reason = reason
+        self.found = found
+        self.needed = needed
+        super().__init__(reason)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request against one snapshot: every name a position, every setting given its value."""
+
+    workload: int
+    target: int
+    references: tuple[int, ...] | None
+    n: tuple[int, ...] | None
+    method: methods.Method[Any]
+    settings: Any
+
+
+def predict(request: PredictionRequest, user: Any = None) -> Prediction:
+    """The stored prediction for the request, made now unless it was made before. Raises a RequestError."""
+    origins = (*MEASURED, "simulated") if request.include_simulated else MEASURED
+    snapshot = read_snapshot(user, origins=origins)
+    question = resolve(request, snapshot.database, user)
+    asked = asked_of(question, snapshot.database)
+    key = request_key(asked, snapshot, user, request.include_simulated)
+    stored = Prediction.objects.filter(request_key=key).first()
+    if stored is not None:
+        return stored
+    document = answer_document(answered(question, snapshot), asked)
+    stored, _ = Prediction.objects.get_or_create(
+        request_key=key,
+        defaults={
+            "private_to": user if snapshot.holds_private else None,
+            "workload": document["workload"],
+            "target": document["target"],
+            "method": document["method"],
+            "method_version": document["method_version"],
+            "revision": document["revision"],
+            "answer": document,
+        },
+    )
+    return stored
+
+
+def resolve(request: PredictionRequest, database: Database, user: Any) -> Question:
+    method = known_method(request.method)
+    try:
+        settings = method.settings_from(request.settings)
+    except methods.SettingsError as error:
+        raise InvalidSettings(error.setting, error.reason) from error
+    return Question(
+        workload=position(request.workload, database.workloads, Workload, user, UnknownWorkload),
+        target=position(request.target, database.platforms, Platform, user, UnknownTarget),
+        references=reference_positions(request.references, database, user),
+        n=thread_counts(request.n),
+        method=method,
+        settings=settings,
+    )
+
+
+def known_method(name: str) -> methods.Method[Any]:
+    try:
+        return methods.get_method(name)
+    except methods.UnknownMethod as error:
+        raise UnknownMethod(name, error.known) from error
+
+
+def position(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
+    """Where the slug, or the slug of the only visible row of that name, stands in `slugs`."""
+    found = _index(slugs, text)
+    if found is not None:
+        return found
+    visible = model.objects.visible_to(user)
+    named = list(visible.filter(name=text).order_by("slug").values_list("slug", flat=True))
+    if len(named) == 1 and (found := _index(slugs, named[0])) is not None:
+        return found
+    raise error(text, named[:SUGGESTIONS] or near_misses(text, visible.values_list("slug", "name")))
+
+
+def _index(slugs: tuple[str, ...], slug: str) -> int | None:
+    at = bisect_left(slugs, slug)
+    return at if at < len(slugs) and slugs[at] == slug else None
+
+
+def near_misses(text: str, rows: Any) -> list[str]:
+    """Slugs that look like the text, or whose names do."""
+    slug_of = {name.lower(): slug for slug, name in rows} | {slug: slug for slug, _ in rows}
+    close = difflib.get_close_matches(text.lower(), slug_of, n=SUGGESTIONS)
+    return list(dict.fromkeys(slug_of[spelling] for spelling in close))
+
+
+def reference_positions(references: Sequence[str] | None, database: Database, user: Any) -> tuple[int, ...] | None:
+    if references is None:
+        return None
+    if not references:
+        raise InvalidSettings("references", "an empty list leaves no reference; leave it out to use all")
+    platforms = database.platforms
+    found = {position(text, platforms, Platform, user, UnknownReference) for text in references}
+    return tuple(sorted(found))
+
+
+def thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
+    if n is None:
+        return None
+    if not 0 < len(n) <= MOST_THREAD_COUNTS:
+        raise InvalidSettings("n", f"{len(n)} thread counts; give 1 to {MOST_THREAD_COUNTS}")
+    for one in n:
+        if isinstance(one, bool) or not isinstance(one, int) or not 1 <= one <= LARGEST_THREAD_COUNT:
+            raise InvalidSettings("n", f"{one!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
+    return tuple(sorted(set(n)))
+
+
+def asked_of(question: Question, database: Database) -> dict[str, Any]:
+    """The request in its only spelling: slugs, every setting with its value."""
+    references = question.references
+    asked: dict[str, Any] = clean(
+        {
+            "workload": database.workloads[question.workload],
+            "target": database.platforms[question.target],
+            "references": None if references is None else [database.platforms[at] for at in references],
+            "method": question.method.name,
+            "method_version": question.method.version,
+            "n": question.n,
+            "settings": asdict(question.settings),
+        }
+    )
+    return asked
+
+
+def request_key(asked: dict[str, Any], snapshot: Snapshot, user: Any, include_simulated: bool) -> str:
+    """Answers from public data alone are shared; others belong to their viewer and his own revision."""
+    viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
+    parts = [ANSWER_VERSION, asked, snapshot.database.revision, viewer, include_simulated]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def answered(question: Question, snapshot: Snapshot) -> Basis:
+    database = snapshot.database
+    groups = comparable_groups(question, database)
+    query = methods.Query(
+        workload=question.workload,
+        target=question.target,
+        group=groups[0] if groups else None,
+        references=question.references,
+        n=question.n,
+    )
+    try:
+        answer = question.method.predict(database, query, question.settings)
+    except methods.TooFewCandidates as error:
+        raise NoPrediction(str(error), error.found, error.needed) from error
+    except methods.PredictionError as error:
+        raise NoPrediction(str(error), 0, 1) from error
+    return Basis(
+        snapshot=snapshot,
+        workload=question.workload,
+        target=question.target,
+        groups=groups,
+        references=question.references,
+        answer=answer,
+        warnings=tuple(reference_warnings(question, database, groups)),
+    )
+
+
+def comparable_groups(question: Question, database: Database) -> tuple[int, ...]:
+    """The group in which the workload has the most references, as `Query` promises, and then those that a method
+    that mixes runtimes takes in. Chosen here so that the rows an answer came from can be named."""
+    rows = database.without(question.target, question.workload).rows_of_workload(question.workload)
+    if question.references is not None:
+        rows = rows[np.isin(database.platform_index[rows], question.references)]
+    counts = np.bincount(database.group[rows], minlength=len(database.groups))
+    if not len(rows):
+        return ()
+    chosen = min(range(len(counts)), key=lambda at: (-counts[at], not database.groups[at].decomposed, at))
+    if not getattr(question.settings, "mix_runtimes", False):
+        return (chosen,)
+    mine = database.groups[chosen]._replace(runtime="")
+    alike = (at for at, group in enumerate(database.groups) if group._replace(runtime="") == mine and at != chosen)
+    return (chosen, *alike)
+
+
+def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
+    """References that were asked for and took no part."""
+    found = []
+    for at in question.references or ():
+        if at == question.target:
+            found.append(f"reference {database.platforms[at]} was not used: it is the target")
+        elif database.lookup(at, question.workload, groups) < 0:
+            found.append(
+                f"reference {database.platforms[at]} was not used: no comparable profile of the workload there"
+            )
+    return found

@@ -1,0 +1,27 @@
+from dataclasses import replace
+
+import pytest
+
+from profiles.ingest import ingest
+from profiles.measurements import Measurements
+from tests.samples import sample_measurements
+
+
+def store(measurements: Measurements, label="sample", owner=None, private=False, kind="tarball"):
+    return ingest(measurements, kind=kind, label=label, sha256=f"{label:0>64}", owner=owner, private=private)
+
+
+def without_pair(measurements: Measurements, platform: int, workload: int) -> Measurements:
+    kept = [one for one in measurements.profiles if (one.platform, one.workload) != (platform, workload)]
+    return replace(measurements, profiles=kept)
+
+
+@pytest.fixture
+def measured(db):
+    """Four platforms with six workloads each, public."""
+    return store(sample_measurements(4, 6, licence="CC0", source="made up"))
+
+
+@pytest.fixture
+def owner(django_user_model):
+    return django_user_model.objects.create_user("owner")

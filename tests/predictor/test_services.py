@@ -1,0 +1,311 @@
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from predictor import services
+from predictor.models import Prediction
+from predictor.services import PredictionRequest, predict
+from tests.predictor.conftest import store, without_pair
+from tests.samples import sample_measurements, sample_platform, sample_workload
+
+REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
+
+
+def values_at_any_depth(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from values_at_any_depth(item)
+    else:
+        yield value
+
+
+class TestAnswer:
+    def test_has_what_the_api_promises(self, measured):
+        answer = predict(REQUEST).answer
+        assert {"revision", "method", "settings", "workload", "target", "t1_s", "curve", "features"} <= set(answer)
+        assert {"candidates", "confidence", "warnings"} <= set(answer)
+        assert set(answer["curve"][0]) == {"n", "time_s", "low_s", "high_s", "speedup", "efficiency"}
+        assert [point["n"] for point in answer["curve"]] == list(range(1, 17))
+        assert set(answer["candidates"]) == {"t1", "scaling"}
+        assert set(answer["candidates"]["t1"][0]) == {
+            *("platform", "workload", "distance_platform", "distance_workload", "distance_tuple", "weight")
+        }
+        assert len(answer["features"]["names"]) == len(answer["features"]["values"]) == 84
+        assert (answer["workload"], answer["target"], answer["revision"]) == ("app0-section0", "machine-1", 1)
+        assert answer["settings"]["t1_workloads"] == 5
+
+    def test_is_the_methods_answer(self, measured):
+        from predictor.core.methods import Query, get_method  # noqa: PLC0415
+        from predictor.snapshot import snapshot  # noqa: PLC0415
+
+        database, method = snapshot(), get_method("mpet2020")
+        query = Query(database.workloads.index("app0-section0"), database.platforms.index("machine-1"))
+        expected = method.predict(database, query, method.settings())
+        answer = predict(REQUEST).answer
+        assert answer["t1_s"] == expected.t1_s
+        assert [point["time_s"] for point in answer["curve"]] == expected.time_s.tolist()
+        assert len(answer["candidates"]["scaling"]) == len(expected.candidates_scaling)
+
+    def test_speedup_and_efficiency(self, measured):
+        answer = predict(REQUEST).answer
+        for point in answer["curve"]:
+            assert point["speedup"] == pytest.approx(answer["t1_s"] / point["time_s"])
+            assert point["efficiency"] == pytest.approx(point["speedup"] / point["n"])
+
+    def test_holds_plain_json_only(self, measured):
+        stored = Prediction.objects.get(pk=predict(REQUEST).pk).answer
+        assert json.loads(json.dumps(stored, allow_nan=False)) == stored
+        assert None in stored["features"]["values"] or all(np.isfinite(stored["features"]["values"]))
+        assert {type(value) for value in values_at_any_depth(stored)} <= {int, float, str, bool, type(None)}
+
+    def test_names_its_sources(self, measured):
+        assert predict(REQUEST).answer["sources"] == [{"label": "sample", "licence": "CC0", "citation": "made up"}]
+
+    def test_shows_the_references_curves(self, measured):
+        answer = predict(REQUEST).answer
+        candidates = {one["platform"] for part in answer["candidates"].values() for one in part}
+        assert [one["platform"] for one in answer["reference_curves"]] == sorted(candidates)
+        assert [point["n"] for point in answer["reference_curves"][0]["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
+
+    def test_only_the_n_asked_for(self, measured):
+        assert [point["n"] for point in predict(replace(REQUEST, n=[8, 2, 8])).answer["curve"]] == [2, 8]
+
+    def test_relative_times_are_marked(self, db):
+        store(sample_measurements(4, 6, time_kinds=dict.fromkeys(range(6), "relative")))
+        answer = predict(REQUEST).answer
+        assert answer["time_kind"] == "relative"
+        assert any("relative" in reason for reason in answer["confidence"]["reasons"])
+
+
+class TestMeasured:
+    def test_error_over_the_measured_n(self, measured):
+        answer = predict(REQUEST).answer
+        shown = answer["measured"]
+        assert [point["n"] for point in shown["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
+        predicted = {point["n"]: point["time_s"] for point in answer["curve"]}
+        errors = [abs(predicted[p["n"]] - p["time_s"]) / p["time_s"] for p in shown["curve"]]
+        assert shown["error_percent"] == pytest.approx(100 * sum(errors) / len(errors))
+
+    def test_no_error_without_a_common_n(self, measured):
+        assert predict(replace(REQUEST, n=[10, 11])).answer["measured"]["error_percent"] is None
+
+    def test_null_where_nobody_measured(self, db):
+        store(without_pair(sample_measurements(4, 6), 1, 0))
+        assert predict(REQUEST).answer["measured"] is None
+
+    def test_does_not_change_the_prediction(self, db):
+        complete = sample_measurements(4, 6)
+        store(without_pair(complete, 1, 0), "without")
+        before = predict(REQUEST).answer
+        store(replace(complete, profiles=[one for one in complete.profiles if (one.platform, one.workload) == (1, 0)]))
+        after = predict(REQUEST).answer
+        assert after["measured"] is not None
+        same = set(before) - {"measured", "revision", "sources"}
+        assert {name: after[name] for name in same} == {name: before[name] for name in same}
+
+
+class TestIdempotence:
+    """docs/decisions/prediction-idempotence.md"""
+
+    def test_the_same_request_is_the_same_row(self, measured):
+        assert predict(REQUEST).pk == predict(REQUEST).pk
+
+    @pytest.mark.parametrize(
+        "spelling",
+        [
+            {"workload": "app0/section0"},
+            {"settings": {"t1_workloads": 5}},
+            {"references": None},
+        ],
+    )
+    def test_whatever_its_spelling(self, measured, spelling):
+        assert predict(replace(REQUEST, **spelling)).pk == predict(REQUEST).pk
+
+    def test_references_and_n_in_any_order(self, measured):
+        one = predict(replace(REQUEST, references=["machine-2", "machine-0"], n=[4, 1]))
+        assert one.pk == predict(replace(REQUEST, references=["machine-0", "machine-2"], n=[1, 4, 4])).pk
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"n": [1, 2]},
+            {"settings": {"t1_workloads": 4}},
+            {"references": ["machine-0", "machine-2", "machine-3"]},
+            {"target": "machine-2"},
+            {"include_simulated": True},
+        ],
+    )
+    def test_another_request_is_another_row(self, measured, other):
+        assert predict(replace(REQUEST, **other)).pk != predict(REQUEST).pk
+
+    def test_a_later_revision_leaves_the_old_answer_alone(self, measured):
+        old = predict(REQUEST)
+        kept = Prediction.objects.get(pk=old.pk).answer
+        more = sample_measurements(1, 6, seed=7)
+        store(replace(more, platforms=[sample_platform(9)]), "more")
+        new = predict(REQUEST)
+        assert (new.pk != old.pk, new.revision) == (True, old.revision + 1)
+        assert Prediction.objects.get(pk=old.pk).answer == kept
+
+    def test_a_stored_answer_costs_three_queries(self, measured, django_assert_num_queries):
+        predict(REQUEST)
+        with django_assert_num_queries(3):  # revision, newest profile, the stored prediction
+            predict(REQUEST)
+
+    def test_a_new_answer_costs_eight_queries(self, measured, django_assert_num_queries):
+        predict(REQUEST)
+        # revision, newest profile, stored? (no), sources, get_or_create: get, savepoint, insert, release
+        with django_assert_num_queries(8):
+            predict(replace(REQUEST, target="machine-2"))
+
+    def test_who_comes_second_gets_the_first_ones_row(self, measured, monkeypatch):
+        """The other request stores its answer after ours looked for one and before ours is stored."""
+        document_of, first = services.answer_document, []
+
+        def overtaken(basis, asked):
+            monkeypatch.setattr(services, "answer_document", document_of)
+            first.append(predict(REQUEST))
+            return document_of(basis, asked)
+
+        monkeypatch.setattr(services, "answer_document", overtaken)
+        assert predict(REQUEST).pk == first[0].pk
+        assert Prediction.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_at_the_same_time_share_one_row():
+    store(sample_measurements(4, 6))
+    barrier, found = threading.Barrier(4), []
+
+    def ask():
+        barrier.wait()
+        try:
+            found.append(predict(REQUEST).uid)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(found), len(set(found)), Prediction.objects.count()) == (4, 1, 1)
+
+
+class TestRefusals:
+    def test_unknown_names_suggest_near_ones(self, measured):
+        with pytest.raises(services.UnknownWorkload) as caught:
+            predict(replace(REQUEST, workload="app0-section9"))
+        assert "app0-section0" in caught.value.suggestions
+        assert caught.value.evidence["name"] == "app0-section9"
+        with pytest.raises(services.UnknownTarget, match="machine-1"):
+            predict(replace(REQUEST, target="machin-1"))
+        with pytest.raises(services.UnknownReference, match="machine-1"):
+            predict(replace(REQUEST, references=["machine-0", "machin-1"]))
+
+    def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
+        secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
+        store(secret, "secret", owner, private=True)
+        asked = replace(REQUEST, workload="secret/oen")
+        with pytest.raises(services.UnknownWorkload) as caught:
+            predict(asked, django_user_model.objects.create_user("other"))
+        assert not any("secret" in one for one in caught.value.suggestions)
+        with pytest.raises(services.UnknownWorkload) as caught:
+            predict(asked, owner)
+        assert any("secret" in one for one in caught.value.suggestions)
+
+    def test_a_name_that_several_rows_have_is_ambiguous(self, db):
+        records = [sample_workload(at, name="same/one", version=str(at)) for at in range(6)]
+        store(replace(sample_measurements(3, 6), workloads=records))
+        with pytest.raises(services.UnknownWorkload) as caught:
+            predict(replace(REQUEST, workload="same/one"))
+        assert len(caught.value.suggestions) == 5
+        assert predict(replace(REQUEST, workload=caught.value.suggestions[1])).workload == caught.value.suggestions[1]
+
+    def test_unknown_method(self, measured):
+        with pytest.raises(services.UnknownMethod) as caught:
+            predict(replace(REQUEST, method="guess"))
+        assert "mpet2020" in caught.value.suggestions
+
+    @pytest.mark.parametrize(
+        ("settings", "name"),
+        [({"colour": 1}, "colour"), ({"t1_k": 9}, "t1_k"), ({"t1_workloads": "x"}, "t1_workloads")],
+    )
+    def test_settings(self, measured, settings, name):
+        with pytest.raises(services.InvalidSettings) as caught:
+            predict(replace(REQUEST, settings=settings))
+        assert caught.value.name == name
+
+    @pytest.mark.parametrize("n", [[], [0], [-1], [2**21], [True], [1.5], list(range(1, 5000))])
+    def test_thread_counts(self, measured, n):
+        with pytest.raises(services.InvalidSettings) as caught:
+            predict(replace(REQUEST, n=n))
+        assert caught.value.name == "n"
+
+    def test_no_references_at_all(self, measured):
+        with pytest.raises(services.InvalidSettings, match="references"):
+            predict(replace(REQUEST, references=[]))
+
+    def test_nothing_to_predict_from(self, db):
+        store(sample_measurements(1, 3))
+        with pytest.raises(services.NoPrediction) as caught:
+            predict(replace(REQUEST, target="machine-0"))
+        assert (caught.value.found, caught.value.needed) == (0, 1)
+        assert Prediction.objects.count() == 0
+
+    def test_too_few_candidates(self, db):
+        store(sample_measurements(2, 1))
+        with pytest.raises(services.NoPrediction) as caught:
+            predict(REQUEST)
+        assert caught.value.found < caught.value.needed
+
+
+class TestReferences:
+    def test_only_those_asked_for(self, measured):
+        answer = predict(replace(REQUEST, references=["machine-0"])).answer
+        assert answer["references"] == ["machine-0"]
+        assert {one["platform"] for part in answer["candidates"].values() for one in part} == {"machine-0"}
+
+    def test_those_that_took_no_part_are_named(self, db):
+        store(without_pair(sample_measurements(4, 6), 3, 0))
+        asked = replace(REQUEST, references=["machine-0", "machine-1", "machine-3"])
+        warnings = predict(asked).answer["warnings"]
+        assert any("machine-1" in text and "target" in text for text in warnings)
+        assert any("machine-3" in text and "no comparable profile" in text for text in warnings)
+
+
+class TestSimulated:
+    @pytest.fixture
+    def both(self, measured):
+        """Measured, and one simulated machine that nobody measured."""
+        simulated = replace(sample_measurements(1, 6, seed=5, origin="simulated"), platforms=[sample_platform(8)])
+        store(simulated, "simulated", kind="simulator")
+
+    def test_takes_no_part_unless_asked(self, both):
+        answer = predict(REQUEST).answer
+        assert answer["simulated"] is False
+        assert "machine-8" not in {one["platform"] for part in answer["candidates"].values() for one in part}
+        with pytest.raises(services.NoPrediction):
+            predict(replace(REQUEST, target="machine-8"))
+
+    def test_is_marked_when_asked(self, both):
+        answer = predict(replace(REQUEST, target="machine-8", include_simulated=True)).answer
+        assert answer["simulated"] is True
+        assert answer["confidence"]["level"] == "low"
+
+
+class TestMixedRuntimes:
+    def test_the_rows_of_all_runtimes_count(self, db):
+        records = [sample_workload(at, runtime="openmp" if at else "mpal") for at in range(6)]
+        store(replace(sample_measurements(4, 6), workloads=records))
+        with pytest.raises(services.NoPrediction, match="runtime"):
+            predict(REQUEST)
+        answer = predict(replace(REQUEST, settings={"mix_runtimes": True})).answer
+        assert answer["sources"]
+        assert len(answer["reference_curves"]) == 3
