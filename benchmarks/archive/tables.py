@@ -17,7 +17,7 @@ from benchmarks.archive.documents import load_schema
 from benchmarks.archive.problems import Problems, quoted
 from profiles.measurements import FloatArray, IntArray
 
-ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 14
 LONGEST_LINE = 1 << 20
 LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or repeat number
 

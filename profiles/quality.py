@@ -1,0 +1,197 @@
+"""How far measured times can be trusted: noise, odd growth, costly profiling, few repeats, virtual machines.
+
+Nothing here refuses anything: the findings are warnings, one line per workload and kind with the worst case, so that a
+report stays readable however many workloads, platforms and thread counts it covers. No Django.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.measurements import FloatArray, IntArray, Measurements, RunTable
+
+MAX_VARIATION = 0.10  # coefficient of variation of the repeats at one n
+MAX_GROWTH = 0.10  # of t(n) from one measured n to the next
+MAX_PROFILE_OVERHEAD = 1.2  # median time of the profile pass over that of the clean pass
+MIN_REPEATS = 3
+KINDS = ("variation", "growth", "overhead", "repeats")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Thread counts of one profile that share a fault: the worst of them, its value, and how many there are."""
+
+    kind: str
+    profile: int
+    n: int
+    value: float
+    count: int
+
+    @property
+    def badness(self) -> float:
+        return -self.value if self.kind == "repeats" else self.value
+
+
+def quality_warnings(measurements: Measurements) -> list[str]:
+    """One line per workload and kind of fault, naming the worst case, and one line on virtual machines.
+
+    >>> from profiles.measurements import PlatformRecord, ProfileRecord, WorkloadRecord
+    >>> n, one = np.array([1, 2]), np.ones(2, dtype=np.int64)
+    >>> runs = RunTable(n, one, np.zeros(2, dtype=bool), np.array([1.0, 1.5]))
+    >>> for line in quality_warnings(
+    ...     Measurements(
+    ...         "measured", {}, [PlatformRecord("a", "A")], [WorkloadRecord("fft")], [ProfileRecord(0, 0, runs)]
+    ...     )
+    ... ):
+    ...     print(line)
+    fft: t(n) grows by 50.0 % to n = 2
+    fft: fewer than 3 repeats: 1 at n = 1, and at 1 more thread count
+    """
+    profiles = measurements.profiles
+    grouped: dict[tuple[int, int], list[Finding]] = {}
+    for finding in findings([profile.runs for profile in profiles]):
+        key = (profiles[finding.profile].workload, KINDS.index(finding.kind))
+        grouped.setdefault(key, []).append(finding)
+    lines = []
+    for (workload, _), group in sorted(grouped.items(), key=lambda item: item[0]):
+        worst = max(group, key=lambda finding: finding.badness)
+        platform = measurements.platforms[profiles[worst.profile].platform].name
+        where = f" on {platform}" if len(measurements.platforms) > 1 else ""
+        more = _more(sum(finding.count for finding in group) - 1, len(group) - 1)
+        lines.append(f"{measurements.workloads[workload].name}: {_says(worst)}{where}{more}")
+    return lines + _virtual(measurements)
+
+
+def run_warnings(runs: RunTable) -> list[str]:
+    """The warnings of one profile, without its names."""
+    return [f"{_says(finding)}{_more(finding.count - 1, 0)}" for finding in findings([runs])]
+
+
+def findings(tables: Sequence[RunTable]) -> list[Finding]:
+    """What is odd about each of many profiles' runs, profile by profile in the order of KINDS.
+
+    t(n) is the median over the clean runs at n, or over the profile runs where there is no clean run; the coefficient
+    of variation, sample standard deviation / mean, and the number of repeats are of the same runs.
+    """
+    cells = _cells(tables)
+    times = _preferred_pass(cells)
+    found: list[tuple[int, int, Finding]] = []
+    for kind, (profile, n, value) in enumerate(
+        (_variation(cells, times), _growth(cells, times), _overhead(cells), _repeats(cells, times))
+    ):
+        badness = -value if KINDS[kind] == "repeats" else value
+        order = np.lexsort((n, -badness, profile))
+        owners, starts, counts = np.unique(profile[order], return_index=True, return_counts=True)
+        for owner, start, count in zip(owners.tolist(), starts.tolist(), counts.tolist(), strict=True):
+            worst = order[start]
+            found.append((owner, kind, Finding(KINDS[kind], owner, int(n[worst]), float(value[worst]), count)))
+    return [finding for _, _, finding in sorted(found, key=lambda entry: entry[:2])]
+
+
+_Faults = tuple[IntArray, IntArray, FloatArray]  # profile, n, value
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Statistics of the repeats of each (profile, n, pass), sorted by these three: arrays of one length."""
+
+    profile: IntArray
+    n: IntArray
+    is_profile_pass: NDArray[np.bool_]
+    count: IntArray
+    median_s: FloatArray
+    variation: FloatArray  # NaN for a single repeat
+
+    def next_of_same(self, *, n: bool) -> NDArray[np.bool_]:
+        """For each cell but the last whether the next one has the same profile (and n)."""
+        same: NDArray[np.bool_] = np.diff(self.profile) == 0
+        if n:
+            same &= np.diff(self.n) == 0
+        return same
+
+    def take(self, rows: NDArray[np.bool_]) -> _Cells:
+        return _Cells(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+def _cells(tables: Sequence[RunTable]) -> _Cells:
+    sizes = [len(table) for table in tables]
+    if not sum(sizes):
+        none, nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        return _Cells(none, none, np.zeros(0, dtype=bool), none, nothing, nothing)
+    profile = np.repeat(np.arange(len(tables)), sizes)
+    n = np.concatenate([table.n for table in tables])
+    is_profile = np.concatenate([table.is_profile_pass for table in tables])
+    time_s = np.concatenate([table.time_s for table in tables])
+    order = np.lexsort((time_s, is_profile, n, profile))
+    profile, n, is_profile, time_s = profile[order], n[order], is_profile[order], time_s[order]
+    new = (np.diff(profile) != 0) | (np.diff(n) != 0) | (np.diff(is_profile.astype(np.int8)) != 0)
+    start = np.flatnonzero(np.concatenate([[True], new]))
+    count = np.diff(np.append(start, len(n)))
+    mean = np.add.reduceat(time_s, start) / count
+    squares = np.add.reduceat((time_s - np.repeat(mean, count)) ** 2, start)
+    variation = np.full(len(start), np.nan)
+    np.divide(np.sqrt(squares / np.maximum(count - 1, 1)), mean, out=variation, where=count > 1)
+    median_s = (time_s[start + (count - 1) // 2] + time_s[start + count // 2]) / 2
+    return _Cells(profile[start], n[start], is_profile[start], count, median_s, variation)
+
+
+def _preferred_pass(cells: _Cells) -> NDArray[np.bool_]:
+    """The cells that t(n) comes from: clean sorts before profile, so the first cell of each (profile, n)."""
+    preferred = np.ones(len(cells.n), dtype=bool)
+    preferred[1:] = ~cells.next_of_same(n=True)
+    return preferred
+
+
+def _variation(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
+    bad = times & (cells.variation > MAX_VARIATION)
+    return cells.profile[bad], cells.n[bad], cells.variation[bad]
+
+
+def _growth(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
+    curve = cells.take(times)
+    growth = curve.median_s[1:] / curve.median_s[:-1] - 1
+    bad = curve.next_of_same(n=False) & (growth > MAX_GROWTH)
+    return curve.profile[1:][bad], curve.n[1:][bad], growth[bad]
+
+
+def _overhead(cells: _Cells) -> _Faults:
+    ratio = cells.median_s[1:] / cells.median_s[:-1]
+    bad = cells.next_of_same(n=True) & (ratio > MAX_PROFILE_OVERHEAD)
+    return cells.profile[1:][bad], cells.n[1:][bad], ratio[bad]
+
+
+def _repeats(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
+    bad = times & (cells.count < MIN_REPEATS)
+    return cells.profile[bad], cells.n[bad], cells.count[bad].astype(np.float64)
+
+
+def _says(finding: Finding) -> str:
+    n, value = finding.n, finding.value
+    if finding.kind == "variation":
+        return f"the coefficient of variation is {100 * value:.1f} % at n = {n}"
+    if finding.kind == "growth":
+        return f"t(n) grows by {100 * value:.1f} % to n = {n}"
+    if finding.kind == "overhead":
+        return f"the profile pass takes {value:.2f} times as long as the clean pass at n = {n}"
+    return f"fewer than {MIN_REPEATS} repeats: {value:.0f} at n = {n}"
+
+
+def _more(counts: int, profiles: int) -> str:
+    if not counts:
+        return ""
+    places = f"{counts} more thread count{'s' * (counts > 1)}"
+    return f", and at {places}" + (f" of {profiles + 1} platforms" if profiles else "")
+
+
+def _virtual(measurements: Measurements) -> list[str]:
+    names = [platform.name for platform in measurements.platforms if platform.virtualised]
+    if not names:
+        return []
+    if len(names) == 1:
+        return [f"platform {names[0]} is virtualised: its times may depend on its neighbours"]
+    of = f"{len(names)} of {len(measurements.platforms)} platforms are"
+    return [f"{of} virtualised ({names[0]} and others): their times may depend on their neighbours"]
