@@ -1,1 +1,9 @@
-urlpatterns: list = []
+from django.urls import path
+
+from benchmarks import views
+
+urlpatterns = [
+    path("upload/", views.upload, name="upload"),
+    path("uploads/", views.uploads, name="uploads"),
+    path("uploads/<uuid:uid>/", views.report, name="upload-report"),
+]

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-# Everything comes from this server. Plotly writes style attributes into its drawings: hence style-src's 'unsafe-inline'.
+# Everything comes from this server. Plotly writes style attributes into its drawings: hence 'unsafe-inline' there.
 CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'self'",

@@ -11,12 +11,12 @@ import plotly.graph_objects as go
 
 from profiles.measurements import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
-from profiles.scaling.features import CURVE_NAMES, SCALING_PARTS
+from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.times import reconstruct
 
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
-LOSSES = SCALING_PARTS[1:]  # the six fractions of Eq. 4
 COLOUR_OF_PART = dict(
     zip(
         SCALING_PARTS,
@@ -42,6 +42,10 @@ class Chart:
     figure: go.Figure
     table: Table
 
+    @property
+    def json(self) -> dict[str, Any]:
+        return self.figure.to_plotly_json()
+
 
 @dataclass(frozen=True)
 class Breakpoints:
@@ -63,16 +67,14 @@ class ProfileDrawing:
         """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
         if self.features is None:
             return np.full((len(SCALING_PARTS), len(n)), np.nan)
-        elements = np.asarray(self.features).reshape(len(CURVE_NAMES), -1)[: len(SCALING_PARTS)]
-        gaussian_sum = np.array([part == "task_distribution" for part in SCALING_PARTS])
-        return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, gaussian_sum)
+        parts = len(SCALING_PARTS)
+        elements = np.reshape(self.features, (len(CURVE_NAMES), -1))[:parts]
+        return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, GAUSSIAN_SUM[:parts])
 
     def fitted_speedup(self, n: IntArray) -> FloatArray:
-        """n U(n) / R(n), Eq. 3-4, of the fitted curves; U = 1 where time was not decomposed."""
-        parts = self.fitted(n)
-        utilisation = 1 - (parts[1:].sum(axis=0) if self.curves.decomposed else 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(parts[0] > 0, n * np.clip(utilisation, 0.01, 1) / parts[0], np.nan)
+        """t(1)/t(n) of the fitted curves (Eq. 3-4), kept possible as in a prediction."""
+        curves = self.fitted(n)
+        return 1 / reconstruct(1.0, curves[0], curves[1:] if self.curves.decomposed else None, n).time_s
 
     @property
     def speedup(self) -> FloatArray:
@@ -206,9 +208,20 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
 
 
 def shares_chart(profile: ProfileDrawing) -> Chart:
-    """The seven shares of the thread time n*t(n), stacked to 100 %: use, then Eq. 4's six losses."""
-    n = profile.curves.n
-    losses = {part: 100 * profile.curves.curve(part) for part in LOSSES}
+    return stacked_shares(
+        profile.curves.n,
+        {part: profile.curves.curve(part) for part in FRACTIONS},
+        profile.breakpoints,
+        title="Where the threads’ time goes",
+        caption="Shares of the thread time n·t(n). Use is work done; the others are what Eq. 4 counts as lost.",
+    )
+
+
+def stacked_shares(
+    n: IntArray, fractions: Mapping[str, FloatArray], breakpoints: Breakpoints, *, title: str, caption: str
+) -> Chart:
+    """The seven shares of the thread time n*t(n), stacked to 100 %: use = U(n), then Eq. 4's six fractions."""
+    losses = {part: 100 * fraction for part, fraction in fractions.items()}
     shares = {"use": 100 - sum(losses.values())} | losses
     traces = [
         scatter(
@@ -225,9 +238,9 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
     ]
     return Chart(
         "shares",
-        "Where the threads’ time goes",
-        "Shares of the thread time n·t(n). Use is work done; the others are what Eq. 4 counts as lost.",
-        figure(traces, "share of thread time (%)", breakpoints=profile.breakpoints, range=[0, 100]),
+        title,
+        caption,
+        figure(traces, "share of thread time (%)", breakpoints=breakpoints, range=[0, 100]),
         table({"n": n} | {f"{part.replace('_', ' ')} (%)": share for part, share in shares.items()}),
     )
 
@@ -254,7 +267,7 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
     n, at = profile.curves.n, profile.line_n
     fitted_line, fitted = 100 * profile.fitted(at), 100 * profile.fitted(n)
     traces, columns = [], {"n": n}
-    for row, part in enumerate(LOSSES, start=1):
+    for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
         traces.append(points(name, colour, n, measured, unit=" %", legendgroup=part))
         traces.append(line(f"{name}, fitted", colour, at, fitted_line[row], legendgroup=part, showlegend=False))

@@ -51,6 +51,10 @@ class MeasuredQuerySet(VisibleQuerySet):
         count = seen.values(name).annotate(number=Count("pk")).values("number")
         return self.visible_to(user).annotate(profile_count=Coalesce(Subquery(count), 0))
 
+    def offered_to(self, user: Any) -> Self:
+        """For the fields of the prediction form: what has a profile that a prediction could use."""
+        return self.in_api(user).filter(profile_count__gt=0).only("slug", "name")
+
     def values_in(self, column: str) -> list[str]:
         """The distinct known values of a column, for a filter to choose from."""
         rows = self.model.objects.filter(pk__in=self.order_by().values("pk")).exclude(**{column: None})
@@ -102,3 +106,13 @@ class ProfileQuerySet(VisibleQuerySet):
 
     def in_api(self, user: Any) -> Self:
         return self.as_api_rows(user).select_related("curves", "feature_vector")
+
+    def evidence_for(self, user: Any, workload: str, target: str) -> dict[str, int]:
+        """What a prediction of the workload on the target could build on: platforms that have the workload, workloads
+        that the target has, and whether the pair itself was measured."""
+        of_workload, on_target = Q(workload__slug=workload), Q(platform__slug=target)
+        return self.candidates_for(user).aggregate(
+            references=Count("platform", filter=of_workload & ~on_target, distinct=True),
+            benchmarks=Count("workload", filter=on_target & ~of_workload, distinct=True),
+            measured=Count("pk", filter=of_workload & on_target),
+        )

@@ -32,9 +32,8 @@ def seconds(value: float | None) -> str:
     """
     if value is None or is_unknown(value):
         return UNKNOWN
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if value * factor >= 1:
-            break
+    scales = ((1, "s"), (1e3, "ms"), (1e6, "µs"))
+    factor, unit = next((scale for scale in scales if value * scale[0] >= 1), scales[-1])
     scaled = value * factor
     return f"{scaled:,.0f} {unit}" if scaled >= 1000 else f"{scaled:.3g} {unit}"
 

@@ -1,0 +1,29 @@
+from django import forms
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+
+from benchmarks.models import Upload
+
+
+class UploadForm(forms.Form):
+    file = forms.FileField(
+        label="Results of the benchmark kit",
+        help_text="A tarball in the format mpet-results/1, as the kit writes it (.tar.gz).",
+        widget=forms.ClearableFileInput(attrs={"accept": ".tar.gz,.tgz,application/gzip"}),
+    )
+    visibility = forms.ChoiceField(
+        choices=[
+            (Upload.Visibility.PUBLIC, "Public: everybody sees it and predicts from it"),
+            (Upload.Visibility.PRIVATE, "Private: only you see it, and only your predictions use it"),
+        ],
+        initial=Upload.Visibility.PUBLIC,
+        widget=forms.RadioSelect,
+    )
+
+    def clean_file(self) -> UploadedFile:
+        file = self.cleaned_data["file"]
+        if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
+            limit = filesizeformat(settings.UPLOAD_MAX_PACKED_BYTES)
+            raise forms.ValidationError(f"The file has {filesizeformat(file.size)}; at most {limit} are taken.")
+        return file

@@ -1,0 +1,67 @@
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from benchmarks.forms import UploadForm
+from benchmarks.models import Upload
+from benchmarks.services import receive
+from mpet_site.pages import page_of, twin
+from profiles.models import Profile
+
+WAITING = (Upload.Status.RECEIVED, Upload.Status.PROCESSING)
+
+
+def readable_by(user: Any) -> QuerySet:
+    """The user's own uploads; of others those that were accepted and are public."""
+    published = Q(
+        visibility=Upload.Visibility.PUBLIC,
+        status=Upload.Status.ACCEPTED,
+        source__isnull=False,
+        source__private_to__isnull=True,
+    )
+    own = Q(owner=user) if user.is_authenticated else Q()
+    return Upload.objects.filter(published | own).select_related("source")
+
+
+@login_required
+def upload(request: HttpRequest) -> HttpResponse:
+    form = UploadForm(request.POST or None, request.FILES or None)
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        received = receive(file, request.user, form.cleaned_data["visibility"], file.name)
+        return redirect("upload-report", uid=received.uid)
+    context = {
+        "form": form,
+        "section": "upload",
+        "address": request.build_absolute_uri(reverse("api-uploads")),
+        "kit": request.build_absolute_uri(reverse("api-kit")),
+    }
+    return render(request, "benchmarks/upload.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_safe
+def uploads(request: HttpRequest) -> HttpResponse:
+    page = page_of(request, request.user.uploads.all())
+    return render(request, "benchmarks/uploads.html", {"page": page, "section": "uploads"})
+
+
+@require_safe
+def report(request: HttpRequest, uid: Any) -> HttpResponse:
+    """Others see what came out of a public upload, not its file."""
+    shown = get_object_or_404(readable_by(request.user), uid=uid)
+    profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
+    context = {
+        "upload": shown,
+        "owned": request.user.is_authenticated and shown.owner_id == request.user.pk,
+        "waiting": shown.status in WAITING,
+        "page": page_of(request, profiles.filter(source=shown.source) if shown.source else profiles.none()),
+        "section": "uploads",
+        "twin": twin("api-upload", shown.uid),
+    }
+    return render(request, "benchmarks/report.html", context)

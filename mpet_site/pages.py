@@ -1,0 +1,38 @@
+"""What the list pages and the links to the JSON twins share."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import F, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.http import urlencode
+
+ROWS = 50
+
+
+def twin(view: str, *args: Any, query: str = "") -> str:
+    """The address of a page's JSON twin: the view of the API that answers with the same."""
+    return reverse(view, args=args) + (f"?{query}" if query else "")
+
+
+def ordered(rows: QuerySet, ordering: str, fields: dict[str, str]) -> QuerySet:
+    """Sorted by `fields[ordering]` ("-" first: downwards), unknown values last; as it is for any other text."""
+    field = fields.get(ordering.removeprefix("-"))
+    if field is None:
+        return rows
+    column = F(field)
+    by = column.desc(nulls_last=True) if ordering.startswith("-") else column.asc(nulls_last=True)
+    return rows.order_by(by, "pk")
+
+
+def page_of(request: HttpRequest, rows: Any, size: int = ROWS) -> Page:
+    """The page asked for; the nearest one where there is no such page."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))
+
+
+def list_parameters(asked: Mapping[str, str], page: Page, filters: Iterable[str]) -> str:
+    """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
+    chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
+    return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))

@@ -1,0 +1,185 @@
+"""A stored answer -> Plotly figures. Pure, as profiles.figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from profiles.figures import (
+    SPEEDUP,
+    Breakpoints,
+    Chart,
+    MeasuredCurve,
+    figure,
+    ideal_line,
+    line,
+    logarithmic_ticks,
+    scatter,
+    stacked_shares,
+    table,
+)
+from profiles.measurements import FloatArray, IntArray
+from profiles.scaling.names import FRACTIONS
+
+REFERENCES_NAMED = 6  # more would fill the legend; their names are still shown under the pointer
+
+
+@dataclass(frozen=True)
+class AnswerDrawing:
+    """The curves of one answer. `low_s`, `high_s` NaN where the method gives no interval."""
+
+    n: IntArray
+    time_s: FloatArray
+    low_s: FloatArray
+    high_s: FloatArray
+    t1_s: float
+    measured: MeasuredCurve | None
+    references: list[MeasuredCurve]
+    fractions: dict[str, FloatArray]
+    breakpoints: Breakpoints
+    time_unit: str
+
+
+def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
+    """From the JSON of an answer; `names`: platform names by slug, for the legend."""
+    measured = answer.get("measured")
+    scaling = answer.get("scaling_curves", {})
+    return AnswerDrawing(
+        n=column(answer["curve"], "n").astype(np.int64),
+        time_s=column(answer["curve"], "time_s"),
+        low_s=column(answer["curve"], "low_s"),
+        high_s=column(answer["curve"], "high_s"),
+        t1_s=np.nan if answer["t1_s"] is None else answer["t1_s"],
+        measured=curve_of("measured", measured["curve"], measured["t1_s"]) if measured else None,
+        references=[
+            curve_of(names.get(reference["platform"], reference["platform"]), reference["curve"])
+            for reference in answer.get("reference_curves", [])
+        ],
+        fractions={name: np.array(scaling.get(name, []), dtype=float) for name in FRACTIONS},
+        breakpoints=breakpoints,
+        time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
+    )
+
+
+def column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
+    return np.array([row[name] for row in rows], dtype=float)
+
+
+def curve_of(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
+    """t(1) is given, or measured, or t(n_min)*n_min stands in for it."""
+    n, time_s = column(rows, "n").astype(np.int64), column(rows, "time_s")
+    return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
+
+
+def at_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArray:
+    """The values of a curve at the thread counts n, NaN where it has none.
+
+    >>> at_counts(np.array([1, 2, 3]), MeasuredCurve("", np.array([1, 3]), np.array([6.0, 2.0]), 6.0), np.array([6, 2]))
+    array([ 6., nan,  2.])
+    """
+    found = dict(zip(curve.n.tolist(), values.tolist(), strict=True))
+    return np.array([found.get(count, np.nan) for count in n.tolist()], dtype=float)
+
+
+def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go.Scatter]:
+    return [
+        scatter(
+            f"reference: {curve.label}",
+            "reference",
+            curve.n,
+            value(curve),
+            mode="lines+markers" if len(curve.n) == 1 else "lines",
+            line={"width": 1.3},
+            showlegend=index < REFERENCES_NAMED,
+        )
+        for index, curve in enumerate(references)
+    ]
+
+
+def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.Scatter]:
+    """The band from low to high; nothing where the method gives no interval."""
+    if not (np.isfinite(low) & np.isfinite(high)).any():
+        return []
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    return [
+        scatter("low", "predicted", n, low, showlegend=False, **edge),
+        scatter("interval", "predicted", n, high, fill="tonexty", **edge),
+    ]
+
+
+def measured_trace(measured: MeasuredCurve, values: FloatArray) -> go.Scatter:
+    return scatter("measured", "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
+
+
+def time_chart(answer: AnswerDrawing) -> Chart:
+    curves = [*answer.references, *([answer.measured] if answer.measured else [])]
+    shown = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
+    traces = [
+        *reference_traces(answer.references, lambda curve: curve.time_s),
+        *interval_traces(answer.n, answer.low_s, answer.high_s),
+        line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}),
+    ]
+    columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
+    if answer.measured:
+        traces.append(measured_trace(answer.measured, answer.measured.time_s))
+        at = at_counts(answer.n, answer.measured, answer.measured.time_s)
+        columns |= {"measured": at, "error (%)": 100 * np.abs(answer.time_s - at) / at}
+    columns |= {curve.label: at_counts(answer.n, curve, curve.time_s) for curve in answer.references}
+    return Chart(
+        "time",
+        "Time",
+        "Predicted wall time, beside what was measured on the reference platforms. Logarithmic.",
+        figure(
+            traces,
+            f"time t(n) ({answer.time_unit})",
+            breakpoints=answer.breakpoints,
+            hovermode="closest",
+            **logarithmic_ticks(np.concatenate(shown)),
+        ),
+        table(columns),
+    )
+
+
+def speedup_chart(answer: AnswerDrawing) -> Chart:
+    predicted = answer.t1_s / answer.time_s
+    traces = [
+        ideal_line(answer.n),
+        *reference_traces(answer.references, speedup_of),
+        line("predicted", "predicted", answer.n, predicted, line={"width": 3}),
+    ]
+    columns: dict[str, Any] = {"n": answer.n, "predicted": predicted, "efficiency": predicted / answer.n}
+    if answer.measured:
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured)))
+        columns["measured"] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
+    columns |= {curve.label: at_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
+    return Chart(
+        "speedup",
+        "Speedup",
+        "Speedup over one thread, and the ideal speedup n.",
+        figure(traces, SPEEDUP, breakpoints=answer.breakpoints, hovermode="closest", rangemode="tozero"),
+        table(columns),
+    )
+
+
+def speedup_of(curve: MeasuredCurve) -> FloatArray:
+    return (np.nan if curve.t1_s is None else curve.t1_s) / curve.time_s
+
+
+def answer_charts(answer: AnswerDrawing) -> list[Chart]:
+    """Time and speedup, and the shares of the thread time where the method predicts them."""
+    charts = [time_chart(answer), speedup_chart(answer)]
+    if all(len(fraction) and np.isfinite(fraction).all() for fraction in answer.fractions.values()):
+        charts.append(
+            stacked_shares(
+                answer.n,
+                answer.fractions,
+                answer.breakpoints,
+                title="Where the threads’ time would go",
+                caption="Predicted shares of the thread time n·t(n).",
+            )
+        )
+    return charts

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import typing
+from typing import Any, Literal
+
+from django import forms
+
+from predictor.core.methods import METHODS
+from predictor.services import (
+    DEFAULT_METHOD,
+    InvalidSettings,
+    PredictionRequest,
+    RequestError,
+    UnknownMethod,
+    UnknownReference,
+    UnknownTarget,
+    UnknownWorkload,
+)
+
+FIELD_OF_ERROR: dict[type[RequestError], str] = {
+    UnknownWorkload: "workload",
+    UnknownTarget: "target",
+    UnknownReference: "references",
+    UnknownMethod: "method",
+}
+
+
+def setting_field(kind: Any, default: Any) -> forms.Field:
+    """A field for one setting of a method. Left empty, it takes the method's default."""
+    if kind is bool:
+        return forms.BooleanField(required=False, initial=default)
+    if typing.get_origin(kind) is Literal:
+        choices = [(value, value) for value in typing.get_args(kind)]
+        return forms.ChoiceField(choices=choices, required=False, initial=default)
+    number = {int: forms.IntegerField, float: forms.FloatField}.get(kind)
+    widget = forms.NumberInput(attrs={"placeholder": str(default), "step": "any" if kind is float else 1})
+    return number(required=False, widget=widget) if number else forms.CharField(required=False)
+
+
+class PredictionForm(forms.Form):
+    """Which workload, on which platform, by which method; one group of fields more for each method's settings."""
+
+    workload = forms.CharField(widget=forms.TextInput(attrs={"list": "workloads", "autocomplete": "off"}))
+    target = forms.CharField(
+        label="Target platform",
+        widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
+        help_text="The machine on which nobody has to have run it.",
+    )
+    method = forms.ChoiceField(initial=DEFAULT_METHOD)
+    references = forms.CharField(
+        label="Reference platforms",
+        required=False,
+        help_text="Slugs with commas between; empty: every platform that has the workload.",
+    )
+    n = forms.CharField(
+        label="Thread counts", required=False, help_text="For example 1, 2, 4, 8; empty: all that the target has."
+    )
+    include_simulated = forms.BooleanField(label="Use simulated profiles too", required=False)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["method"].choices = [(name, name) for name in METHODS]
+        for method in METHODS.values():
+            defaults = method.settings()
+            for name, kind in typing.get_type_hints(method.settings).items():
+                field = setting_field(kind, getattr(defaults, name))
+                field.label = name.replace("_", " ")
+                self.fields[f"{method.name}.{name}"] = field
+
+    def settings_by_method(self) -> list[tuple[str, str, list[forms.BoundField]]]:
+        """(method, what it does in a line, the fields of its settings)."""
+        return [
+            (method.name, method.summary, [self[f"{method.name}.{name}"] for name in hints])
+            for method in METHODS.values()
+            if (hints := typing.get_type_hints(method.settings))
+        ]
+
+    def clean_references(self) -> list[str] | None:
+        return [name.strip() for name in self.cleaned_data["references"].split(",") if name.strip()] or None
+
+    def clean_n(self) -> list[int] | None:
+        words = self.cleaned_data["n"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdigit() for word in words):
+            raise forms.ValidationError("Whole numbers with commas between, such as 1, 2, 4.")
+        return [int(word) for word in words] or None
+
+    def prediction_request(self) -> PredictionRequest:
+        cleaned = self.cleaned_data
+        prefix = f"{cleaned['method']}."
+        settings = {
+            name.removeprefix(prefix): value
+            for name, value in cleaned.items()
+            if name.startswith(prefix) and value not in (None, "")
+        }
+        return PredictionRequest(
+            workload=cleaned["workload"].strip(),
+            target=cleaned["target"].strip(),
+            references=cleaned["references"],
+            method=cleaned["method"],
+            n=cleaned["n"],
+            settings=settings,
+            include_simulated=cleaned["include_simulated"],
+        )
+
+    def refuse(self, error: RequestError) -> None:
+        """Say why there is no prediction, at the field that it is about."""
+        field = FIELD_OF_ERROR.get(type(error))
+        if isinstance(error, InvalidSettings):
+            setting = f"{self.cleaned_data['method']}.{error.name}"
+            field = next((name for name in (setting, error.name) if name in self.fields), None)
+        text = str(error)
+        self.add_error(field, text[:1].upper() + text[1:] + ("" if text.endswith(("?", ".")) else "."))

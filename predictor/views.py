@@ -1,0 +1,105 @@
+import json
+import shlex
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from mpet_site.pages import twin
+from predictor.figures import answer_charts, drawing_of
+from predictor.forms import PredictionForm
+from predictor.models import Prediction
+from predictor.services import RequestError
+from predictor.services import predict as predict_now
+from profiles.figures import Breakpoints
+from profiles.models import Platform, Profile, Source, Workload
+
+OFFERED = 2000  # names in a field's list; any other visible one can be typed
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    counts = {
+        "platforms": Platform.objects.visible_to(request.user).count(),
+        "workloads": Workload.objects.visible_to(request.user).count(),
+        "profiles": Profile.objects.visible_to(request.user).count(),
+        "predictions": Prediction.objects.visible_to(request.user).count(),
+    }
+    sources = Source.objects.datasets_seen_by(request.user)
+    return render(request, "predictor/home.html", {"counts": counts, "sources": sources, "twin": twin("api-root")})
+
+
+def predict(request: HttpRequest) -> HttpResponse:
+    """GET shows the form, filled from ?workload=&target=&method=; POST answers with the stored prediction's page."""
+    form = PredictionForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
+    if form.is_valid():
+        try:
+            prediction = predict_now(form.prediction_request(), request.user)
+        except RequestError as error:
+            form.refuse(error)
+        else:
+            return redirect("prediction", uid=prediction.uid)
+    context = {
+        "form": form,
+        "evidence": evidence(request, str(form["workload"].value() or ""), str(form["target"].value() or "")),
+        "workloads": Workload.objects.offered_to(request.user)[:OFFERED],
+        "platforms": Platform.objects.offered_to(request.user)[:OFFERED],
+        "section": "predict",
+        "twin": twin("api-methods"),
+    }
+    return render(request, "predictor/predict.html", context, status=422 if form.errors else 200)
+
+
+def evidence(request: HttpRequest, workload: str, target: str) -> dict[str, int] | None:
+    return Profile.objects.evidence_for(request.user, workload, target) if workload and target else None
+
+
+@require_safe
+def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
+    shown = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
+    answer = shown.answer
+    slugs = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
+    known = {row.slug: row for row in Platform.objects.visible_to(request.user).filter(slug__in=slugs)}
+    target = known.get(answer["target"])
+    breakpoints = Breakpoints(target.n_nu, target.n_ht) if target else Breakpoints()
+    drawing = drawing_of(answer, {slug: row.name for slug, row in known.items()}, breakpoints)
+    context = {
+        "prediction": shown,
+        "answer": answer,
+        "target": target,
+        "workload": Workload.objects.visible_to(request.user).filter(slug=answer["workload"]).first(),
+        "charts": answer_charts(drawing),
+        "time_unit": drawing.time_unit,
+        "fastest": fastest(answer["curve"]),
+        "widest": answer["curve"][-1],
+        "curl": curl(request, answer),
+        "sources": answer["sources"],
+        "section": "predict",
+        "twin": twin("api-prediction", shown.uid),
+    }
+    return render(request, "predictor/prediction.html", context)
+
+
+def fastest(curve: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return min((row for row in curve if row["time_s"] is not None), key=lambda row: row["time_s"], default=None)
+
+
+def curl(request: HttpRequest, answer: dict[str, Any]) -> str:
+    """A command that asks the API the same question."""
+    asked = {
+        name: answer[name]
+        for name in ("workload", "target", "references", "method", "n", "settings")
+        if answer.get(name)
+    }
+    if answer.get("simulated"):
+        asked["include_simulated"] = True
+    address = request.build_absolute_uri(reverse("api-predictions"))
+    return " \\\n  ".join(
+        (
+            f"curl {shlex.quote(address)}",
+            '-H "Authorization: Bearer $MPET_TOKEN" -H "Content-Type: application/json"',
+            f"-d {shlex.quote(json.dumps(asked))}",
+        )
+    )

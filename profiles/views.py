@@ -1,0 +1,123 @@
+from typing import Any
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from mpet_site.pages import list_parameters, ordered, page_of, twin
+from profiles.api.views import PlatformList, WorkloadList
+from profiles.figures import Breakpoints, MeasuredCurve, ProfileDrawing, comparison_charts, profile_charts
+from profiles.models import Platform, Profile, Source, Workload
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
+from profiles.scaling.runs import ScalingCurves
+
+CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
+
+
+def listing(request: HttpRequest, model: Any, api: Any, noun: str, offered: tuple[str, ...]) -> HttpResponse:
+    """A list page. Its filters and columns to sort by are those of its JSON twin; `offered`: filters with a field."""
+    rows = model.objects.listed_for(request.user)
+    search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
+    found = api.filterset_class(request.GET, rows.search(search)).qs
+    page = page_of(request, ordered(found, ordering, api.ordering_fields))
+    context = {
+        "page": page,
+        "search": search,
+        "ordering": ordering,
+        "filters": [(name, request.GET.get(name, ""), rows.values_in(name)) for name in offered],
+        "filtered": any(request.GET.get(name) for name in ("search", *api.filterset_class.base_filters)),
+        "section": noun,
+        "sources": Source.objects.datasets_seen_by(request.user),
+        "twin": twin(f"api-{noun}", query=list_parameters(request.GET, page, api.filterset_class.base_filters)),
+    }
+    return render(request, f"profiles/{noun}.html", context)
+
+
+def platforms(request: HttpRequest) -> HttpResponse:
+    return listing(request, Platform, PlatformList, "platforms", ("architecture", "vendor", "device_class"))
+
+
+def workloads(request: HttpRequest) -> HttpResponse:
+    return listing(request, Workload, WorkloadList, "workloads", ("application", "strategy", "runtime"))
+
+
+def platform(request: HttpRequest, slug: str) -> HttpResponse:
+    shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
+    context = {
+        "platform": shown,
+        "page": page,
+        "section": "platforms",
+        "sources": Source.objects.datasets_beside(page),
+        "twin": twin("api-platform", shown.slug),
+    }
+    return render(request, "profiles/platform.html", context)
+
+
+def workload(request: HttpRequest, slug: str) -> HttpResponse:
+    shown = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_workload_page(shown, request.user), CURVES_DRAWN)
+    context = {
+        "workload": shown,
+        "page": page,
+        "charts": comparison_charts([measured_curve(profile) for profile in page], time_unit(shown)),
+        "section": "workloads",
+        "sources": Source.objects.datasets_beside(page),
+        "twin": twin("api-workload", shown.slug),
+    }
+    return render(request, "profiles/workload.html", context)
+
+
+def profile(request: HttpRequest, uid: Any) -> HttpResponse:
+    shown = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
+    drawing = drawing_of(shown)
+    context = {
+        "profile": shown,
+        "charts": profile_charts(drawing) if drawing else [],
+        "fits": fit_rows(shown),
+        "elements": ELEMENTS,
+        "time_unit": time_unit(shown.workload),
+        "sources": [shown.source],
+        "twin": twin("api-profile", shown.uid),
+    }
+    return render(request, "profiles/profile.html", context)
+
+
+def time_unit(workload: Workload) -> str:
+    return "unknown unit" if workload.time_kind == Workload.TimeKind.RELATIVE else "s"
+
+
+def measured_curve(profile: Profile) -> MeasuredCurve:
+    """t(n) as stored; empty where the curves wait to be derived."""
+    stored = getattr(profile, "curves", None)
+    n = stored.n if stored else np.array([], dtype=np.int64)
+    time_s = stored.values[: len(n)] if stored else np.array([])
+    return MeasuredCurve(profile.platform.name, n, time_s, profile.t1_s)
+
+
+def drawing_of(profile: Profile) -> ProfileDrawing | None:
+    stored = getattr(profile, "curves", None)
+    if stored is None:
+        return None
+    curves = ScalingCurves(
+        n=stored.n.astype(np.int64),
+        values=stored.values.reshape(1 + len(CURVE_NAMES), -1),
+        decomposed=profile.decomposed,
+        sequential=stored.n.tolist() == [1],
+        t1_s=np.nan if profile.t1_s is None else profile.t1_s,
+        t1_is_stand_in=profile.t1_is_stand_in,
+    )
+    features = getattr(profile, "feature_vector", None)
+    breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
+    return ProfileDrawing(curves, features and features.values, breakpoints)
+
+
+def fit_rows(profile: Profile) -> dict[str, list[tuple]]:
+    """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters."""
+    features = getattr(profile, "feature_vector", None)
+    if features is None:
+        return {}
+    elements = features.values.reshape(len(CURVE_NAMES), -1).tolist()
+    rows = list(zip(CURVE_NAMES, elements, features.rms.tolist(), strict=True))
+    parts = len(SCALING_PARTS)
+    return {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
