@@ -140,6 +140,7 @@ def build_snapshot(viewer: Any, origins: tuple[str, ...]) -> Snapshot:
         before = Revision.current(viewer)
         built = read_tables(viewer, origins, before)
         if Revision.current(viewer) == before:
+            built.database.prepare()
             return built
 
 

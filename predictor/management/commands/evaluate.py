@@ -1,0 +1,156 @@
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from mpet_site.json import clean
+from predictor.core.database import Database
+from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol, evaluate
+from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
+from predictor.snapshot import database_from_measurements, snapshot
+from predictor.tables import number, table
+from profiles.datasets import DatasetError, read_dataset
+
+STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
+CSV_COLUMNS = (
+    *("platform", "workload", "method", "t1_error_percent", "scaling_error_percent", "full_error_percent"),
+    *("seconds", "refusal"),
+)
+
+
+class Command(BaseCommand):
+    help = "Measure how wrong methods are: hide what was measured, predict it, compare. Errors are in percent."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        data = parser.add_mutually_exclusive_group()
+        data.add_argument(
+            "--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory: no database is used"
+        )
+        data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
+        parser.add_argument("--method", metavar="M[,M...]", required=True, type=names, help=f"of {', '.join(METHODS)}")
+        parser.add_argument("--baselines", action="store_true", help="also the plain baselines")
+        parser.add_argument("--holdout", choices=HOLDOUTS, default="pair", help="what is hidden (default: pair)")
+        parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
+        parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
+        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes and sample (default: 0)")
+        parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
+        parser.add_argument("--csv", metavar="OUT", type=Path, help="write a row for each prediction to this file")
+        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; -1 = one for each core")
+
+    def handle(self, **options: Any) -> None:
+        for out in (options["json"], options["csv"]):
+            if out is not None and not out.resolve().parent.is_dir():
+                raise CommandError(f"{out}: there is no such folder")
+        methods = chosen_methods(options["method"], options["baselines"])
+        database = self.read(options["dataset"])
+        evaluation = self.evaluate(database, methods, protocol_of(options, database), options["jobs"])
+        report = clean(evaluation.report())
+        if options["json"]:
+            options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
+        if options["csv"]:
+            write_csv(options["csv"], evaluation)
+        self.stdout.write("\n".join(summary(report)))
+
+    def read(self, dataset: Path | None) -> Database:
+        if dataset is None:
+            return snapshot()
+        try:
+            measurements = read_dataset(dataset)
+        except DatasetError as error:
+            raise CommandError(f"{dataset}: {error}") from error
+        for warning in measurements.warnings:
+            self.stderr.write(f"warning: {warning}")
+
+        def progress(profiles: Any) -> Any:
+            return tqdm(profiles, desc="fit", unit="profile", leave=False)
+
+        return database_from_measurements(measurements, progress)
+
+    def evaluate(self, database: Database, methods: list[Method[Any]], protocol: Protocol, jobs: int) -> Evaluation:
+        with tqdm(desc="evaluate", unit="prediction", leave=False) as bar:
+
+            def progress(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            try:
+                return evaluate(database, methods, protocol, n_jobs=jobs, progress=progress)
+            except ValueError as error:
+                raise CommandError(str(error)) from error
+
+
+def names(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def chosen_methods(wanted: list[str], baselines: bool) -> list[Method[Any]]:
+    if baselines:
+        raise CommandError("--baselines: this version has no baselines yet")
+    try:
+        return [get_method(name) for name in wanted]
+    except UnknownMethod as error:
+        raise CommandError(str(error)) from error
+
+
+def protocol_of(options: dict[str, Any], database: Database) -> Protocol:
+    targets = options["targets"]
+    try:
+        return Protocol(
+            holdout=options["holdout"],
+            probes=options["probes"],
+            targets=None if targets is None else read_targets(targets, database),
+            sample=options["sample"],
+            seed=options["seed"],
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def read_targets(path: Path, database: Database) -> tuple[int, ...]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: {error}") from error
+    position = {slug: at for at, slug in enumerate(database.platforms)}
+    found = set()
+    for line, text in enumerate(lines, start=1):
+        platform = text.strip()
+        if platform and platform not in position:
+            raise CommandError(f"{path}, line {line}: no platform {platform!r}")
+        if platform:
+            found.add(position[platform])
+    if not found:
+        raise CommandError(f"{path}: no platform is named")
+    return tuple(sorted(found))
+
+
+def write_csv(path: Path, evaluation: Evaluation) -> None:
+    """A row for each prediction; an error is empty where that part was not predicted."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(CSV_COLUMNS)
+        for outcomes in evaluation.outcomes.values():
+            for one in outcomes:
+                errors = [100 * one.errors[part] if part in one.errors else "" for part in ("t1", "scaling", "full")]
+                writer.writerow(
+                    [one.platform, one.workload, one.method, *errors, f"{one.seconds:.6f}", one.refusal or ""]
+                )
+
+
+def summary(report: dict[str, Any]) -> list[str]:
+    rows = []
+    for name, result in report["methods"].items():
+        for part in PARTS:
+            rows.append([name, part, *(number(result[part][statistic]) for statistic in STATISTICS)])
+    lines = table(["method", "part", *STATISTICS], rows, words=2)
+    for name, result in report["methods"].items():
+        line = f"{name}: {result['seconds']:.1f} s"
+        if result["coverage"] is not None:
+            line += f", intervals cover {result['coverage']:.1%}, median width {number(result['interval_width'])}"
+        lines.append(line)
+    return lines

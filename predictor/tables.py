@@ -1,0 +1,28 @@
+"""Numbers in columns, for terminals."""
+
+from collections.abc import Sequence
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """Four significant digits; nothing where there is no number.
+
+    >>> number(0.0123456), number(123456.0), number(None)
+    ('0.01235', '1.235e+05', '')
+    """
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 0) -> list[str]:
+    """Lines with aligned columns; the first `words` columns to the left, the others to the right.
+
+    >>> table(["name", "n"], [["a", "10"], ["bcdef", "2"]], words=1)
+    ['name    n', 'a      10', 'bcdef   2']
+    """
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < words else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *rows]
+    ]
