@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from profiles.measurements import (
     DEVICE_CLASSES,
     CounterTable,
+    FloatArray,
     IntArray,
     Measurements,
     PlatformRecord,
@@ -106,7 +107,7 @@ def _members(path: Path) -> dict[str, Path]:
     return members
 
 
-def _description(member: Path) -> dict[str, str]:
+def _description(member: Path) -> dict[str, Any]:
     try:
         content = json.loads(member.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -165,10 +166,10 @@ class _Table:
         codes, texts = pd.factorize(np.array(self.text(column), dtype=object))
         return codes.astype(np.int64), list(texts)
 
-    def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def numbers(self, column: str, *, finite: bool = True) -> FloatArray:
         """The column's numbers; NaN where it is empty."""
         texts = self.frame[column].str.strip()
-        numbers = pd.to_numeric(texts.where(texts != "", "nan"), errors="coerce").to_numpy(dtype=np.float64)
+        numbers: FloatArray = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
         spelled_nan = texts.str.lower().isin(["nan", "+nan", "-nan"]).to_numpy()
         wrong = np.isnan(numbers) & (texts != "").to_numpy() & ~(spelled_nan & (not finite))
         self.refuse(wrong, lambda row: f"{column} is {texts[row]!r}, not a number")
@@ -176,7 +177,7 @@ class _Table:
             self.refuse(np.isinf(numbers), f"{column} is not finite")
         return numbers
 
-    def counts(self, column: str, *, least: int, required: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def counts(self, column: str, *, least: int, required: bool) -> FloatArray:
         """Whole numbers from `least` on; NaN where empty, unless `required`."""
         numbers = self.numbers(column)
         if required:
@@ -305,7 +306,7 @@ class _Runs:
 
 def _positions(table: _Table, column: str, index: pd.Index, complaint: str) -> IntArray:
     texts = table.text(column)
-    positions = index.get_indexer(texts).astype(np.int64)
+    positions: IntArray = index.get_indexer(texts).astype(np.int64)
     table.refuse(positions < 0, lambda row: f"{column} {texts[row]!r} {complaint}")
     return positions
 

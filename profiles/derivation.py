@@ -78,9 +78,15 @@ def derive(profiles: Sequence[Profile]) -> None:
     tables = _run_tables(profiles)
     readings = _counter_tables(profiles)
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
+    before = [_derived_columns(profile) for profile in profiles]
     fits = describe(profiles, curves)
-    Profile.objects.bulk_update(profiles, DERIVED_COLUMNS)
+    changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
+    Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
     store(profiles, curves, fits, replace=True)
+
+
+def _derived_columns(profile: Profile) -> tuple[Any, ...]:
+    return tuple(getattr(profile, name) for name in DERIVED_COLUMNS)
 
 
 def to_refit(*, only_stale: bool) -> QuerySet[Profile]:
@@ -114,12 +120,14 @@ def _refit_chunk(keys: list[int]) -> int:
     return len(keys)
 
 
-def _grouped(model: Any, profiles: Sequence[Profile], columns: tuple[str, ...]) -> Iterator[tuple[int, list[tuple]]]:
+def _grouped(
+    model: Any, profiles: Sequence[Profile], columns: tuple[str, ...]
+) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
     """The rows of each profile, in the order in which they were stored."""
     keys = {profile.pk for profile in profiles}
     if not keys:
         return
-    rows: dict[int, list[tuple]] = defaultdict(list)
+    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     stored = model.objects.filter(profile__gte=min(keys), profile__lte=max(keys)).order_by("pk")
     for key, *row in stored.values_list("profile_id", *columns).iterator(chunk_size=10_000):
         if key in keys:
@@ -132,7 +140,7 @@ def _run_tables(profiles: Sequence[Profile]) -> dict[int, RunTable]:
     return {key: _run_table(rows) for key, rows in _grouped(Run, profiles, columns)}
 
 
-def _run_table(rows: list[tuple]) -> RunTable:
+def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
     n, repeat, pass_kind, time_s, time_ns, *parts = zip(*rows, strict=True)
     exact = None not in time_ns
     split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T

@@ -1,6 +1,6 @@
 """When two descriptions mean the same machine or the same workload: exactly, but for the spelling, or almost.
 
-Works on anything with the attributes of a PlatformRecord or a WorkloadRecord, so on records and on rows alike. No Django.
+Works on anything with the attributes of a PlatformRecord or a WorkloadRecord: on records and on rows. No Django.
 """
 
 from __future__ import annotations

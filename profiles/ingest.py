@@ -13,7 +13,7 @@ from mpet_site.json import clean
 from profiles.derivation import CHUNK, PART_COLUMNS, derive, describe, refit, store
 from profiles.identity import exact
 from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
-from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable
+from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from profiles.scaling.runs import scaling_curves
 

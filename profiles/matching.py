@@ -39,7 +39,7 @@ class Noun:
     word: str
     identity: Callable[[Any], str]
     spelling: Callable[[Any], str]
-    kin: Callable[[Any], tuple]
+    kin: Callable[[Any], tuple[Any, ...]]
     text: Callable[[Any], str]
     coarse: str  # a column that near misses share
     filled: tuple[str, ...]  # columns that a later delivery may fill where they are unknown
@@ -219,7 +219,7 @@ def _warn_of_near_misses(noun: Noun, new: list[Any], notes: Notes) -> None:
     values = {getattr(draft, noun.coarse) for draft in new}
     alike = Q(**{f"{noun.coarse}__isnull": True}) if None in values else Q(pk__in=[])
     visible = _visible(noun, new[0].private_to_id).defer("created_at")
-    kin: dict[tuple, dict[str, str]] = defaultdict(dict)
+    kin: dict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
     parts = _chunks(value for value in values if value is not None)
     for query in chain([alike], (Q(**{f"{noun.coarse}__in": part}) for part in parts)):
         for row in visible.filter(query):

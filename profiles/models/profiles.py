@@ -15,8 +15,8 @@ class Profile(Owned):
     """One workload on one platform, from one source. Its runs are the truth; the rest `manage.py refit` rebuilds."""
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    platform = models.ForeignKey(Platform, on_delete=models.PROTECT, related_name="profiles")
-    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="profiles")
+    platform = models.ForeignKey(Platform, on_delete=models.RESTRICT, related_name="profiles")
+    workload = models.ForeignKey(Workload, on_delete=models.RESTRICT, related_name="profiles")
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="profiles")
     origin = models.CharField(max_length=16, help_text="the source's, kept here for filters")
     decomposed = models.BooleanField(help_text="has the seven parts, not wall time alone")
