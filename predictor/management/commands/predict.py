@@ -21,7 +21,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"one of {', '.join(METHODS)}")
         parser.add_argument("--n", metavar="1,2,4", type=thread_counts, help="thread counts; default 1 to n_max")
-        parser.add_argument("--settings", metavar="JSON", type=settings, default={}, help='such as {"t1_workloads": 3}')
+        parser.add_argument(
+            "--method-settings",  # --settings is Django's own
+            metavar="JSON",
+            type=method_settings,
+            default={},
+            help='such as {"t1_workloads": 3}',
+        )
         parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
@@ -32,7 +38,7 @@ class Command(BaseCommand):
             references=options["reference"],
             method=options["method"],
             n=options["n"],
-            settings=options["settings"],
+            settings=options["method_settings"],
             include_simulated=options["include_simulated"],
         )
         try:
@@ -52,7 +58,7 @@ def thread_counts(text: str) -> list[int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of thread counts such as 1,2,4") from None
 
 
-def settings(text: str) -> dict[str, Any]:
+def method_settings(text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except ValueError as error:

@@ -1,0 +1,75 @@
+import json
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command, execute_from_command_line
+
+from predictor.models import Prediction
+from tests.predictor.conftest import store, without_pair
+from tests.samples import sample_measurements
+
+ASKED = ("predict", "--workload", "app0/section0", "--target", "machine-1")
+
+
+def test_prints_the_curve_with_what_was_measured(measured, capsys):
+    call_command(*ASKED, "--n", "1,4,10")
+    lines = capsys.readouterr().out.splitlines()
+    (answer,) = Prediction.objects.values_list("answer", flat=True)
+    head = next(at for at, line in enumerate(lines) if line.split()[:1] == ["n"])
+    assert lines[head].split() == ["n", "time", "(s)", "speedup", "efficiency", "measured", "error", "%"]
+    first = lines[head + 1].split()
+    assert first[0] == "1"
+    assert float(first[1]) == pytest.approx(answer["curve"][0]["time_s"], rel=1e-3)
+    assert float(first[4]) == pytest.approx(answer["measured"]["t1_s"], rel=1e-3)
+    assert len(lines[head + 3].split()) == 4  # nobody measured n = 10
+    assert f"mean error over the measured n: {answer['measured']['error_percent']:.1f} %" in lines
+    assert any(line.startswith("data: sample; CC0") for line in lines)
+
+
+def test_prints_candidates_and_warnings(measured, capsys):
+    call_command(*ASKED, "--reference", "machine-0", "--reference", "machine-1")
+    text = capsys.readouterr().out
+    (answer,) = Prediction.objects.values_list("answer", flat=True)
+    assert answer["references"] == ["machine-0", "machine-1"]
+    assert text.count("machine-0 ") >= len(answer["candidates"]["scaling"])
+    assert "warning: reference machine-1 was not used: it is the target" in text
+
+
+def test_prints_nothing_measured_where_nothing_is(db, capsys):
+    store(without_pair(sample_measurements(4, 6), 1, 0))
+    call_command(*ASKED)
+    assert "mean error" not in capsys.readouterr().out
+
+
+def test_json_is_the_stored_answer(measured, capsys):
+    call_command(*ASKED, "--json", "--method-settings", '{"t1_workloads": 2}', "--method", "mpet2020")
+    (stored,) = Prediction.objects.all()
+    assert json.loads(capsys.readouterr().out) == {"id": str(stored.uid)} | stored.answer
+    assert stored.answer["settings"]["t1_workloads"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--target", "machin-1"], "machine-1"),
+        (["--workload", "nothing"], "no workload 'nothing'"),
+        (["--method", "guess"], "mpet2020"),
+        (["--n", "1,x"], "list of thread counts"),
+        (["--n", "0"], "thread count"),
+        (["--method-settings", "{"], "not JSON"),
+        (["--method-settings", "[]"], "not a JSON object"),
+        (["--method-settings", '{"colour": 1}'], "colour"),
+        (["--reference", "nobody"], "no reference platform 'nobody'"),
+    ],
+)
+def test_refusals_say_why(measured, arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command(*ASKED, *arguments)
+
+
+def test_a_refusal_is_an_exit_status(measured, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["manage.py"])
+    with pytest.raises(SystemExit) as caught:
+        execute_from_command_line(["manage.py", "predict", "--workload", "nothing", "--target", "machine-1"])
+    assert caught.value.code == 1
+    assert "no workload 'nothing'" in capsys.readouterr().err

@@ -1,0 +1,157 @@
+"""A private upload is its owner's alone: for everybody else every number is what it is without it.
+
+Each test predicts the same in two databases that differ in one private upload only, whose values are absurd, so that
+any leak into a minimum, a mean, a count or a revision shows.
+"""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.db import transaction
+
+import predictor.snapshot
+from predictor.models import Prediction
+from predictor.services import PredictionRequest, RequestError, predict
+from predictor.snapshot import SnapshotCache, read_snapshot, snapshot
+from profiles.models import Revision
+from tests.predictor.conftest import store, without_pair
+from tests.samples import sample_measurements, sample_platform
+
+REQUESTS = [
+    PredictionRequest("app0-section0", "machine-1"),
+    PredictionRequest("app2-section1", "machine-3", references=["machine-0", "machine-2"]),
+    PredictionRequest("app1-section0", "machine-0", n=[1, 2, 64]),
+    PredictionRequest("app1-section1", "machine-2", include_simulated=True),
+]
+
+
+def absurd(measurements):
+    """The same workloads on the same machines and one more, a million times slower and scaling the wrong way."""
+    profiles = [
+        replace(one, runs=replace(one.runs, **scaled(one.runs)))
+        for one in [*measurements.profiles, *(replace(p, platform=4) for p in measurements.profiles[:6])]
+    ]
+    return replace(measurements, platforms=[*measurements.platforms, sample_platform(9)], profiles=profiles)
+
+
+def scaled(runs):
+    factor = 10**6 * runs.n
+    return {
+        "time_s": runs.time_s * factor,
+        "time_ns": runs.time_ns * factor,
+        "parts_ns": np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor[:, None]),
+    }
+
+
+class UndoneError(Exception):
+    """Ends a block whose changes to the database are not kept."""
+
+
+def seen_by(user):
+    """All answers, and the arrays they came from, as a fresh process that has stored none of them makes them."""
+    predictor.snapshot._cache = SnapshotCache(8)
+    Prediction.objects.all().delete()
+    answers = []
+    for request in REQUESTS:
+        try:
+            answers.append(predict(request, user).answer)
+        except RequestError as error:
+            answers.append(str(error))
+    database = snapshot(user)
+    arrays = [database.features, database.t1_s, *database.element_range("measured"), database.curve_time_s]
+    return json.dumps(answers, sort_keys=True), [array.tobytes() for array in arrays], database.platforms
+
+
+@pytest.fixture
+def other(django_user_model):
+    return django_user_model.objects.create_user("other")
+
+
+@pytest.fixture(params=["nobody", "other"])
+def viewer(request, other):
+    return other if request.param == "other" else None
+
+
+def test_a_private_upload_moves_nobody_elses_answers(measured, owner, viewer):
+    before = seen_by(viewer)
+    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    after = seen_by(viewer)
+    assert after == before
+
+
+def test_the_upload_would_have_moved_them(measured, owner):
+    """The absurd values do show where they are seen: the test above can fail."""
+    before = seen_by(None)
+    store(absurd(sample_measurements(4, 6, seed=8)), "public")
+    assert seen_by(None) != before
+
+
+def test_the_owners_own_predictions_use_it(measured, owner):
+    public = predict(REQUESTS[0]).answer
+    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    own = predict(REQUESTS[0], owner).answer
+    assert own["t1_s"] > 1000 * public["t1_s"]
+    assert "secret" in {source["label"] for source in own["sources"]}
+
+
+def test_a_machine_that_only_the_owner_knows_can_be_his_target(measured, owner, viewer):
+    complete = sample_measurements(5, 6, seed=8)
+    mine = [one for one in complete.profiles if one.platform == 4]
+    own = replace(complete, platforms=complete.platforms[4:], profiles=[replace(one, platform=0) for one in mine])
+    store(without_pair(own, 0, 0), "secret", owner, private=True)
+    asked = PredictionRequest("app0-section0", "machine-4")
+    assert predict(asked, owner).target.startswith("machine-4")
+    with pytest.raises(RequestError) as caught:
+        predict(asked, viewer)
+    assert not any(slug.startswith("machine-4") for slug in caught.value.evidence["suggestions"])
+
+
+def test_stored_predictions_of_private_data_are_their_owners(measured, owner, other):
+    shared = predict(REQUESTS[0], owner)
+    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    own = predict(REQUESTS[0], owner)
+    assert (shared.private_to, own.private_to) == (None, owner)
+    assert own in Prediction.objects.visible_to(owner)
+    for viewer in (None, other):
+        assert list(Prediction.objects.visible_to(viewer)) == [shared]
+    assert predict(REQUESTS[0], other).pk == shared.pk
+
+
+def test_the_revision_in_the_answer_is_the_public_one(measured, owner):
+    public = Revision.current()[0]
+    store(absurd(sample_measurements(4, 6, seed=8)), "secret", owner, private=True)
+    assert predict(REQUESTS[0], owner).answer["revision"] == public
+    assert predict(REQUESTS[0]).answer["revision"] == public
+
+
+def test_another_private_upload_is_a_new_answer_for_its_owner(measured, owner):
+    store(absurd(sample_measurements(4, 6, seed=8)), "one", owner, private=True)
+    first = predict(REQUESTS[0], owner)
+    store(sample_measurements(4, 6, seed=9), "two", owner, private=True)
+    assert predict(REQUESTS[0], owner).pk != first.pk
+
+
+def test_two_owners_do_not_share_answers(measured, owner, other):
+    for user in (owner, other):
+        store(absurd(sample_measurements(4, 6, seed=8)), "secret", user, private=True)
+    assert predict(REQUESTS[0], owner).pk != predict(REQUESTS[0], other).pk
+
+
+def test_emulated_uploads_serve_not_even_their_owner(measured, owner):
+    before = read_snapshot().database
+    store(absurd(sample_measurements(4, 6, seed=8, origin="emulated")), "emulated", owner, private=True)
+    own = read_snapshot(owner).database
+    assert own.t1_s.tobytes() == before.t1_s.tobytes()
+    assert own.features.tobytes() == before.features.tobytes()
+
+
+def test_a_private_upload_that_is_undone_leaves_no_snapshot(measured, owner):
+    """The owner's revision number comes back with the next upload; the snapshot of the undone one must not."""
+    with pytest.raises(UndoneError), transaction.atomic():
+        store(absurd(sample_measurements(4, 6, seed=8)), "undone", owner, private=True)
+        undone = snapshot(owner)
+        raise UndoneError
+    store(sample_measurements(4, 6, seed=9), "kept", owner, private=True)
+    assert snapshot(owner).t1_s.max() < undone.t1_s.max() / 1000
