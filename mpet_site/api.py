@@ -7,7 +7,7 @@ from django.http import HttpResponsePermanentRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django_filters.rest_framework import DjangoFilterBackend, TypedChoiceFilter
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.filters import OrderingFilter, SearchFilter
 from rest_framework.generics import ListAPIView, RetrieveAPIView
 from rest_framework.request import Request
@@ -50,6 +50,14 @@ class ApiView(APIView):
         return response
 
 
+class StrictSearchFilter(SearchFilter):
+    def get_search_terms(self, request: Request) -> list[str]:
+        try:
+            return super().get_search_terms(request)
+        except ValidationError as error:
+            raise ValidationError({self.search_param: error.detail}) from error
+
+
 class StrictOrderingFilter(OrderingFilter):
     """Unknown fields are an error; unknown values come last; equal rows keep one order from page to page."""
 
@@ -80,7 +88,7 @@ class ListView(ApiView, ListAPIView):
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     pagination_class = Pagination
-    filter_backends = (DjangoFilterBackend, SearchFilter, StrictOrderingFilter)
+    filter_backends = (DjangoFilterBackend, StrictSearchFilter, StrictOrderingFilter)
     filterset_class: Any = None
     ordering_fields: ClassVar[dict[str, str]] = {}
     csv_serializer_class: Any = None
@@ -132,6 +140,7 @@ class UnknownPath(APIView):
     """Every path below /api/v1/ that is nothing else, with any method. Forgives readers a missing slash at the end."""
 
     schema = None
+    permission_classes = ()
 
     def get(self, request: Request, path: str) -> HttpResponseBase:
         if not path.endswith("/") and resolve(f"{request.path_info}/").url_name != UNKNOWN_PATH:

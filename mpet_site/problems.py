@@ -70,7 +70,7 @@ def problem(status: int, detail: str, *, name: str = "", title: str = "", **memb
         "type": DOCS + name if name else "about:blank",
         "title": title or HTTPStatus(status).phrase,
         "status": status,
-        "detail": detail,
+        "detail": str(detail),
         **members,
     }
     content = json.dumps(clean(document), allow_nan=False, ensure_ascii=False)

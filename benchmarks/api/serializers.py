@@ -10,8 +10,16 @@ from mpet_site.problems import InvalidRequest
 ReportSerializer = inline_serializer(
     "UploadReport",
     {
-        "errors": serializers.ListField(child=serializers.JSONField(), help_text="Why it was rejected."),
-        "warnings": serializers.ListField(child=serializers.JSONField()),
+        "errors": inline_serializer(
+            "UploadError",
+            {
+                "member": serializers.CharField(allow_null=True),
+                "line": serializers.IntegerField(allow_null=True),
+                "reason": serializers.CharField(),
+            },
+            many=True,
+        ),
+        "warnings": serializers.ListField(child=serializers.CharField()),
     },
 )
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
+from benchmarks import services
 from benchmarks.api.serializers import UploadRequestSerializer, UploadSerializer
 from benchmarks.kit_archive import TOP, NoKit, kit_tarball, kit_version
 from benchmarks.models import Upload
@@ -35,8 +36,6 @@ class UploadList(ApiView):
         responses={201: UploadSerializer, 202: UploadSerializer},
     )
     def post(self, request: Request) -> Response:
-        from benchmarks import services
-
         asked = UploadRequestSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         file = asked.validated_data["file"]
