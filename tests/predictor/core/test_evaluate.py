@@ -1,0 +1,180 @@
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Answer, Method
+from predictor.core.database import Database
+from predictor.core.errors import NoReference
+from predictor.core.evaluate import HOLDOUTS, Protocol, chosen_rows, evaluate, hidden_pairs
+from predictor.core.methods import METHODS
+from tests.predictor.core.databases import database_of, features, random_arrays, random_database
+
+MPET2020 = METHODS["mpet2020"]
+T1_FACTOR, TIME_FACTOR = 1.5, np.array([1.1, 0.7, 1.3])
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    pass
+
+
+def method_of(predict, name="fixed"):
+    return Method(name=name, version="1", settings=NoSettings, predict=predict)
+
+
+def answer_of(t1_s, n, time_s, **interval):
+    empty = np.full(84, np.nan)
+    return Answer(t1_s, np.array(n), np.array(time_s), empty, {}, [], [], **interval)
+
+
+def off_by_known_factors(database):
+    """Knows t(1) = 2^row of every profile and misses it, and the curve t(1) / n, by fixed factors."""
+
+    def predict(view, query, settings):
+        rows = (database.platform_index == query.target) & (database.workload_index == query.workload)
+        t1_s = database.t1_s[rows][0]
+        n = np.array(query.n)
+        time_s = t1_s / n * TIME_FACTOR
+        return answer_of(T1_FACTOR * t1_s, n, time_s, low_s=time_s - 0.2 * t1_s / n, high_s=time_s + 0.2 * t1_s / n)
+
+    return method_of(predict)
+
+
+@pytest.fixture
+def database():
+    keys = [(p, w) for p in ("p", "q") for w in ("a", "b")]
+    return database_of({key: (2.0**row, features(redundancy_m=1.0)) for row, key in enumerate(keys)})
+
+
+def test_errors_are_means_over_the_measured_n(database):
+    """Errors 10, 30, 30 %; t(1) 50 %; scaling divides by 1.5: 1.1/1.5, 0.7/1.5, 1.3/1.5."""
+    report = evaluate(database, [off_by_known_factors(database)]).report()["methods"]["fixed"]
+    scaling = np.abs(TIME_FACTOR / 1.5 - 1).mean() * 100
+    for part, error, bias in (("full", 70 / 3, 10 / 3), ("t1", 50, 50), ("scaling", scaling, -scaling)):
+        statistics = report[part]
+        for name in ("mean", "median", "p70", "p80", "p95", "max"):
+            assert statistics[name] == pytest.approx(error), (part, name)
+        assert statistics["bias"] == pytest.approx(bias)
+        assert (statistics["count"], statistics["refused"]) == (4, 0)
+    assert report["seconds"] > 0
+
+
+def test_interval_coverage_is_pointwise_and_width_relative(database):
+    """+-0.2 t covers the 1.1 of three n alone; widths are 0.4 / 1.1, 0.4 / 0.7, 0.4 / 1.3."""
+    report = evaluate(database, [off_by_known_factors(database)]).report()["methods"]["fixed"]
+    assert report["coverage"] == pytest.approx(1 / 3)
+    assert report["interval_width"] == pytest.approx(0.4 / 1.1)
+
+
+def test_refused_and_partly_invalid_predictions_are_counted(database):
+    def predict(view, query, settings):
+        if query.target == 0:
+            raise NoReference("a", "p")
+        return answer_of(1.0, query.n, [1.0, np.nan, 1.0])
+
+    evaluation = evaluate(database, [method_of(predict)])
+    report = evaluation.report()["methods"]["fixed"]
+    assert (report["t1"]["count"], report["t1"]["refused"]) == (2, 2)
+    for part in ("full", "scaling"):
+        assert (report[part]["count"], report[part]["refused"]) == (0, 4)
+        assert report[part]["mean"] is report[part]["bias"] is None
+    assert report["coverage"] is report["interval_width"] is None
+    assert [outcome.refusal is None for outcome in evaluation.outcomes["fixed"]] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("holdout", HOLDOUTS)
+@pytest.mark.parametrize("probes", [None, 2])
+def test_a_method_sees_nothing_that_the_protocol_hides(holdout, probes):
+    database = random_database(4, missing=0.1)
+    asked = []
+
+    def predict(view, query, settings):
+        platforms, workloads = hidden_for(database, query, holdout)
+        assert (view.lookup(platforms, workloads, range(3)) == -1).all()
+        known = view.workload_index[view.rows_of_platform(query.target)]
+        of_group = known[view.group[view.rows_of_platform(query.target)] == query.group]
+        if probes is not None:
+            assert len(np.unique(of_group)) <= probes
+            assert query.workload not in of_group
+        others = ~np.isin(database.platform_index, [query.target]) & (database.workload_index != query.workload)
+        assert not view.hidden[others].any()
+        asked.append((query.target, query.workload, tuple(sorted(np.unique(of_group)))))
+        return answer_of(1.0, query.n, np.ones(len(query.n)))
+
+    methods = [method_of(predict, "first"), method_of(predict, "second")]
+    evaluate(database, methods, Protocol(holdout=holdout, probes=probes))
+    assert len(asked) == 2 * len(chosen_rows(database, Protocol()))
+    assert asked[::2] == asked[1::2]
+
+
+def hidden_for(database, query, holdout):
+    """What the protocol promises, from the columns."""
+    if holdout == "application":
+        application = database.workload_table["application"]
+        siblings = [w for w, name in enumerate(application) if name == application[query.workload]]
+        return np.full(len(siblings), query.target), np.array(siblings)
+    if holdout == "pair":
+        return np.array([query.target]), np.array([query.workload])
+    column = database.platform_table[holdout]
+    twins = [p for p, name in enumerate(column) if name == column[query.target]]
+    assert len(twins) > 1
+    return np.array(twins), np.full(len(twins), query.workload)
+
+
+def test_an_unknown_cpu_model_is_shared_with_nobody():
+    arrays = random_arrays(0)
+    arrays["platform_table"] = {"cpu_model": [""] * 6}
+    platforms, workloads = hidden_pairs(Database.build(**arrays), 0, Protocol(holdout="cpu_model"))
+    assert (platforms.tolist(), workloads.tolist()) == ([0], [0])
+
+
+def test_probes_are_drawn_from_the_seed():
+    database = random_database(1, missing=0.0)
+    drawn = [hidden_pairs(database, 0, Protocol(probes=2, seed=seed))[1].tolist() for seed in (1, 1, 2, 3, 4)]
+    assert drawn[0] == drawn[1]
+    assert len({tuple(sorted(hidden)) for hidden in drawn}) > 1
+    assert all(len(hidden) == 1 + 4 for hidden in drawn)
+
+
+def test_the_sample_depends_on_seed_and_targets_alone():
+    database = random_database(1)
+    first = chosen_rows(database, Protocol(sample=10, seed=3))
+    assert chosen_rows(database, Protocol(sample=10, seed=3, holdout="cpu_model", probes=1)).tolist() == first.tolist()
+    assert chosen_rows(database, Protocol(sample=10, seed=4)).tolist() != first.tolist()
+    assert len(set(first.tolist())) == 10
+    on_two = chosen_rows(database, Protocol(targets=(1, 4)))
+    assert set(database.platform_index[on_two]) == {1, 4}
+    assert len(chosen_rows(database, Protocol(sample=10**6))) == (~np.isnan(database.t1_s)).sum()
+
+
+def test_processes_change_no_outcome():
+    database = random_database(2)
+    seen = []
+    alone = evaluate(database, [MPET2020], Protocol(sample=45))
+    parallel = evaluate(database, [MPET2020], Protocol(sample=45), n_jobs=2, progress=lambda *at: seen.append(at))
+    timeless = [[replace(outcome, seconds=0.0) for outcome in run.outcomes["mpet2020"]] for run in (alone, parallel)]
+    assert timeless[0] == timeless[1]
+    assert seen == [(20, 45), (40, 45), (45, 45)]
+
+
+def test_settings_reach_their_method():
+    database = random_database(2)
+    chosen = MPET2020.settings_from({"t1_workloads": 1, "t1_platforms": 1})
+    plain, narrow = (
+        evaluate(database, [MPET2020], Protocol(sample=30), settings=settings).report()["methods"]["mpet2020"]["t1"]
+        for settings in (None, {"mpet2020": chosen})
+    )
+    assert plain["count"] == narrow["count"] > 0
+    assert plain["mean"] != narrow["mean"]
+
+
+@pytest.mark.parametrize("wrong", [{"holdout": "moon"}, {"probes": 0}, {"sample": 0}])
+def test_a_protocol_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Protocol(**wrong)
+
+
+def test_nothing_to_predict_is_an_error(database):
+    with pytest.raises(ValueError, match="no measured profile"):
+        evaluate(database, [MPET2020], Protocol(targets=(7,)))
