@@ -1,0 +1,132 @@
+"""What is private to one user leaves no trace for others (docs/decisions/privacy.md)."""
+
+import pytest
+
+from benchmarks.models import Upload
+from predictor.models import Prediction
+from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, tarball
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+LISTS = ("platforms/", "workloads/", "profiles/")
+
+
+@pytest.fixture
+def ada(db):
+    return make_user("ada")
+
+
+@pytest.fixture(params=["anonymous", "other user"])
+def other(request, db):
+    return client_of(None if request.param == "anonymous" else make_user("bob"))
+
+
+@pytest.fixture
+def secret(ada):
+    store(sample_measurements(2, 2))
+    return store(secret_measurements(), ada, private=True).profiles[0]
+
+
+def test_the_owner_sees_them(ada, secret):
+    client = client_of(ada)
+    for path in (
+        f"platforms/{secret.platform.slug}/",
+        f"workloads/{secret.workload.slug}/",
+        f"profiles/{secret.uid}/",
+    ):
+        answer = client.get(API + path)
+        assert answer.status_code == 200
+        assert answer.json()["private"] is True
+    assert [client.get(API + path).json()["count"] for path in LISTS] == [3, 3, 5]
+
+
+def test_for_others_they_are_unknown(secret, other):
+    for path, unknown in (
+        (f"platforms/{secret.platform.slug}/", "platforms/unknown/"),
+        (f"workloads/{secret.workload.slug}/", "workloads/unknown/"),
+        (f"profiles/{secret.uid}/", "profiles/12345678-1234-4123-8123-123456789abc/"),
+    ):
+        hidden, missing = other.get(API + path), other.get(API + unknown)
+        assert (hidden.status_code, hidden.content) == (missing.status_code, missing.content)
+        assert hidden.status_code == 404
+        assert dict(hidden.headers) == dict(missing.headers)
+
+
+def test_lists_counts_search_filters_and_csv_are_as_if_they_were_not_there(ada, other):
+    store(sample_measurements(2, 2))
+    queries = [
+        *LISTS,
+        *(f"{path}?format=csv" for path in LISTS),
+        *(f"{path}?search=secret" for path in LISTS),
+        *(f"{path}?page_size=1&page=2" for path in LISTS),
+        "platforms/?cpu_model=Secret%20CPU",
+        "platforms/?ordering=-profiles",
+        "workloads/?application=secret",
+    ]
+    before = [read(other.get(API + query)) for query in queries]
+    etags = [other.get(API + query)["ETag"] for query in queries]
+    profile = store(secret_measurements(), ada, private=True).profiles[0]
+    store(sample_measurements(2, 2, seed=9), ada, private=True, label="own runs of public things")
+    assert [read(other.get(API + query)) for query in queries] == before
+    assert [other.get(API + query)["ETag"] for query in queries] == etags
+    for query in (f"platform={profile.platform.slug}", f"workload={profile.workload.slug}", "search=own%20runs"):
+        assert other.get(f"{API}profiles/?{query}").json()["count"] == 0
+
+
+def test_counts_of_a_public_platform_are_the_viewer_s(ada, other):
+    slug = store(sample_measurements(1, 2)).profiles[0].platform.slug
+    store(sample_measurements(1, 2, seed=9), ada, private=True, label="own")
+    assert other.get(f"{API}platforms/{slug}/").json()["profiles"] == 2
+    assert client_of(ada).get(f"{API}platforms/{slug}/").json()["profiles"] == 4
+
+
+def test_distances_are_as_if_they_were_not_there(ada, other):
+    store(sample_measurements(3, 3))
+    query = "distances/platforms/?a=machine-0&b=machine-1"
+    before = other.get(API + query)
+    profile = store(secret_measurements(), ada, private=True).profiles[0]
+    store(sample_measurements(3, 3, seed=9), ada, private=True, label="own")
+    after = other.get(API + query)
+    assert (after.content, after["ETag"]) == (before.content, before["ETag"])
+    for path, slug, known in (
+        ("platforms", profile.platform.slug, "machine-0"),
+        ("workloads", profile.workload.slug, "app0-section0"),
+    ):
+        assert client_of(ada).get(f"{API}distances/{path}/?a={slug}&b={known}").status_code == 200
+        hidden = other.get(f"{API}distances/{path}/?a={slug}&b={known}")
+        missing = other.get(f"{API}distances/{path}/?a=unknown&b={known}")
+        assert hidden.status_code == missing.status_code == 400
+        assert hidden.content.replace(slug.encode(), b"unknown") == missing.content
+
+
+def test_predictions_with_private_profiles_are_private(ada, secret, other):
+    asked = {"workload": "app0-section0", "target": "machine-0"}
+    uid = client_of(ada).post(API + "predictions/", asked, format="json").json()["id"]
+    assert Prediction.objects.get(uid=uid).private_to == ada
+    assert client_of(ada).get(f"{API}predictions/{uid}/").status_code == 200
+    hidden = other.get(f"{API}predictions/{uid}/")
+    missing = other.get(f"{API}predictions/12345678-1234-4123-8123-123456789abc/")
+    assert (hidden.status_code, hidden.content) == (404, missing.content)
+
+
+def test_asking_about_private_things_is_asking_about_unknown_ones(ada, secret):
+    bob = client_of(make_user("bob"))
+    for field, slug in (("workload", secret.workload.slug), ("target", secret.platform.slug)):
+        asked = {"workload": "app0-section0", "target": "machine-0"}
+        hidden = bob.post(API + "predictions/", asked | {field: slug}, format="json")
+        assert hidden.status_code == 400
+        assert hidden.json()["errors"][0]["name"] == field
+        unknown = slug[:-1] + ("0" if slug[-1] != "0" else "1")
+        missing = bob.post(API + "predictions/", asked | {field: unknown}, format="json")
+        assert hidden.content.replace(slug.encode(), unknown.encode()) == missing.content
+
+
+def test_private_uploads_are_unknown_to_others(ada, other):
+    answer = client_of(ada).post(API + "uploads/", {"file": tarball(secret_measurements()), "visibility": "private"})
+    assert answer.json()["status"] == "accepted", answer.content
+    uid = answer.json()["id"]
+    assert Upload.objects.get(uid=uid).visibility == "private"
+    hidden = other.get(f"{API}uploads/{uid}/")
+    missing = other.get(f"{API}uploads/12345678-1234-4123-8123-123456789abc/")
+    assert (hidden.status_code, hidden.content) == (404, missing.content)
+    assert [other.get(API + path).json()["count"] for path in LISTS] == [0, 0, 0]

@@ -1,0 +1,186 @@
+"""Shapes of platforms/, workloads/ and profiles/ as docs/formats.md promises, their filters, and what they cost."""
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from profiles.models import FeatureVector, Profile
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
+from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
+from tests.samples import sample_measurements, sample_platform, sample_workload
+
+pytestmark = pytest.mark.django_db
+PROMISED = {
+    "id",
+    "platform",
+    "workload",
+    "origin",
+    "decomposed",
+    "t1_s",
+    "curves",
+    "fits",
+    "features",
+    "fit_error",
+    "warnings",
+    "upload",
+}
+
+
+def get(path, client=None):
+    response = (client or client_of()).get(API + path)
+    assert response.status_code == 200, response.content
+    return strict_json(response.content)
+
+
+def test_profile_has_the_promised_shape():
+    profile = store(sample_measurements(1, 1)).profiles[0]
+    shown = get(f"profiles/{profile.uid}/")
+    assert set(shown) >= PROMISED
+    assert shown["id"] == str(profile.uid)
+    assert (shown["platform"], shown["workload"]) == (profile.platform.slug, profile.workload.slug)
+    assert list(shown["curves"]) == ["n", "time_s", *CURVE_NAMES]
+    assert shown["curves"]["n"] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
+    assert {len(values) for values in shown["curves"].values()} == {11}
+    assert list(shown["fits"]) == list(CURVE_NAMES)
+    assert {tuple(fit) for fit in shown["fits"].values()} == {(*ELEMENTS, "rms")}
+    assert shown["features"]["names"] == list(FEATURE_NAMES)
+    assert len(shown["features"]["values"]) == 84
+    assert shown["upload"] is None
+    assert shown["t1_s"] == pytest.approx(shown["curves"]["time_s"][0])
+
+
+def test_profile_shows_what_is_stored():
+    profile = store(sample_measurements(1, 1)).profiles[0]
+    shown = get(f"profiles/{profile.uid}/")
+    values = np.array(shown["features"]["values"], dtype=float)
+    stored = FeatureVector.objects.get(profile=profile)
+    np.testing.assert_array_equal(values, stored.values)
+    fits = np.array([[fit[name] for name in ELEMENTS] for fit in shown["fits"].values()], dtype=float)
+    np.testing.assert_array_equal(fits.ravel(), values)
+    rms = np.array([fit["rms"] for fit in shown["fits"].values()], dtype=float)
+    np.testing.assert_array_equal(rms, stored.rms)
+    np.testing.assert_array_equal(
+        np.array([shown["curves"][name] for name in ("time_s", *CURVE_NAMES)], dtype=float).ravel(),
+        Profile.objects.get(pk=profile.pk).curves.values,
+    )
+
+
+def test_source_and_licence_come_with_the_profile():
+    measurements = sample_measurements(1, 1, licence="CC BY 4.0", source="Somebody 2020", note="a note")
+    shown = get(f"profiles/{store(measurements, label='set').profiles[0].uid}/")
+    source = {name: shown["source"][name] for name in ("label", "licence", "citation", "note")}
+    assert source == {"label": "set", "licence": "CC BY 4.0", "citation": "Somebody 2020", "note": "a note"}
+
+
+def test_list_rows_are_what_their_own_pages_show():
+    store(sample_measurements(2, 2))
+    for path, key in (("platforms/", "slug"), ("workloads/", "slug"), ("profiles/", "id")):
+        for row in get(path)["results"]:
+            assert get(f"{path}{row[key]}/") == row
+
+
+def test_invalid_elements_are_null_everywhere():
+    """Time-only (no fractions), sequential (no elements at all), no NUMA or hyperthreads, no counters."""
+    store(sample_measurements(2, 2, decomposed=False, counters=False), label="time only")
+    sequential = sample_measurements(1, 1, seed=2, counters=False)
+    sequential.platforms[0] = sample_platform(9, n_nu=None, n_ht=None)
+    table = sequential.profiles[0].runs
+    one = {name: value[:6] for name, value in vars(table).items()}
+    sequential.profiles[0] = type(sequential.profiles[0])(platform=0, workload=0, runs=type(table)(**one))
+    uid = store(sequential, label="sequential").profiles[0].uid
+    Profile.objects.filter(uid=uid).update(fit_error=None, t1_s=None)
+    FeatureVector.objects.exclude(profile__uid=uid).first().delete()
+    shown = get(f"profiles/{uid}/")
+    assert shown["features"]["values"] == [None] * 84
+    assert shown["fits"]["redundancy"] == dict.fromkeys((*ELEMENTS, "rms"))
+    assert (shown["fit_error"], shown["t1_s"]) == (None, None)
+    rows = get("profiles/")["results"]
+    assert len(rows) == 5
+    assert all(None in row["features"]["values"] for row in rows)
+    assert sum(row["features"]["values"] == [None] * 84 for row in rows) == 2
+    csv = read(client_of().get(API + "profiles/?format=csv")).decode()
+    assert not {"nan", "inf", "None"} & set(csv.replace("\r\n", ",").split(","))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("platforms/?device_class=embedded", {"machine-1"}),
+        ("platforms/?vendor=ACME", {"machine-1"}),
+        ("platforms/?architecture=aarch64", {"machine-1"}),
+        ("platforms/?microarchitecture=march1", {"machine-2"}),
+        ("platforms/?cpu_model=Small%20CPU", {"machine-1"}),
+        ("platforms/?virtualised=true", {"machine-1"}),
+        ("platforms/?virtualised=false", {"machine-0", "machine-2"}),
+        ("platforms/?virtualised=", {"machine-0", "machine-1", "machine-2"}),
+        ("platforms/?search=acme%20SMALL", {"machine-1"}),
+        ("platforms/?search=acme%20machine-2", set()),
+        ("workloads/?application=APP1", {"app1-section0", "app1-section1"}),
+        ("workloads/?strategy=wavefront", {"app1-section1"}),
+        ("workloads/?bound=memory", {"app0-section0", "app1-section0"}),
+        ("workloads/?runtime=libgomp", {"app0-section1"}),
+    ],
+)
+def test_filters_and_search(query, expected):
+    measurements = sample_measurements(3, 4)
+    measurements.platforms[1] = sample_platform(
+        1, device_class="embedded", vendor="Acme", architecture="aarch64", cpu_model="Small CPU", virtualised=True
+    )
+    measurements.workloads[1] = sample_workload(1, runtime="libgomp")
+    store(measurements)
+    assert {row["slug"] for row in get(query)["results"]} == expected
+
+
+def test_profiles_of_a_platform_and_a_workload():
+    store(sample_measurements(2, 2))
+    store(sample_measurements(1, 1, origin="simulated", decomposed=False, counters=False), label="simulated")
+    pair = get("profiles/?platform=machine-1&workload=app0-section1")["results"]
+    assert [(row["platform"], row["workload"]) for row in pair] == [("machine-1", "app0-section1")]
+    assert get("profiles/?platform=machine-1")["count"] == 2
+    assert get("profiles/?platform=no-such-platform")["count"] == 0
+    assert get("profiles/?origin=simulated")["count"] == get("profiles/?decomposed=false")["count"] == 1
+    assert get("profiles/?search=simulated")["count"] == 1
+    assert get("profiles/?platform=&workload=")["count"] == 5
+
+
+def test_queries_of_a_list(django_assert_num_queries):
+    """However many rows: 1 revision (for the ETag), 2 count, 3 the page with all that is joined to it."""
+    store(sample_measurements(3, 4))
+    client = client_of()
+    for path in ("platforms/", "workloads/", "profiles/"):
+        with django_assert_num_queries(3):
+            client.get(API + path)
+        with django_assert_num_queries(2):  # 1 revision, 2 rows
+            read(client.get(API + path + "?format=csv"))
+
+
+def test_queries_of_one_row(django_assert_num_queries):
+    """1 the row with all that is joined to it, 2 revision."""
+    profile = store(sample_measurements(1, 1)).profiles[0]
+    client = client_of()
+    for path in (
+        f"platforms/{profile.platform.slug}/",
+        f"workloads/{profile.workload.slug}/",
+        f"profiles/{profile.uid}/",
+    ):
+        with django_assert_num_queries(2):
+            client.get(API + path)
+
+
+def test_queries_of_an_unchanged_list_with_a_token(django_assert_num_queries):
+    """1 token with its user, 2 revision; the first use of a token is noted, the next ones are not."""
+    store(sample_measurements(3, 4))
+    client = client_of(make_user("ada"))
+    etag = client.get(API + "profiles/")["ETag"]
+    with django_assert_num_queries(2):
+        assert client.get(API + "profiles/", HTTP_IF_NONE_MATCH=etag).status_code == 304
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="reads SQLite's plan")
+def test_one_page_counts_profiles_of_its_own_rows_only(django_assert_num_queries):
+    store(sample_measurements(3, 4))
+    with django_assert_num_queries(3) as captured:
+        client_of().get(API + "platforms/?page_size=1")
+    sql = captured.captured_queries[-1]["sql"]
+    assert "LIMIT 1" in sql
+    assert "GROUP BY" not in sql.split("FROM", 2)[0]
