@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("predictor.urls")),
     path("", include("profiles.urls")),
     path("", include("benchmarks.urls")),
+    path("", include("accounts.urls")),
     path("accounts/", include("django.contrib.auth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),

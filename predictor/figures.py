@@ -18,14 +18,14 @@ from profiles.figures import (
     ideal_line,
     line,
     logarithmic_ticks,
+    room_for_speedup,
     scatter,
+    speedup_of,
     stacked_shares,
     table,
 )
 from profiles.measurements import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS
-
-REFERENCES_NAMED = 6  # more would fill the legend; their names are still shown under the pointer
 
 
 @dataclass(frozen=True)
@@ -86,18 +86,24 @@ def at_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArr
 
 
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go.Scatter]:
-    return [
+    """One entry of the legend for all: there can be many, with long names, which the pointer shows."""
+    traces = [
         scatter(
-            f"reference: {curve.label}",
+            curve.label,
             "reference",
             curve.n,
             value(curve),
-            mode="lines+markers" if len(curve.n) == 1 else "lines",
+            mode="lines" if len(curve.n) > 1 else "markers",
             line={"width": 1.3},
-            showlegend=index < REFERENCES_NAMED,
+            legendgroup="references",
+            showlegend=False,
         )
-        for index, curve in enumerate(references)
+        for curve in references
     ]
+    if traces:
+        name = "reference platforms" if len(traces) > 1 else f"reference: {references[0].label}"
+        traces.append(line(name, "reference", [1], [np.nan], legendgroup="references", hoverinfo="skip"))
+    return traces
 
 
 def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.Scatter]:
@@ -132,12 +138,13 @@ def time_chart(answer: AnswerDrawing) -> Chart:
     return Chart(
         "time",
         "Time",
-        "Predicted wall time, beside what was measured on the reference platforms. Logarithmic.",
+        "Predicted wall time, beside what was measured on the reference platforms, on a logarithmic scale.",
         figure(
             traces,
             f"time t(n) ({answer.time_unit})",
             breakpoints=answer.breakpoints,
             hovermode="closest",
+            largest=int(answer.n.max()),
             **logarithmic_ticks(np.concatenate(shown)),
         ),
         table(columns),
@@ -152,7 +159,9 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
         line("predicted", "predicted", answer.n, predicted, line={"width": 3}),
     ]
     columns: dict[str, Any] = {"n": answer.n, "predicted": predicted, "efficiency": predicted / answer.n}
+    shown = [predicted]
     if answer.measured:
+        shown.append(speedup_of(answer.measured))
         traces.append(measured_trace(answer.measured, speedup_of(answer.measured)))
         columns["measured"] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
     columns |= {curve.label: at_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
@@ -160,13 +169,16 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
         "speedup",
         "Speedup",
         "Speedup over one thread, and the ideal speedup n.",
-        figure(traces, SPEEDUP, breakpoints=answer.breakpoints, hovermode="closest", rangemode="tozero"),
+        figure(
+            traces,
+            SPEEDUP,
+            breakpoints=answer.breakpoints,
+            hovermode="closest",
+            largest=int(answer.n.max()),
+            range=room_for_speedup(answer.n, np.concatenate(shown)),
+        ),
         table(columns),
     )
-
-
-def speedup_of(curve: MeasuredCurve) -> FloatArray:
-    return (np.nan if curve.t1_s is None else curve.t1_s) / curve.time_s
 
 
 def answer_charts(answer: AnswerDrawing) -> list[Chart]:

@@ -17,6 +17,7 @@ from profiles.scaling.times import reconstruct
 
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
+SERIES_COLOURS = 8
 COLOUR_OF_PART = dict(
     zip(
         SCALING_PARTS,
@@ -72,9 +73,11 @@ class ProfileDrawing:
         return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, GAUSSIAN_SUM[:parts])
 
     def fitted_speedup(self, n: IntArray) -> FloatArray:
-        """t(1)/t(n) of the fitted curves (Eq. 3-4), kept possible as in a prediction."""
+        """t(1)/t(n) of the fitted curves (Eq. 3-4), kept possible as in a prediction; NaN where the fit of R is not
+        positive, which no speedup has."""
         curves = self.fitted(n)
-        return 1 / reconstruct(1.0, curves[0], curves[1:] if self.curves.decomposed else None, n).time_s
+        speedup = 1 / reconstruct(1.0, curves[0], curves[1:] if self.curves.decomposed else None, n).time_s
+        return np.where(curves[0] > 0, speedup, np.nan)
 
     @property
     def speedup(self) -> FloatArray:
@@ -137,19 +140,24 @@ def figure(
     *,
     breakpoints: Breakpoints | None = None,
     hovermode: str = "x unified",
+    largest: int = 0,
+    showlegend: bool = True,
     **y_axis: Any,
 ) -> go.Figure:
-    largest = max((max(trace.x) for trace in traces if len(trace.x)), default=1)
+    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace."""
+    largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
     drawn = go.Figure(data=list(traces))
     drawn.update_layout(
         template=go.layout.Template(),
         xaxis={"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"},
         yaxis={"title": {"text": y_title}, **y_axis},
         hovermode=hovermode,
-        margin={"l": 12, "r": 16, "t": 44, "b": 12},
+        showlegend=showlegend,
+        margin={"l": 12, "r": 16, "t": 20, "b": 12},
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )
-    mark(drawn, breakpoints or Breakpoints(), largest)
+    if breakpoints is not None:
+        mark(drawn, breakpoints, largest)
     return drawn
 
 
@@ -158,7 +166,8 @@ def mark(drawn: go.Figure, breakpoints: Breakpoints, largest: int) -> None:
     marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "hyperthreads", 2))
     for n, label, height in marks:
         if n is not None and n < largest:
-            drawn.add_vline(x=n, line={"dash": "dot", "width": 1.2}, layer="below")
+            drawn.update_layout(margin_t=44)
+            drawn.add_vline(x=n, line={"dash": "dot", "width": 1.2})
             drawn.add_annotation(
                 x=n,
                 y=1,
@@ -169,6 +178,16 @@ def mark(drawn: go.Figure, breakpoints: Breakpoints, largest: int) -> None:
                 xanchor="center",
                 yanchor="bottom",
             )
+
+
+def room_for(values: Any) -> list[float]:
+    """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
+    return [0.0, 1.05 * float(np.nanmax(np.asarray(values, dtype=float)))]
+
+
+def room_for_speedup(n: IntArray, speedups: Any) -> list[float]:
+    """As `room_for`; the ideal line may leave at the top, so that a speedup far below it can still be read."""
+    return room_for([min(float(n.max()), 1.7 * float(np.nanmax(speedups))), *speedups])
 
 
 def ideal_line(n: IntArray) -> go.Scatter:
@@ -202,7 +221,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
         "speedup",
         "Speedup",
         "Measured points, the curve that the fitted features stand for, and the ideal speedup n.",
-        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, rangemode="tozero"),
+        figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
         table(columns),
     )
 
@@ -298,7 +317,12 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
         "efficiency",
         "Parallel efficiency",
         "Speedup over n: the share of the ideal that n threads reach.",
-        figure(traces, "efficiency t(1)/(n·t(n)) (%)", breakpoints=profile.breakpoints, rangemode="tozero"),
+        figure(
+            traces,
+            "efficiency t(1)/(n·t(n)) (%)",
+            breakpoints=profile.breakpoints,
+            range=room_for([100, *efficiency]),
+        ),
         table({"n": n, "efficiency (%)": efficiency, "fitted (%)": 100 * profile.fitted_speedup(n) / n}),
     )
 
@@ -313,66 +337,79 @@ def profile_charts(profile: ProfileDrawing) -> list[Chart]:
 
 
 def logarithmic_ticks(values: Any) -> dict[str, Any]:
-    """A log axis whose ticks 1, 2, 5, 10 ... carry their whole number.
+    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number.
 
-    >>> logarithmic_ticks([0.4, 3.0])["ticktext"]
-    ['0.5', '1', '2']
+    >>> logarithmic_ticks([0.4, 13.0])["ticktext"]
+    ['0.5', '1', '2', '5', '10']
     """
     known = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
     if not len(known):
         return {"type": "log"}
     low, high = known.min(), known.max()
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    steps = (1, 2, 5) if np.log10(high / low) < 4 else (1,)
+    span = high / low
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < 10 else (1, 2, 5) if span < 1e4 else (1,)
     ticks = [step * 10.0**decade for decade in decades for step in steps]
     inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
     return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}
 
 
 def comparison_charts(curves: Sequence[MeasuredCurve], time_unit: str = "s") -> list[Chart]:
-    """t(n) and speedup of one workload on several platforms, a line each; the table has a row a platform."""
-    drawn = [curve for curve in curves if len(curve.n) > 1]
+    """t(n) and speedup of one workload on several platforms, a line each in its `series_style`; no legend, because
+    the names are long and stand in a table beside. The data table has a row a platform."""
+    drawn = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
     if not drawn:
         return []
-    with_t1 = [curve for curve in drawn if curve.t1_s]
-    times = [value for curve in drawn for value in curve.time_s]
-    style = {"hovermode": "closest"}
-    time_lines = [comparison_line(i, curve, curve.time_s) for i, curve in enumerate(drawn)]
-    charts = [
+    style = {"hovermode": "closest", "showlegend": False}
+    times = np.concatenate([curve.time_s for _, curve in drawn])
+    with_t1 = [(index, curve) for index, curve in drawn if curve.t1_s]
+    speedups = np.concatenate([speedup_of(curve) for _, curve in with_t1] or [[1.0]])
+    widest = max((curve.n for _, curve in drawn), key=lambda n: n.max())
+    return [
         Chart(
             "time",
             "Time",
-            "Measured wall time on each platform.",
-            figure(time_lines, f"time t(n) ({time_unit})", **style, **logarithmic_ticks(times)),
-            comparison_table(drawn, lambda curve: curve.time_s),
-        )
+            "Measured wall time on each platform, on a logarithmic scale. The colours are those of the table below.",
+            figure(
+                [comparison_line(index, curve, curve.time_s) for index, curve in drawn],
+                f"time t(n) ({time_unit})",
+                **style,
+                **logarithmic_ticks(times),
+            ),
+            comparison_table([curve for _, curve in drawn], lambda curve: curve.time_s),
+        ),
+        Chart(
+            "speedup",
+            "Speedup",
+            "Measured speedup on each platform; dashed, the ideal speedup n.",
+            figure(
+                [ideal_line(widest), *(comparison_line(index, curve, speedup_of(curve)) for index, curve in with_t1)],
+                SPEEDUP,
+                **style,
+                range=room_for_speedup(widest, speedups),
+            ),
+            comparison_table([curve for _, curve in with_t1], speedup_of),
+        ),
     ]
-    if with_t1:
-        largest = max(with_t1, key=lambda curve: curve.n.max()).n
-        lines = [comparison_line(i, curve, curve.t1_s / curve.time_s) for i, curve in enumerate(with_t1)]
-        charts.append(
-            Chart(
-                "speedup",
-                "Speedup",
-                "Measured speedup on each platform, and the ideal speedup n.",
-                figure([ideal_line(largest), *lines], SPEEDUP, **style, rangemode="tozero"),
-                comparison_table(with_t1, lambda curve: curve.t1_s / curve.time_s),
-            )
-        )
-    return charts
+
+
+def speedup_of(curve: MeasuredCurve) -> FloatArray:
+    return (np.nan if curve.t1_s is None else curve.t1_s) / curve.time_s
+
+
+def series_style(index: int) -> tuple[str, str]:
+    """The colour's name and the dash of the line of that index.
+
+    >>> series_style(0), series_style(9)
+    (('series-0', 'solid'), ('series-1', 'dot'))
+    """
+    return f"series-{index % SERIES_COLOURS}", ("solid", "dot", "dash")[index // SERIES_COLOURS % 3]
 
 
 def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> go.Scatter:
-    dashes = ("solid", "dot", "dash")
-    return scatter(
-        curve.label,
-        f"series-{index % 8}",
-        curve.n,
-        y,
-        mode="lines+markers",
-        marker={"size": 5},
-        line={"width": 1.8, "dash": dashes[index // 8 % 3]},
-    )
+    colour, dash = series_style(index)
+    style = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
+    return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 
 
 def comparison_table(curves: Sequence[MeasuredCurve], value: Any) -> Table:

@@ -109,10 +109,14 @@ class ProfileQuerySet(VisibleQuerySet):
 
     def evidence_for(self, user: Any, workload: str, target: str) -> dict[str, int]:
         """What a prediction of the workload on the target could build on: platforms that have the workload, workloads
-        that the target has, and whether the pair itself was measured."""
+        that the target has, profiles that connect the two, and whether the pair itself was measured."""
+        rows = self.candidates_for(user)
         of_workload, on_target = Q(workload__slug=workload), Q(platform__slug=target)
-        return self.candidates_for(user).aggregate(
+        references, benchmarks = rows.filter(of_workload & ~on_target), rows.filter(on_target & ~of_workload)
+        connecting = Q(platform__in=references.values("platform"), workload__in=benchmarks.values("workload"))
+        return rows.aggregate(
             references=Count("platform", filter=of_workload & ~on_target, distinct=True),
             benchmarks=Count("workload", filter=on_target & ~of_workload, distinct=True),
+            connecting=Count("pk", filter=connecting),
             measured=Count("pk", filter=of_workload & on_target),
         )

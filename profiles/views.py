@@ -6,7 +6,7 @@ from django.shortcuts import get_object_or_404, render
 
 from mpet_site.pages import list_parameters, ordered, page_of, twin
 from profiles.api.views import PlatformList, WorkloadList
-from profiles.figures import Breakpoints, MeasuredCurve, ProfileDrawing, comparison_charts, profile_charts
+from profiles.figures import Breakpoints, MeasuredCurve, ProfileDrawing, comparison_charts, profile_charts, series_style
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
@@ -60,6 +60,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "workload": shown,
         "page": page,
+        "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
         "charts": comparison_charts([measured_curve(profile) for profile in page], time_unit(shown)),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
@@ -113,11 +114,14 @@ def drawing_of(profile: Profile) -> ProfileDrawing | None:
 
 
 def fit_rows(profile: Profile) -> dict[str, list[tuple]]:
-    """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters."""
+    """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
+    those that the profile does not have."""
     features = getattr(profile, "feature_vector", None)
     if features is None:
         return {}
     elements = features.values.reshape(len(CURVE_NAMES), -1).tolist()
     rows = list(zip(CURVE_NAMES, elements, features.rms.tolist(), strict=True))
     parts = len(SCALING_PARTS)
-    return {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
+    groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
+    known = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
+    return {title: group for title, group in known.items() if group}

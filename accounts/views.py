@@ -1,0 +1,38 @@
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from accounts.forms import TokenForm
+from accounts.models import ApiToken
+
+
+@never_cache
+@login_required
+def tokens(request: HttpRequest) -> HttpResponse:
+    """The user's tokens. A new one is shown in the answer to its own POST and never again, so nothing redirects."""
+    form = TokenForm(request.POST or None)
+    secret = None
+    if form.is_valid():
+        chosen = form.cleaned_data
+        _, secret = ApiToken.issue(request.user, chosen["scope"], name=chosen["name"], expires_at=chosen["lifetime"])
+        form = TokenForm()
+    context = {
+        "form": form,
+        "secret": secret,
+        "tokens": request.user.api_tokens.all(),
+        "valid": set(request.user.api_tokens.valid().values_list("pk", flat=True)),
+        "section": "tokens",
+    }
+    return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    token = get_object_or_404(request.user.api_tokens, pk=pk)
+    token.revoke()
+    messages.success(request, f"The token {token.prefix}… is revoked.")
+    return redirect("tokens")
