@@ -23,7 +23,7 @@ LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or repea
 
 BoolArray = NDArray[np.bool_]
 _INTEGER = r"-?[0-9]{1,19}"
-_NUMBER = r"-?[0-9]{1,40}(?:\.[0-9]{0,40})?(?:[eE][-+]?[0-9]{1,4})?"
+_NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
 
 
 @dataclass(frozen=True)

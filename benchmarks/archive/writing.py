@@ -107,7 +107,7 @@ def _run_rows(workload: str, runs: RunTable) -> Iterable[list[Any]]:
 def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:
     columns = (counters.n.tolist(), counters.repeat.tolist(), counters.counter, counters.value.tolist())
     for n, repeat, counter, value, status in zip(*columns, counters.status, strict=True):
-        cell = "" if np.isnan(value) else int(value) if value.is_integer() else value
+        cell = "" if np.isnan(value) else int(value) if value.is_integer() and value < 2**63 else value
         yield [workload, n, repeat, counter, cell, status]
 
 
