@@ -1,0 +1,58 @@
+"""docs/decisions/prediction-confidence.md, row by row."""
+
+from dataclasses import replace
+
+import pytest
+
+from predictor.confidence import Evidence, confidence
+
+SOUND = Evidence(
+    candidates=20,
+    mean_distance=0.05,
+    fit_error=0.02,
+    same_architecture=True,
+    architecture="x86_64",
+    largest_n=16,
+    largest_measured_n=16,
+    stand_in_t1=False,
+    relative_times=False,
+    simulated=False,
+)
+
+
+def test_nothing_speaks_against_it():
+    assert confidence(SOUND) == {"level": "high", "reasons": [], "provisional": True}
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "word"),
+    [
+        ({"candidates": 9}, "medium", "9 candidates"),
+        ({"candidates": 2}, "low", "2 candidates"),
+        ({"mean_distance": 0.2}, "medium", "0.20"),
+        ({"mean_distance": 0.31}, "low", "0.31"),
+        ({"fit_error": 0.11}, "medium", "11%"),
+        ({"fit_error": 0.3}, "low", "30%"),
+        ({"same_architecture": False}, "low", "x86_64"),
+        ({"largest_n": 17}, "medium", "beyond 16"),
+        ({"stand_in_t1": True}, "medium", "n = 1"),
+        ({"relative_times": True}, "medium", "relative"),
+        ({"simulated": True}, "low", "simulated"),
+    ],
+)
+def test_each_reason_lowers_the_level(changes, level, word):
+    found = confidence(replace(SOUND, **changes))
+    assert found["level"] == level
+    assert len(found["reasons"]) == 1
+    assert word in found["reasons"][0]
+
+
+@pytest.mark.parametrize("changes", [{"mean_distance": None}, {"fit_error": None}, {"same_architecture": None}])
+def test_what_is_unknown_lowers_nothing(changes):
+    assert confidence(replace(SOUND, **changes))["level"] == "high"
+
+
+def test_the_worst_reason_decides():
+    found = confidence(replace(SOUND, candidates=9, simulated=True))
+    assert found["level"] == "low"
+    assert len(found["reasons"]) == 2
