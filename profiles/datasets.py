@@ -110,7 +110,7 @@ def _members(path: Path) -> dict[str, Path]:
 def _description(member: Path) -> dict[str, Any]:
     try:
         content = json.loads(member.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(member.name, None, f"is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         raise DatasetError(member.name, None, "is not a JSON object")
@@ -136,13 +136,11 @@ class _Table:
                 raise DatasetError(self.name, 1, f"column {column!r} is missing")
         if not isinstance(frame.index, pd.RangeIndex):
             raise DatasetError(self.name, 2, "has more values than there are columns")
-        frame = frame[list(columns)]
-        short = frame.isna()
-        self.frame = frame[~short.all(axis=1) & (frame != "").any(axis=1)].reset_index()  # blank lines left out
+        frame = frame[list(columns)].fillna("")
+        self.frame = frame[(frame != "").any(axis=1)].reset_index()  # blank lines left out
         self.lines = self.frame.pop("index").to_numpy(dtype=np.int64) + 2
         if self.frame.empty:
             raise DatasetError(self.name, None, "has no rows")
-        self.refuse(self.frame.isna().any(axis=1).to_numpy(), "has too few values")
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -166,9 +164,11 @@ class _Table:
         codes, texts = pd.factorize(np.array(self.text(column), dtype=object))
         return codes.astype(np.int64), list(texts)
 
-    def numbers(self, column: str, *, finite: bool = True) -> FloatArray:
-        """The column's numbers; NaN where it is empty."""
+    def numbers(self, column: str, *, required: bool = True, finite: bool = True) -> FloatArray:
+        """The column's numbers; NaN where it is empty, unless `required`."""
         texts = self.frame[column].str.strip()
+        if required:
+            self.refuse((texts == "").to_numpy(), f"{column} is empty")
         numbers: FloatArray = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=np.float64)
         spelled_nan = texts.str.lower().isin(["nan", "+nan", "-nan"]).to_numpy()
         wrong = np.isnan(numbers) & (texts != "").to_numpy() & ~(spelled_nan & (not finite))
@@ -179,9 +179,7 @@ class _Table:
 
     def counts(self, column: str, *, least: int, required: bool) -> FloatArray:
         """Whole numbers from `least` on; NaN where empty, unless `required`."""
-        numbers = self.numbers(column)
-        if required:
-            self.refuse(np.isnan(numbers), f"{column} is empty")
+        numbers = self.numbers(column, required=required)
         whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
         self.refuse(~whole, lambda row: f"{column} is {self.frame[column][row]}, not a whole number")
         self.refuse(numbers < least, lambda row: f"{column} is {self.frame[column][row]}, less than {least}")
@@ -199,7 +197,7 @@ def _platforms(table: _Table) -> list[PlatformRecord]:
             table.fail(row, f"device_class is {text!r}, not one of {', '.join(DEVICE_CLASSES)}")
     columns |= {name: _known(table.counts(name, least=1, required=False), int) for name in COUNTS}
     columns |= {name: _known(table.counts(name, least=0, required=False), int) for name in SIZES}
-    base_mhz = table.numbers("base_mhz")
+    base_mhz = table.numbers("base_mhz", required=False)
     table.refuse(base_mhz < 0, "base_mhz is negative")
     columns["base_mhz"] = [value or None for value in _known(base_mhz, float)]  # 0 is how some say unknown
     columns["virtualised"] = [_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))]

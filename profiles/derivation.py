@@ -16,7 +16,7 @@ from profiles.models import CounterReading, FeatureVector, Profile, Revision, Ru
 from profiles.scaling import features, runs
 from profiles.scaling.features import METHOD_VERSION
 
-CHUNK = 1000
+CHUNK = 500  # profiles in one query
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
@@ -74,15 +74,22 @@ def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> No
 
 
 def derive(profiles: Sequence[Profile]) -> None:
-    """Rebuild everything derived of stored profiles from their runs."""
-    tables = _run_tables(profiles)
-    readings = _counter_tables(profiles)
+    """Rebuild everything derived of stored profiles from their runs; the given instances are not changed."""
+    for start in range(0, len(profiles), CHUNK):
+        _rebuild([profile.pk for profile in profiles[start : start + CHUNK]])
+
+
+def _rebuild(keys: list[int]) -> list[Profile]:
+    """At most CHUNK profiles."""
+    profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
+    tables, readings = _run_tables(keys), _counter_tables(keys)
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
     before = [_derived_columns(profile) for profile in profiles]
     fits = describe(profiles, curves)
     changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
     store(profiles, curves, fits, replace=True)
+    return profiles
 
 
 def _derived_columns(profile: Profile) -> tuple[Any, ...]:
@@ -111,33 +118,24 @@ def refit(*, only_stale: bool = False, progress: Callable[[int], Any] | None = N
 def _refit_chunk(keys: list[int]) -> int:
     with transaction.atomic():
         Revision.hold()
-        wanted = Profile.objects.filter(pk__gte=keys[0], pk__lte=keys[-1]).select_related("platform", "private_to")
-        within = set(keys)
-        profiles = [profile for profile in wanted.order_by("pk") if profile.pk in within]
-        derive(profiles)
+        profiles = _rebuild(keys)
         for owner in {profile.private_to for profile in profiles}:
             Revision.raise_for(owner)
     return len(keys)
 
 
-def _grouped(
-    model: Any, profiles: Sequence[Profile], columns: tuple[str, ...]
-) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
     """The rows of each profile, in the order in which they were stored."""
-    keys = {profile.pk for profile in profiles}
-    if not keys:
-        return
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    stored = model.objects.filter(profile__gte=min(keys), profile__lte=max(keys)).order_by("pk")
-    for key, *row in stored.values_list("profile_id", *columns).iterator(chunk_size=10_000):
-        if key in keys:
-            rows[key].append(tuple(row))
+    stored = model.objects.filter(profile__in=keys).order_by("pk").values_list("profile_id", *columns)
+    for key, *row in stored.iterator(chunk_size=10_000):
+        rows[key].append(tuple(row))
     yield from rows.items()
 
 
-def _run_tables(profiles: Sequence[Profile]) -> dict[int, RunTable]:
+def _run_tables(keys: list[int]) -> dict[int, RunTable]:
     columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *PART_COLUMNS)
-    return {key: _run_table(rows) for key, rows in _grouped(Run, profiles, columns)}
+    return {key: _run_table(rows) for key, rows in _grouped(Run, keys, columns)}
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
@@ -154,10 +152,10 @@ def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
     )
 
 
-def _counter_tables(profiles: Sequence[Profile]) -> dict[int, CounterTable]:
+def _counter_tables(keys: list[int]) -> dict[int, CounterTable]:
     columns = ("n", "repeat", "counter", "value", "status")
     tables = {}
-    for key, rows in _grouped(CounterReading, profiles, columns):
+    for key, rows in _grouped(CounterReading, keys, columns):
         n, repeat, counter, value, status = zip(*rows, strict=True)
         values = np.array([np.nan if one is None else one for one in value], dtype=np.float64)
         tables[key] = CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)

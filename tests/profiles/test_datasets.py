@@ -1,0 +1,293 @@
+import gzip
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from profiles.datasets import PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
+
+DESCRIPTION = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "somebody", "note": "made up"}
+PLATFORM = {
+    **{"platform_id": "p1", "name": "box", "cpu_model": "Example CPU", "vendor": "Example", "architecture": "x86_64"},
+    **{"microarchitecture": "", "device_class": "server", "sockets": "1", "numa_nodes": "", "physical_cores": "4"},
+    **{
+        "threads": "8",
+        "n_nu": "",
+        "n_ht": "4",
+        "base_mhz": "0.0",
+        "l1d_bytes": "32768",
+        "l2_bytes": "",
+        "l3_bytes": "",
+    },
+    **{"memory_bytes": "17179869184", "virtualised": "False"},
+}
+RUNS = [
+    "p1,sort/merge,1,1,2.0,absolute",
+    "p1,sort/merge,4,1,0.6,absolute",
+    "p1,sort/merge,4,2,0.7,absolute",
+    "p1,fft@2,1,1,3.25,relative",
+]
+COUNTERS = ["p1,sort/merge,1,1,INSTR,1e9", "p1,sort/merge,4,2,my counter,7"]
+
+
+def text(header, rows):
+    return "\n".join([header, *rows]) + "\n"
+
+
+def write(folder, *, description=DESCRIPTION, platforms=({},), runs=RUNS, counters=None, header=None):
+    (folder / "dataset.json").write_text(json.dumps(description))
+    rows = [",".join((PLATFORM | changes)[column] for column in PLATFORM_COLUMNS) for changes in platforms]
+    (folder / "platforms.csv").write_text(text(",".join(PLATFORM_COLUMNS), rows))
+    (folder / "runs.csv").write_text(text(header or "platform_id,workload,n,repeat,time_s,time_kind", runs))
+    if counters is not None:
+        (folder / "counters.csv").write_text(text("platform_id,workload,n,repeat,counter,value", counters))
+    return folder
+
+
+def test_what_is_read(tmp_path):
+    measurements = read_dataset(write(tmp_path, counters=COUNTERS))
+    (platform,) = measurements.platforms
+    assert (platform.name, platform.cpu_model, platform.vendor) == ("box", "Example CPU", "Example")
+    assert (platform.sockets, platform.numa_nodes, platform.n_nu, platform.n_ht, platform.n_max) == (
+        1,
+        None,
+        None,
+        4,
+        8,
+    )
+    assert (platform.base_mhz, platform.l1d_bytes, platform.l2_bytes) == (None, 32768, None)
+    assert platform.memory_bytes == 16 << 30
+    assert platform.virtualised is False
+    assert platform.microarchitecture is None
+    assert measurements.platform_ids == ["p1"]
+    assert [(one.name, one.application, one.section) for one in measurements.workloads] == [
+        ("sort/merge", "sort", "merge"),
+        ("fft@2", None, None),
+    ]
+    assert measurements.time_kinds == {0: "absolute", 1: "relative"}
+    assert (measurements.licence, measurements.source, measurements.note) == ("CC0", "somebody", "made up")
+    assert measurements.origin == "measured"
+    assert measurements.warnings == []
+
+
+def test_runs_and_counters_of_each_profile(tmp_path):
+    sort, fft = read_dataset(write(tmp_path, counters=COUNTERS)).profiles
+    assert (sort.platform, sort.workload, fft.workload) == (0, 0, 1)
+    assert sort.runs.n.tolist() == [1, 4, 4]
+    assert sort.runs.repeat.tolist() == [1, 1, 2]
+    assert sort.runs.time_s.tolist() == [2.0, 0.6, 0.7]
+    assert not sort.runs.is_profile_pass.any()
+    assert sort.runs.time_ns is None
+    assert sort.runs.parts_ns is None
+    assert sort.counters.counter == ("INSTR", "my counter")
+    assert sort.counters.value.tolist() == [1e9, 7.0]
+    assert sort.counters.status == ("ok", "ok")
+    assert fft.counters is None
+
+
+def test_rows_in_any_order(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    ordered = read_dataset(write(tmp_path / "a"))
+    mixed = read_dataset(write(tmp_path / "b", runs=[RUNS[1], RUNS[3], RUNS[0], RUNS[2]]))
+    assert [one.name for one in mixed.workloads] == [one.name for one in ordered.workloads]
+    assert sorted(mixed.profiles[0].runs.time_s) == sorted(ordered.profiles[0].runs.time_s)
+
+
+def test_packed_runs_are_the_same(tmp_path):
+    write(tmp_path)
+    plain = read_dataset(tmp_path)
+    content = (tmp_path / "runs.csv").read_bytes()
+    (tmp_path / "runs.csv").unlink()
+    (tmp_path / "runs.csv.gz").write_bytes(gzip.compress(content))
+    np.testing.assert_array_equal(read_dataset(tmp_path).profiles[0].runs.time_s, plain.profiles[0].runs.time_s)
+
+
+def test_blank_lines_keep_the_line_numbers(tmp_path):
+    write(tmp_path, runs=["", RUNS[0], "", "p1,sort/merge,4,1,zero,absolute", ""])
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(tmp_path)
+    assert (caught.value.member, caught.value.line) == ("runs.csv", 5)
+
+
+def test_threads_unknown_gives_n_max_from_the_runs(tmp_path):
+    (platform,) = read_dataset(write(tmp_path, platforms=[{"threads": "", "physical_cores": ""}])).platforms
+    assert (platform.threads, platform.n_max) == (None, 4)
+
+
+def test_times_are_read_to_the_last_digit(tmp_path):
+    times = ["0.1", "683609000000.125", "1.7976931348623157e308", "5e-324", "0.30000000000000004"]
+    runs = [f"p1,w,{index + 1},1,{time},absolute" for index, time in enumerate(times)]
+    assert read_dataset(write(tmp_path, runs=runs)).profiles[0].runs.time_s.tolist() == [float(time) for time in times]
+
+
+@pytest.mark.parametrize(("text", "value"), [("True", True), ("true", True), ("False", False), ("", None)])
+def test_virtualised(tmp_path, text, value):
+    assert read_dataset(write(tmp_path, platforms=[{"virtualised": text}])).platforms[0].virtualised is value
+
+
+def test_progress_names_the_files(tmp_path):
+    seen = []
+    read_dataset(write(tmp_path, counters=COUNTERS), seen.append)
+    assert seen == ["dataset.json", "platforms.csv", "runs.csv", "counters.csv"]
+
+
+def run(index, row):
+    return [*RUNS[:index], row, *RUNS[index + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "member", "line", "reason"),
+    [
+        ({"description": DESCRIPTION | {"schema": "mpet-dataset/2"}}, "dataset.json", None, "mpet-dataset/2"),
+        ({"description": [1]}, "dataset.json", None, "not a JSON object"),
+        ({"description": {"schema": "mpet-dataset/1", "source": "", "note": ""}}, "dataset.json", None, "licence"),
+        ({"header": "platform_id,workload,n,repeat,seconds,time_kind"}, "runs.csv", 1, "'time_s' is missing"),
+        ({"runs": []}, "runs.csv", None, "no rows"),
+        ({"runs": run(1, "p2,sort/merge,4,1,0.6,absolute")}, "runs.csv", 3, "'p2' is not in platforms.csv"),
+        ({"runs": run(1, "p1,,4,1,0.6,absolute")}, "runs.csv", 3, "workload is empty"),
+        ({"runs": run(2, "p1,sort/merge,4,2,0,absolute")}, "runs.csv", 4, "time_s is not more than 0"),
+        ({"runs": run(2, "p1,sort/merge,4,2,-1,absolute")}, "runs.csv", 4, "time_s is not more than 0"),
+        ({"runs": run(2, "p1,sort/merge,4,2,,absolute")}, "runs.csv", 4, "time_s is empty"),
+        ({"runs": run(2, "p1,sort/merge,4,2,fast,absolute")}, "runs.csv", 4, "'fast', not a number"),
+        ({"runs": run(2, "p1,sort/merge,4,2,nan,absolute")}, "runs.csv", 4, "'nan', not a number"),
+        ({"runs": run(2, "p1,sort/merge,4,2,inf,absolute")}, "runs.csv", 4, "not finite"),
+        ({"runs": run(0, "p1,sort/merge,0,1,2.0,absolute")}, "runs.csv", 2, "n is 0, less than 1"),
+        ({"runs": run(0, "p1,sort/merge,,1,2.0,absolute")}, "runs.csv", 2, "n is empty"),
+        ({"runs": run(0, "p1,sort/merge,1.5,1,2.0,absolute")}, "runs.csv", 2, "n is 1.5, not a whole number"),
+        ({"runs": run(0, "p1,sort/merge,x,1,2.0,absolute")}, "runs.csv", 2, "n is 'x', not a number"),
+        ({"runs": run(0, "p1,sort/merge,9,1,2.0,absolute")}, "runs.csv", 2, "n is 9, the platform has 8 threads"),
+        ({"runs": run(0, "p1,sort/merge,1,-1,2.0,absolute")}, "runs.csv", 2, "repeat is -1"),
+        ({"runs": run(2, RUNS[1])}, "runs.csv", 4, "was there before"),
+        ({"runs": run(2, RUNS[1].replace("p1,", "p1 ,"))}, "runs.csv", 4, "was there before"),
+        ({"runs": run(3, "p1,fft@2,1,1,3.25,warp")}, "runs.csv", 5, "time_kind is 'warp'"),
+        ({"runs": run(1, "p1,sort/merge,4,1,0.6,relative")}, "runs.csv", 3, "time_kind of 'sort/merge'"),
+        ({"runs": run(0, "p1,sort/merge,1,1,2.0,absolute,more")}, "runs.csv", None, ""),
+        ({"runs": run(1, "p1,sort/merge,4,1,0.6,absolute,more")}, "runs.csv", None, ""),
+        ({"runs": run(1, "p1,sort/merge,4,1")}, "runs.csv", 3, "time_s is empty"),
+        ({"platforms": [{}, {}]}, "platforms.csv", 3, "platform_id was there before"),
+        ({"platforms": [{"platform_id": ""}]}, "platforms.csv", 2, "platform_id is empty"),
+        ({"platforms": [{"name": ""}]}, "platforms.csv", 2, "name is empty"),
+        ({"platforms": [{"cpu_model": " "}]}, "platforms.csv", 2, "cpu_model is empty"),
+        ({"platforms": [{"sockets": "0"}]}, "platforms.csv", 2, "sockets is 0, less than 1"),
+        ({"platforms": [{"threads": "many"}]}, "platforms.csv", 2, "threads is 'many', not a number"),
+        ({"platforms": [{"threads": "3000000000"}]}, "platforms.csv", 2, "out of range"),
+        ({"platforms": [{"physical_cores": "9"}]}, "platforms.csv", 2, "physical_cores 9 is more than threads 8"),
+        ({"platforms": [{"n_nu": "4"}]}, "platforms.csv", 2, "n_nu 4 is not less than n_ht 4"),
+        ({"platforms": [{"n_ht": "9"}]}, "platforms.csv", 2, "n_ht 9 is more than threads 8"),
+        ({"platforms": [{"device_class": "toaster"}]}, "platforms.csv", 2, "device_class is 'toaster'"),
+        ({"platforms": [{"virtualised": "maybe"}]}, "platforms.csv", 2, "virtualised is 'maybe'"),
+        ({"platforms": [{"base_mhz": "-1"}]}, "platforms.csv", 2, "base_mhz is negative"),
+        ({"platforms": [{"l2_bytes": "-1"}]}, "platforms.csv", 2, "l2_bytes is -1"),
+        ({"counters": ["p9,sort/merge,1,1,INSTR,1"]}, "counters.csv", 2, "'p9' is not in platforms.csv"),
+        ({"counters": ["p1,sort/quick,1,1,INSTR,1"]}, "counters.csv", 2, "'sort/quick' is not in the runs"),
+        ({"counters": ["p1,fft@2,4,1,INSTR,1"]}, "counters.csv", 2, "there is no such run"),
+        ({"counters": [COUNTERS[0], COUNTERS[0]]}, "counters.csv", 3, "was there before"),
+        ({"counters": ["p1,sort/merge,1,1,INSTR,many"]}, "counters.csv", 2, "'many', not a number"),
+        ({"counters": ["p1,sort/merge,1,1,INSTR,"]}, "counters.csv", 2, "value is empty"),
+        ({"counters": ["p1,sort/merge,1,1,,1"]}, "counters.csv", 2, "counter is empty"),
+    ],
+)
+def test_what_is_refused(tmp_path, changes, member, line, reason):
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(write(tmp_path, **changes))
+    error = caught.value
+    assert error.member == member
+    assert reason in error.reason
+    if line is not None:
+        assert error.line == line
+        assert str(error).startswith(f"{member}, line {line}: ")
+
+
+@pytest.mark.parametrize("member", ["dataset.json", "platforms.csv", "runs.csv"])
+def test_a_missing_file_is_refused(tmp_path, member):
+    write(tmp_path)
+    (tmp_path / member).unlink()
+    with pytest.raises(DatasetError, match="is missing") as caught:
+        read_dataset(tmp_path)
+    assert caught.value.member == member
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(DatasetError, match="is not a folder"):
+        read_dataset(tmp_path / "nowhere")
+
+
+def test_a_file_that_is_there_twice_is_refused(tmp_path):
+    (write(tmp_path) / "runs.csv.gz").write_bytes(b"")
+    with pytest.raises(DatasetError, match="there twice"):
+        read_dataset(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"not gzip at all", gzip.compress(b"x" * 10_000)[:-20]])
+def test_broken_packed_runs_are_refused(tmp_path, content):
+    (write(tmp_path) / "runs.csv").unlink()
+    (tmp_path / "runs.csv.gz").write_bytes(content)
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(tmp_path)
+    assert caught.value.member == "runs.csv.gz"
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000])
+def test_broken_description_is_refused(tmp_path, content):
+    (write(tmp_path) / "dataset.json").write_bytes(content)
+    with pytest.raises(DatasetError, match="not valid JSON"):
+        read_dataset(tmp_path)
+
+
+def test_a_missing_platform_column_is_refused(tmp_path):
+    write(tmp_path)
+    content = (tmp_path / "platforms.csv").read_text()
+    (tmp_path / "platforms.csv").write_text(content.replace("threads", "cpus", 1))
+    with pytest.raises(DatasetError, match="column 'threads' is missing"):
+        read_dataset(tmp_path)
+
+
+def test_further_columns_are_no_harm(tmp_path):
+    header = "platform_id,workload,n,repeat,time_s,time_kind,mood"
+    assert len(read_dataset(write(tmp_path, header=header, runs=[f"{row},good" for row in RUNS])).profiles) == 2
+
+
+@pytest.mark.parametrize("value", ["-1", "inf", "-inf", "nan", "-NaN"])
+def test_impossible_counter_values_are_left_out_with_a_warning(tmp_path, value):
+    rows = [COUNTERS[0], f"p1,sort/merge,4,2,BR,{value}"]
+    measurements = read_dataset(write(tmp_path, counters=rows))
+    assert measurements.profiles[0].counters.counter == ("INSTR",)
+    assert measurements.warnings == [
+        "counters.csv: 1 values that are negative or not finite were left out, the first on line 3"
+    ]
+
+
+def test_sha256_is_of_names_and_bytes(tmp_path):
+    first = dataset_sha256(write(tmp_path))
+    assert dataset_sha256(write(tmp_path)) == first
+    (tmp_path / "README").write_text("not part of it")
+    assert dataset_sha256(tmp_path) == first
+    assert dataset_sha256(write(tmp_path, runs=RUNS[:3])) != first
+
+
+def test_reading_needs_no_django():
+    code = "import sys, profiles.datasets; assert not any(name.startswith('django') for name in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("gbm", (6, 29, 59, 1058)),
+        ("rrze-likwid", (2, 16, 32, 5409)),
+        ("sparecores-div16", (380, 1, 380, 8437)),
+        ("sparecores-gb6", (179, 16, 2864, 22736)),
+        ("sparecores-llama", (186, 51, 7630, 46744)),
+        ("sparecores-stressng", (357, 84, 29901, 58483)),
+    ],
+)
+def test_public_datasets(shared_data, name, counts):
+    """Platforms, workloads, profiles and runs, as the folder's own README has them."""
+    measurements = read_dataset(shared_data / name)
+    runs = sum(len(profile.runs) for profile in measurements.profiles)
+    assert counts == (*map(len, (measurements.platforms, measurements.workloads, measurements.profiles)), runs)
+    assert measurements.warnings == []
