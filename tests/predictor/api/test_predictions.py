@@ -1,0 +1,169 @@
+import pytest
+
+from predictor.core.methods import METHODS
+from predictor.models import Prediction
+from profiles.scaling.names import FEATURE_NAMES
+from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
+from tests.mpet_site.test_problems import problem_in
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+ASKED = {"workload": "app0-section0", "target": "machine-0"}
+PROMISED = {
+    "id",
+    "url",
+    "revision",
+    "method",
+    "settings",
+    "workload",
+    "target",
+    "t1_s",
+    "curve",
+    "features",
+    "candidates",
+    "confidence",
+    "warnings",
+}
+
+
+@pytest.fixture
+def ada():
+    return client_of(make_user("ada"), scope="predict")
+
+
+@pytest.fixture
+def database():
+    return store(sample_measurements(3, 4))
+
+
+def ask(client, **fields):
+    return client.post(API + "predictions/", ASKED | fields, format="json")
+
+
+def test_answer_has_the_promised_shape(ada, database):
+    response = ask(ada)
+    assert response.status_code == 201, response.content
+    answer = strict_json(response.content)
+    assert set(answer) >= PROMISED
+    assert response["Location"] == answer["url"] == f"http://testserver{API}predictions/{answer['id']}/"
+    assert answer["t1_s"] > 0
+    assert [point["n"] for point in answer["curve"]] == list(range(1, 17))
+    assert {tuple(point) for point in answer["curve"]} == {
+        ("n", "time_s", "low_s", "high_s", "speedup", "efficiency")
+    }
+    assert answer["features"]["names"] == list(FEATURE_NAMES)
+    assert len(answer["features"]["values"]) == 84
+    for kind in ("t1", "scaling"):
+        assert answer["candidates"][kind]
+        for candidate in answer["candidates"][kind]:
+            assert set(candidate) == {
+                "platform",
+                "workload",
+                "distance_platform",
+                "distance_workload",
+                "distance_tuple",
+                "weight",
+            }
+            assert (candidate["platform"], candidate["workload"]) not in {("machine-0", candidate["workload"])}
+    assert answer["settings"]["t1_workloads"] == 5
+
+
+def test_the_stored_answer_never_changes(ada, database):
+    first = ask(ada).json()
+    assert client_of().get(first["url"]).json() == first
+    store(sample_measurements(3, 4, seed=5), label="more")
+    assert client_of().get(first["url"]).json() == first
+    assert ask(ada).json()["revision"] > first["revision"]
+
+
+def test_the_same_question_is_the_same_prediction(ada, database):
+    assert ask(ada).json() == ask(ada, references=None, method="mpet2020", n=None, settings={}).json()
+    assert Prediction.objects.count() == 1
+
+
+def test_everything_can_be_chosen(ada, database):
+    answer = ask(ada, references=["machine-1"], method="mpet2020", n=[4, 2], settings={"t1_workloads": 2}).json()
+    assert [point["n"] for point in answer["curve"]] == [2, 4]
+    assert answer["settings"]["t1_workloads"] == 2
+    assert answer["references"] == ["machine-1"]
+    assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-1"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"workload": "no-such"}, "workload"),
+        ({"target": "no-such"}, "target"),
+        ({"target": 5.5}, "target"),
+        ({"references": ["machine-1", "no-such"]}, "references"),
+        ({"references": []}, "references"),
+        ({"references": "machine-1"}, "references"),
+        ({"method": "no-such"}, "method"),
+        ({"n": []}, "n"),
+        ({"n": [0]}, "n.0"),
+        ({"n": [2**40]}, "n.0"),
+        ({"n": ["x"]}, "n.0"),
+        ({"settings": {"no_such": 1}}, "settings.no_such"),
+        ({"settings": {"t1_k": "x"}}, "settings.t1_k"),
+        ({"settings": [1]}, "settings"),
+        ({"include_simulated": "perhaps"}, "include_simulated"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_what_cannot_be_understood_is_400(ada, database, fields, name):
+    document = problem_in(ask(ada, **fields), 400)
+    assert [error["name"].split(".")[: name.count(".") + 1] for error in document["errors"]] == [name.split(".")]
+    assert Prediction.objects.count() == 0
+
+
+def test_what_cannot_be_answered_is_422_with_the_evidence(ada):
+    store(sample_measurements(1, 2))
+    document = problem_in(ask(ada), 422)
+    assert document["type"].endswith("#no-prediction")
+    assert (document["found"], document["needed"]) == (0, 1)
+    assert "machine-0" in document["detail"]
+
+
+def test_asking_needs_a_token_reading_does_not(ada, database):
+    problem_in(ask(client_of()), 401)
+    assert client_of().get(ask(ada).json()["url"]).status_code == 200
+
+
+def test_simulated_profiles_take_part_only_on_request(ada):
+    store(sample_measurements(3, 4, origin="simulated"))
+    problem_in(ask(ada), 422)
+    answer = ask(ada, include_simulated=True)
+    assert answer.status_code == 201
+    assert answer.json()["simulated"] is True
+
+
+def test_prediction_is_not_modified_for_ever(ada, database):
+    client, url = client_of(), ask(ada).json()["url"]
+    etag = client.get(url)["ETag"]
+    store(sample_measurements(3, 4, seed=5), label="more")
+    assert client.get(url, HTTP_IF_NONE_MATCH=etag).status_code == 304
+
+
+def test_queries_of_a_stored_prediction(ada, database, django_assert_num_queries):
+    """1 the prediction."""
+    client, url = client_of(), ask(ada).json()["url"]
+    with django_assert_num_queries(1):
+        client.get(url)
+
+
+def test_queries_of_a_question_asked_before(ada, database, django_assert_num_queries):
+    """1 token with its user, 2 revision, 3 newest profile (both: which snapshot), 4 the stored prediction."""
+    ask(ada)
+    with django_assert_num_queries(4):
+        ask(ada)
+
+
+def test_methods_lists_what_is_registered(django_assert_num_queries):
+    client = client_of()
+    with django_assert_num_queries(0):
+        listed = client.get(API + "methods/").json()
+    assert [method["name"] for method in listed["results"]] == list(METHODS)
+    assert listed["count"] == len(METHODS)
+    assert sum(method["is_default"] for method in listed["results"]) == 1
+    paper = next(method for method in listed["results"] if method["name"] == "mpet2020")
+    assert paper["settings"]["scaling_k"] == {"type": "int", "default": 3}
