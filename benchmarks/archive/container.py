@@ -113,6 +113,8 @@ class _Reader:
         try:
             with gzip.GzipFile(fileobj=packed, mode="rb") as unzipped:  # type: ignore[call-overload]
                 unzipped.peek(1)
+                if not packed.count:
+                    _refuse("is empty")
                 stage = "a tar archive"
                 reason = f"is larger than {_mebibytes(unpacked_bytes)} unpacked"
                 unpacked = _Counted(unzipped, unpacked_bytes, reason)

@@ -31,7 +31,7 @@ def good_files() -> dict[str, bytes]:
     return files_of(packed(sample_measurements(1, 2, environment={"LANG": "C"}, log="all well\n")))
 
 
-def with_manifest(files: dict[str, bytes], **fields) -> dict[str, bytes]:
+def with_manifest(files: dict[str, bytes], /, **fields) -> dict[str, bytes]:
     """The files with a manifest that fits them."""
     members = {name: content for name, content in files.items() if name != "manifest.json"}
     manifest = json.loads(files["manifest.json"]) | {"files": {name: entry(members[name]) for name in members}}
