@@ -150,6 +150,9 @@ TASKS = {
     }
 }
 
+# From so many profiles on, a snapshot of what predictions see is a set of files that all processes share.
+SNAPSHOT_FILE_PROFILES = env.int("MPET_SNAPSHOT_FILE_PROFILES", default=100_000)
+
 # Limits of an uploaded tarball (docs/formats.md).
 UPLOAD_MAX_PACKED_BYTES = env.int("MPET_UPLOAD_MAX_PACKED_BYTES", default=64 * 2**20)
 UPLOAD_MAX_UNPACKED_BYTES = env.int("MPET_UPLOAD_MAX_UNPACKED_BYTES", default=512 * 2**20)

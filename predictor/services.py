@@ -116,7 +116,7 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     question = resolve(request, snapshot.database, user)
     asked = asked_of(question, snapshot.database)
     key = request_key(asked, snapshot, user, request.include_simulated)
-    stored = Prediction.objects.filter(request_key=key).first()
+    stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         return stored
     document = answer_document(answered(question, snapshot), asked)

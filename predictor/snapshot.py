@@ -8,17 +8,21 @@ docs/decisions/representative-profile.md says which profile stands for a pair th
 from __future__ import annotations
 
 import threading
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from django.db.models import BinaryField, ExpressionWrapper, F
 from django.db.models.functions import Substr
 
+from predictor import snapshot_files
 from predictor.core.database import PLATFORM_NUMBERS, PLATFORM_TEXTS, WORKLOAD_TEXTS, Database, Group
 from profiles.measurements import Measurements, ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
@@ -44,7 +48,8 @@ KEPT_SNAPSHOTS = 8
 ROWS_PER_BATCH = 20_000
 MEASURED = ("measured",)
 
-Columns = dict[str, tuple]
+Row = tuple[Any, ...]
+Columns = dict[str, Row]
 Progress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
 
 
@@ -60,6 +65,9 @@ class Snapshot:
     is_simulated: np.ndarray
     holds_private: bool
     private_revision: int
+
+
+LAYOUT = f"{zlib.crc32(repr([one.name for kind in (Snapshot, Database) for one in fields(kind)]).encode()):08x}"
 
 
 @dataclass
@@ -124,14 +132,53 @@ def snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Database
 def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Snapshot:
     """The same with the provenance of its profiles. Two small queries when this process has it already.
 
-    The newest profile's uid is part of the key because revision numbers come back when a database is restored.
+    The key is the name of its folder. The newest profile's uid is part of it because revision numbers come back when
+    a database is restored, the fields' names because another version of this code may have written the folder.
     """
     origins = tuple(sorted(set(origins)))
     public, own = Revision.current(user)
     viewer = user if own else None
     newest = Profile.objects.candidates_for(viewer).order_by("-pk").values_list("uid", flat=True).first()
-    key = (public, own, viewer and viewer.pk, newest, origins)
-    return _cache.get(key, lambda: build_snapshot(viewer, origins))
+    folder = snapshot_files.folder_of(viewer and viewer.pk, origins, public, own, newest, LAYOUT)
+    return _cache.get(folder, lambda: mapped_snapshot(folder, lambda: build_snapshot(viewer, origins), (public, own)))
+
+
+def mapped_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple[int, int]) -> Snapshot:
+    """From the files of the folder; else `build()`, which is written there if it is large and of that revision."""
+    values = snapshot_files.read(folder)
+    if values is None:
+        built = build()
+        large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
+        if not large or (built.database.revision, built.private_revision) != revision:
+            return built
+        snapshot_files.write(folder, values_of(built))
+        snapshot_files.remove_others(folder)
+        values = snapshot_files.read(folder)
+        if values is None:
+            return built
+    read = snapshot_from(values)
+    read.database.prepare()
+    return read
+
+
+def values_of(snapshot: Snapshot) -> dict[str, Any]:
+    """Arrays, numbers and words by name, from which `snapshot_from` makes the same snapshot again."""
+    database = snapshot.database
+    values: dict[str, Any] = {f"snapshot.{name}": value for name, value in vars(snapshot).items() if name != "database"}
+    values |= {f"platform.{name}": column for name, column in database.platform_table.items()}
+    values |= {f"workload.{name}": column for name, column in database.workload_table.items()}
+    tables = ("_derived", "platform_table", "workload_table")
+    return values | {f"database.{name}": value for name, value in vars(database).items() if name not in tables}
+
+
+def snapshot_from(values: dict[str, Any]) -> Snapshot:
+    parts: dict[str, dict[str, Any]] = {"snapshot": {}, "platform": {}, "workload": {}, "database": {}}
+    for name, value in values.items():
+        part, field = name.split(".", 1)
+        parts[part][field] = tuple(value) if isinstance(value, list) else value
+    parts["database"]["groups"] = tuple(Group(*group) for group in parts["database"]["groups"])
+    database = parts["database"] | {"platform_table": parts["platform"], "workload_table": parts["workload"]}
+    return Snapshot(database=Database(**database), **parts["snapshot"])
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...]) -> Snapshot:
@@ -170,7 +217,7 @@ def owned_columns(queryset: Any, names: Sequence[str]) -> Columns:
     return columns(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
 
 
-def columns(rows: Iterable[tuple], names: Sequence[str]) -> Columns:
+def columns(rows: Iterable[Row], names: Sequence[str]) -> Columns:
     """Rows that begin with a slug, in its order (Python's, which no database's collation changes), by column."""
     ordered = sorted(rows, key=lambda row: row[0])
     return dict(zip(names, zip(*ordered, strict=True) if ordered else ((),) * len(names), strict=True))
@@ -205,16 +252,16 @@ def read_profiles(viewer: Any, origins: tuple[str, ...]) -> ProfileColumns:
     return concatenate([profile_batch(batch) for batch in batches(rows.iterator(chunk_size=2000))])
 
 
-def batches(rows: Iterator[tuple]) -> Iterator[list[tuple]]:
+def batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
     """Lists of at most ROWS_PER_BATCH rows, and one empty list when there is no row at all."""
     yield list(islice(rows, ROWS_PER_BATCH))
     while batch := list(islice(rows, ROWS_PER_BATCH)):
         yield batch
 
 
-def profile_batch(rows: list[tuple]) -> ProfileColumns:
+def profile_batch(rows: list[Row]) -> ProfileColumns:
     *scalars, features, curve_n, times = zip(*rows, strict=True) if rows else [()] * (len(PROFILE_FIELDS) + 3)
-    values = {
+    values: dict[str, np.ndarray] = {
         name: np.array(column, dtype=dtype)
         for (name, dtype), column in zip(PROFILE_FIELDS.items(), scalars, strict=True)
     }

@@ -4,12 +4,14 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+from predictor import snapshot_files
 from predictor.snapshot import (
     SnapshotCache,
     build_snapshot,
     database_from_measurements,
     read_snapshot,
     snapshot,
+    values_of,
 )
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
@@ -226,6 +228,85 @@ class TestCache:
         with pytest.raises(OSError, match="disk"):
             cache.get("a", fail)
         assert cache.get("a", lambda: "built") == "built"
+
+
+class TestFiles:
+    @pytest.fixture(autouse=True)
+    def small_is_large(self, settings, tmp_path):
+        settings.SNAPSHOT_FILE_PROFILES = 1
+        settings.STATE_DIR = tmp_path
+
+    @pytest.fixture
+    def process(self, monkeypatch):
+        """Every call is a process of its own: nothing read before."""
+        return lambda: monkeypatch.setattr("predictor.snapshot._cache", SnapshotCache(8))
+
+    def folders(self, tmp_path):
+        return sorted(path.name for path in (tmp_path / "snapshots").iterdir())
+
+    def test_say_the_same(self, grid, process):
+        built = build_snapshot(None, ("measured",))
+        process()
+        read = read_snapshot()
+        assert isinstance(read.database.features.base, np.memmap)
+        expected, found = values_of(built), values_of(read)
+        assert found.keys() == expected.keys()
+        for name, value in expected.items():
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
+            assert type(found[name]) is type(value), name
+        assert found["database.groups"][0].decomposed is False
+
+    def test_spare_the_next_process_the_tables(self, grid, process, django_assert_num_queries):
+        read_snapshot()
+        process()
+        with django_assert_num_queries(2):  # revision, newest profile
+            read_snapshot()
+
+    def test_small_snapshots_have_none(self, grid, process, settings, tmp_path):
+        settings.SNAPSHOT_FILE_PROFILES = 5
+        process()
+        read_snapshot()
+        assert not (tmp_path / "snapshots").exists()
+
+    def test_are_for_the_server_alone(self, grid, process, owner, tmp_path):
+        platforms, workloads, _ = grid
+        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        process()
+        read_snapshot(owner)
+        paths = [tmp_path / "snapshots", *(tmp_path / "snapshots").rglob("*")]
+        assert len(paths) > 10
+        assert all(path.stat().st_mode & 0o077 == 0 for path in paths)
+
+    def test_of_older_revisions_are_removed(self, grid, process, owner, tmp_path):
+        platforms, workloads, _ = grid
+        process()
+        read_snapshot()
+        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        read_snapshot(owner)
+        both = self.folders(tmp_path)
+        assert [name.split(",")[0] for name in both] == ["public+measured", f"user-{owner.pk}+measured"]
+        store_profiles(store_source(owner, private=True), [(platforms[0], workloads[0])])
+        read_snapshot(owner)
+        assert [name in both for name in self.folders(tmp_path)] == [True, False]
+        store_profiles(store_source(), [(platforms[0], workloads[0])])
+        read_snapshot()
+        assert len(self.folders(tmp_path)) == 1
+
+    def test_that_are_damaged_are_made_again(self, grid, process, tmp_path):
+        expected = read_snapshot().database.features
+        (folder,) = (tmp_path / "snapshots").iterdir()
+        damaged = folder / "database.features.npy"
+        damaged.unlink()  # truncating a file that is mapped would end this process
+        damaged.write_bytes(b"")
+        process()
+        np.testing.assert_array_equal(read_snapshot().database.features, expected)
+
+    def test_of_a_faster_process_stay(self, grid, process, tmp_path):
+        read = read_snapshot()
+        (folder,) = (tmp_path / "snapshots").iterdir()
+        snapshot_files.write(folder, {})
+        assert len(snapshot_files.read(folder)) == len(values_of(read))
+        assert self.folders(tmp_path) == [folder.name]
 
 
 class TestFromMeasurements:

@@ -1,0 +1,68 @@
+"""Large snapshots as files: written once for each revision, then mapped into memory by every process, which share it.
+
+A folder holds one snapshot: an array a file, the rest in values.json. Folders and files are open to the server's user
+alone, because a snapshot may hold private profiles. They can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+
+VALUES = "values.json"
+
+
+def folder_of(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
+    """Where a snapshot is kept: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its key>."""
+    whose = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
+    return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (whose, public, *rest)))}"
+
+
+def write(folder: Path, values: Mapping[str, Any]) -> None:
+    """All or nothing: the folder appears when it is complete. Where another process was faster, its folder stays."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                with open(unfinished / f"{name}.npy", "wb", opener=_owner_only) as file:
+                    np.save(file, value, allow_pickle=False)
+        rest = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
+        with open(unfinished / VALUES, "w", opener=_owner_only) as file:
+            json.dump(rest, file)
+        if not folder.exists():
+            unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """What was written, its arrays mapped and read-only; None where there is nothing, or no longer everything."""
+    try:
+        values: dict[str, Any] = json.loads((folder / VALUES).read_text())
+        for path in folder.glob("*.npy"):
+            values[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    except (OSError, EOFError, ValueError):
+        return None
+    return values
+
+
+def remove_others(kept: Path) -> None:
+    """Delete every folder of another public revision, and the viewer's own older ones. Who has one mapped keeps it."""
+    whose, public, _ = kept.name.split(",", 2)
+    for folder in kept.parent.iterdir():
+        parts = folder.name.split(",", 2)
+        if folder != kept and len(parts) == 3 and (parts[0] == whose or parts[1] != public):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _owner_only(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
