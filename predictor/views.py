@@ -60,16 +60,19 @@ def evidence(request: HttpRequest, workload: str, target: str) -> dict[str, int]
 def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     shown = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     answer = shown.answer
-    slugs = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
-    known = {row.slug: row for row in Platform.objects.visible_to(request.user).filter(slug__in=slugs)}
-    target = known.get(answer["target"])
+    platforms, workloads = rows_named(request.user, answer)
+    target = platforms.get(answer["target"])
     breakpoints = Breakpoints(target.n_nu, target.n_ht) if target else Breakpoints()
-    drawing = drawing_of(answer, {slug: row.name for slug, row in known.items()}, breakpoints)
+    drawing = drawing_of(answer, {slug: row.name for slug, row in platforms.items()}, breakpoints)
     context = {
         "prediction": shown,
         "answer": answer,
         "target": target,
-        "workload": Workload.objects.visible_to(request.user).filter(slug=answer["workload"]).first(),
+        "workload": workloads.get(answer["workload"]),
+        "candidates": {
+            purpose: [(row, platforms.get(row["platform"]), workloads.get(row["workload"])) for row in rows]
+            for purpose, rows in answer["candidates"].items()
+        },
         "charts": answer_charts(drawing),
         "time_unit": drawing.time_unit,
         "fastest": fastest(answer["curve"]),
@@ -80,6 +83,18 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": twin("api-prediction", shown.uid),
     }
     return render(request, "predictor/prediction.html", context)
+
+
+def rows_named(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
+    """By slug, the platforms and workloads that an answer names and the user may (still) see."""
+    candidates = [row for rows in answer["candidates"].values() for row in rows]
+    references = {reference["platform"] for reference in answer["reference_curves"]}
+    platforms = {answer["target"], *references, *(row["platform"] for row in candidates)}
+    workloads = {answer["workload"], *(row["workload"] for row in candidates)}
+    return (
+        {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)},
+        {row.slug: row for row in Workload.objects.visible_to(user).filter(slug__in=workloads)},
+    )
 
 
 def fastest(curve: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -153,7 +153,7 @@ def figure(
         yaxis={"title": {"text": y_title}, **y_axis},
         hovermode=hovermode,
         showlegend=showlegend,
-        margin={"l": 12, "r": 16, "t": 20, "b": 12},
+        margin={"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 48},
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )
     if breakpoints is not None:
