@@ -15,6 +15,7 @@ from predictor.core.errors import NoReference, TooFewCandidates, UnknownTarget, 
 from predictor.core.normalise import normalise
 
 DistanceKind = Literal["mean", "individual"]
+VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
 TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
 
 
@@ -222,11 +223,17 @@ def _distances(
     low, high = database.element_range(database.groups[groups[0]].origin)
     columns = np.flatnonzero(np.any([database.valid_elements(g) for g in groups], axis=0))
     low, high = low[columns], high[columns]
-    reference = normalise(database.features[rows[..., None], columns], low, high)
-    reference[rows < 0] = np.nan
     target = normalise(database.features[rows_tb[:, None], columns], low, high)
-    benchmarks = reference[:, :-1]
-    return distance(benchmarks, reference[:, -1:]), distance(benchmarks, target[None])
+    to_workload = np.empty((len(rows), len(rows_tb)))
+    to_platform = np.empty_like(to_workload)
+    at_once = max(1, VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
+    for start in range(0, len(rows), at_once):
+        block = slice(start, start + at_once)
+        reference = normalise(database.features[rows[block, :, None], columns], low, high)
+        reference[rows[block] < 0] = np.nan
+        to_workload[block] = distance(reference[:, :-1], reference[:, -1:])
+        to_platform[block] = distance(reference[:, :-1], target[None])
+    return to_workload, to_platform
 
 
 def _why_no_benchmark(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:

@@ -20,7 +20,8 @@ Progress = Callable[[int, int], None]  # predictions done, of how many
 
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 PARTS: tuple[Part, ...] = get_args(Part)
-ROWS_PER_BATCH = 20
+ROWS_PER_BATCH = 50  # at most: enough to outweigh handing over the database, few enough to see progress
+BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,9 @@ def _batches(
     rows: IntArray,
     n_jobs: int,
 ) -> Iterator[list[Outcome]]:
-    batches = [rows[start : start + ROWS_PER_BATCH] for start in range(0, len(rows), ROWS_PER_BATCH)]
+    fair = -(-len(rows) // (BATCHES_PER_PROCESS * joblib.effective_n_jobs(n_jobs)))
+    size = min(ROWS_PER_BATCH, fair)
+    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     if n_jobs == 1:
         return (_outcomes(database, methods, protocol, batch) for batch in batches)
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
