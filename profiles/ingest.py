@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from profiles.scaling.runs import scaling_curves
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 
 LARGEST_COUNT = 2**31 - 1
+ROWS_AT_ONCE = 10_000  # in memory; a tarball may have millions of runs
 
 
 @dataclass(frozen=True)
@@ -147,28 +149,43 @@ def _store_profiles(
     fits = describe(profiles, curves)
     Profile.objects.bulk_create(profiles)
     pairs = list(zip(profiles, records, strict=True))
-    Run.objects.bulk_create(run for profile, record in pairs for run in _runs(profile, record.runs))
-    CounterReading.objects.bulk_create(
-        reading for profile, record in pairs if record.counters for reading in _readings(profile, record.counters)
+    _create(Run, (run for profile, record in pairs for run in _runs(profile, record.runs)))
+    _create(
+        CounterReading,
+        (reading for profile, record in pairs if record.counters for reading in _readings(profile, record.counters)),
     )
     store(profiles, curves, fits, replace=False)
     return profiles
 
 
+def _create(model: Any, rows: Iterator[Any]) -> None:
+    while batch := list(islice(rows, ROWS_AT_ONCE)):
+        model.objects.bulk_create(batch)
+
+
 def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
-    for row in range(len(table)):
-        parts: dict[str, int] = {}
-        if table.parts_ns is not None and table.is_profile_pass[row]:
-            parts = dict(zip(PART_COLUMNS, table.parts_ns[row].tolist(), strict=True))
+    size = len(table)
+    no_parts: list[list[int]] = [[]] * size
+    rows = zip(
+        table.n.tolist(),
+        table.repeat.tolist(),
+        table.is_profile_pass.tolist(),
+        table.time_s.tolist(),
+        [None] * size if table.time_ns is None else table.time_ns.tolist(),
+        table.output_checksum or [""] * size,
+        no_parts if table.parts_ns is None else table.parts_ns.tolist(),
+        strict=True,
+    )
+    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns in rows:
         yield Run(
             profile=profile,
-            n=int(table.n[row]),
-            repeat=int(table.repeat[row]),
-            pass_kind=Run.Pass.PROFILE if table.is_profile_pass[row] else Run.Pass.CLEAN,
-            time_s=float(table.time_s[row]),
-            time_ns=None if table.time_ns is None else int(table.time_ns[row]),
-            output_checksum="" if table.output_checksum is None else table.output_checksum[row],
-            **parts,
+            n=n,
+            repeat=repeat,
+            pass_kind=Run.Pass.PROFILE if is_profile_pass else Run.Pass.CLEAN,
+            time_s=time_s,
+            time_ns=time_ns,
+            output_checksum=output_checksum,
+            **dict(zip(PART_COLUMNS, parts_ns, strict=True)) if is_profile_pass else {},
         )
 
 
