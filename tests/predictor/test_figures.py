@@ -1,0 +1,90 @@
+import json
+
+import pytest
+
+from predictor.figures import answer_charts, drawing_of
+from profiles.figures import Breakpoints
+from profiles.scaling.names import FRACTIONS
+
+
+def answer(**fields) -> dict:
+    """As a stored one, with the fields that figures read."""
+    rows = [(1, 8.0, 7.0, 9.0), (2, 4.4, 4.0, 5.0), (4, 2.5, None, None)]
+    return {
+        "workload": "work",
+        "target": "machine",
+        "t1_s": 8.0,
+        "time_kind": "absolute",
+        "curve": [{"n": n, "time_s": time_s, "low_s": low, "high_s": high} for n, time_s, low, high in rows],
+        "scaling_curves": {"n": [1, 2, 4], "redundancy": [1.0, 1.1, 1.2]} | dict.fromkeys(FRACTIONS, [0.0, 0.02, 0.04]),
+        "measured": {
+            "t1_s": 10.0,
+            "curve": [{"n": 1, "time_s": 10.0}, {"n": 4, "time_s": 2.0}],
+            "error_percent": 22.5,
+        },
+        "reference_curves": [{"platform": "other", "curve": [{"n": 2, "time_s": 6.0}, {"n": 4, "time_s": 3.5}]}],
+    } | fields
+
+
+def charts(given: dict) -> dict:
+    drawn = answer_charts(drawing_of(given, {"other": "Other machine"}, Breakpoints(2, None)))
+    return {chart.name: chart for chart in drawn}
+
+
+def names(chart) -> list[str]:
+    return [trace.name for trace in chart.figure.data]
+
+
+def test_the_answer_is_drawn_beside_references_interval_and_measurement():
+    assert names(charts(answer())["time"]) == [
+        "Other machine",
+        "reference: Other machine",
+        "low",
+        "interval",
+        "predicted",
+        "measured",
+    ]
+
+
+def test_without_measurement_interval_or_references_only_the_answer_is_drawn():
+    curve = [row | {"low_s": None, "high_s": None} for row in answer()["curve"]]
+    bare = charts(answer(measured=None, reference_curves=[], curve=curve))
+    assert names(bare["time"]) == ["predicted"]
+    assert names(bare["speedup"]) == ["ideal", "predicted"]
+
+
+def test_the_table_has_the_error_at_every_n_that_both_have():
+    time = charts(answer())["time"].table
+    assert time.columns == ("n", "predicted", "low", "high", "measured", "error (%)", "Other machine")
+    assert time.rows == [
+        (1, 8.0, 7.0, 9.0, 10.0, pytest.approx(20.0), None),
+        (2, 4.4, 4.0, 5.0, None, None, 6.0),
+        (4, 2.5, None, None, 2.0, pytest.approx(25.0), 3.5),
+    ]
+
+
+def test_the_speedup_of_a_reference_that_starts_later_uses_the_stand_in_for_t1():
+    speedup = charts(answer())["speedup"]
+    reference = next(trace for trace in speedup.figure.data if trace.name == "Other machine")
+    assert reference.y == pytest.approx((2.0, 12.0 / 3.5))  # t(2)*2 / t(n)
+
+
+def test_shares_are_drawn_only_where_all_six_fractions_are_predicted():
+    assert "shares" in charts(answer())
+    scaling = answer()["scaling_curves"] | {"lock_delay": [None, None, None]}
+    assert "shares" not in charts(answer(scaling_curves=scaling))
+
+
+def test_relative_times_have_no_seconds_on_their_axis():
+    relative = charts(answer(time_kind="relative"))["time"]
+    assert relative.figure.layout.yaxis.title.text == "time t(n) (unknown unit)"
+
+
+def test_figures_are_valid_json_and_mark_the_targets_breakpoints():
+    for chart in charts(answer()).values():
+        json.dumps(chart.json, allow_nan=False)
+        assert [shape.x0 for shape in chart.figure.layout.shapes] == [2]
+
+
+def test_an_answer_without_t1_still_has_figures():
+    assert set(charts(answer(t1_s=None))) == {"time", "speedup", "shares"}

@@ -1,0 +1,160 @@
+"""Figures are functions of numbers: what they draw is read back from the figure, with no browser and no database."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mpet_site.json import clean
+from profiles.figures import (
+    Breakpoints,
+    Chart,
+    MeasuredCurve,
+    ProfileDrawing,
+    comparison_charts,
+    logarithmic_ticks,
+    profile_charts,
+    room_for_speedup,
+    thread_counts,
+)
+from profiles.scaling.features import feature_fit
+from profiles.scaling.runs import scaling_curves
+from tests.samples import sample_counters, sample_runs
+
+
+def drawing(decomposed=True, counts=(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), n_nu=4, n_ht=8) -> ProfileDrawing:
+    rng = np.random.default_rng(1)
+    curves = scaling_curves(sample_runs(rng, counts=counts, decomposed=decomposed), sample_counters(rng))
+    return ProfileDrawing(curves, feature_fit(curves, n_nu, n_ht).values, Breakpoints(n_nu, n_ht))
+
+
+def chart(name: str, charts: list[Chart]) -> Chart:
+    return next(one for one in charts if one.name == name)
+
+
+def trace(name: str, of: Chart):
+    return next(one for one in of.figure.data if one.name == name)
+
+
+@pytest.mark.parametrize("decomposed", [True, False])
+def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
+    for one in profile_charts(drawing(decomposed)):
+        for axis in (one.figure.layout.xaxis, one.figure.layout.yaxis):
+            assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
+
+
+def test_a_decomposed_profile_shows_what_figure_5_of_the_paper_shows():
+    charts = profile_charts(drawing())
+    assert [one.name for one in charts] == ["speedup", "shares", "redundancy", "losses"]
+    ideal = trace("ideal", chart("speedup", charts))
+    assert list(ideal.x) == list(ideal.y) == [1, 16]
+
+
+def test_a_time_only_profile_shows_no_parts():
+    assert [one.name for one in profile_charts(drawing(decomposed=False))] == ["speedup", "efficiency", "redundancy"]
+
+
+def test_a_sequential_profile_has_nothing_to_draw():
+    assert profile_charts(drawing(counts=(1,))) == []
+
+
+def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
+    profile = drawing()
+    speedup = chart("speedup", profile_charts(profile))
+    expected = profile.curves.t1_s / profile.curves.time_s
+    assert trace("measured", speedup).y == pytest.approx(expected.tolist())
+    column = speedup.table.columns.index("speedup")
+    assert [row[column] for row in speedup.table.rows] == pytest.approx(expected.tolist())
+
+
+def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent():
+    profile = drawing()
+    shares = chart("shares", profile_charts(profile))
+    assert np.sum([one.y for one in shares.figure.data], axis=0) == pytest.approx(100)
+    assert trace("work imbalance", shares).y == pytest.approx((100 * profile.curves.curve("work_imbalance")).tolist())
+    assert {one.stackgroup for one in shares.figure.data} == {"share"}
+
+
+def test_the_fitted_curve_is_the_one_of_the_features():
+    """The sample's redundancy is not exactly linear, so the fit has a residual; it still passes close by."""
+    profile = drawing()
+    redundancy = chart("redundancy", profile_charts(profile))
+    fitted = trace("fitted, Eq. 5-7", redundancy)
+    assert list(fitted.x) == list(range(1, 17))
+    at = dict(zip(fitted.x, fitted.y, strict=True))
+    measured = dict(zip(profile.curves.n.tolist(), profile.curves.redundancy.tolist(), strict=True))
+    assert [at[n] for n in measured] == pytest.approx(list(measured.values()), rel=0.05)
+
+
+def test_breakpoints_are_marked_where_the_measured_range_crosses_them():
+    marked = chart("speedup", profile_charts(drawing(n_nu=4, n_ht=16)))
+    assert [shape.x0 for shape in marked.figure.layout.shapes] == [4]
+    assert [note.text for note in marked.figure.layout.annotations] == ["NUMA: n > 4"]
+    assert not chart("speedup", profile_charts(drawing(n_nu=None, n_ht=None))).figure.layout.shapes
+
+
+def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive():
+    profile = drawing(decomposed=False)
+    features = np.full(84, np.nan)
+    features[:2] = 1.0, -2.5  # R(n) = n - 2.5
+    fitted = ProfileDrawing(profile.curves, features, Breakpoints()).fitted_speedup(np.array([1, 2, 3, 4]))
+    assert np.isnan(fitted).tolist() == [True, True, False, False]
+    assert fitted[2:] == pytest.approx([3 / 0.5, 4 / 1.5])
+
+
+def test_without_features_there_is_no_fitted_line_and_still_a_figure():
+    profile = drawing()
+    unfitted = ProfileDrawing(profile.curves, None, profile.breakpoints)
+    assert set(trace("fitted, Eq. 5-7", chart("speedup", profile_charts(unfitted))).y) == {None}
+
+
+def test_gaps_leave_as_null_so_that_the_page_carries_valid_json():
+    profile = drawing()
+    profile.curves.values[1, 3] = np.nan
+    for one in profile_charts(profile):
+        json.dumps(clean(one.json), allow_nan=False)
+        json.dumps(one.json, allow_nan=False)
+
+
+CURVES = [
+    MeasuredCurve("one", np.array([1, 2, 4]), np.array([8.0, 4.0, 2.0]), 8.0),
+    MeasuredCurve("two", np.array([1, 4, 8]), np.array([9.0, 3.0, 1.5]), 9.0),
+    MeasuredCurve("no t(1)", np.array([2, 4]), np.array([3.0, 2.0]), None),
+    MeasuredCurve("one point", np.array([1]), np.array([5.0]), 5.0),
+]
+
+
+def test_a_comparison_draws_a_line_a_platform_and_tabulates_a_row_a_platform():
+    time, speedup = comparison_charts(CURVES)
+    assert [one.name for one in time.figure.data] == ["one", "two", "no t(1)"]
+    assert [one.name for one in speedup.figure.data] == ["ideal", "one", "two"]
+    assert time.table.columns == ("platform", "n = 1", "n = 2", "n = 4", "n = 8")
+    assert time.table.rows[1] == ("two", 9.0, None, 3.0, 1.5)
+    assert speedup.table.rows[0] == ("one", 1.0, 2.0, 4.0, None)
+
+
+def test_a_comparison_of_sequential_profiles_alone_has_no_charts():
+    assert comparison_charts(CURVES[3:]) == []
+
+
+def test_the_unit_of_relative_times_is_said_to_be_unknown():
+    assert comparison_charts(CURVES, "unknown unit")[0].figure.layout.yaxis.title.text == "time t(n) (unknown unit)"
+
+
+def test_many_thread_counts_are_thinned_and_keep_their_ends():
+    counts = thread_counts(np.array([1, 1024]))
+    assert len(counts) <= 200
+    assert (counts[0], counts[-1]) == (1, 1024)
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [([1.0, 100.0], ["1", "2", "5", "10", "20", "50", "100"]), ([4.5, 7.0], ["4", "5", "6", "8"])],
+)
+def test_ticks_of_a_logarithmic_axis(values, ticks):
+    assert logarithmic_ticks(values)["ticktext"] == ticks
+
+
+def test_a_poor_speedup_is_not_pressed_flat_by_the_ideal_line():
+    assert room_for_speedup(np.array([1, 192]), [1.0, 6.0])[1] == pytest.approx(1.05 * 1.7 * 6)
+    assert room_for_speedup(np.array([1, 8]), [1.0, 7.0])[1] == pytest.approx(1.05 * 8)
