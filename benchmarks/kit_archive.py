@@ -11,14 +11,14 @@ BUILT = {"build", "results", "__pycache__"}
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
 
-class NoKit(LookupError):
+class NoKitError(LookupError):
     """The folder has no VERSION: this installation came without the kit."""
 
 
 def kit_version(folder: Path = KIT) -> str:
     path = folder / "VERSION"
     if not path.is_file():
-        raise NoKit(f"no {path.name} in the kit's folder")
+        raise NoKitError(f"no {path.name} in the kit's folder")
     return path.read_text().strip()
 
 

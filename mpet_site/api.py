@@ -34,7 +34,10 @@ class ApiView(APIView):
         known = {"format", *self.known_parameters()}
         listed = ", ".join(sorted(known))
         errors = [
-            {"name": name, "reason": f"No such parameter; known here: {listed}." if name not in known else "Given twice."}
+            {
+                "name": name,
+                "reason": f"No such parameter; known here: {listed}." if name not in known else "Given twice.",
+            }
             for name, values in request.query_params.lists()
             if name not in known or len(values) > 1
         ]
@@ -44,7 +47,7 @@ class ApiView(APIView):
     def known_parameters(self) -> tuple[str, ...]:
         return self.query_parameters
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         mark_cacheable(request, response)
         return response
@@ -101,7 +104,7 @@ class ListView(ApiView, ListAPIView):
         renderer = getattr(self.request, "accepted_renderer", None)  # none while the schema is made
         return renderer is not None and renderer.format == "csv"
 
-    def list(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         queryset = self.filter_queryset(self.get_queryset())
         build = self.rows if self.wants_csv else self.page
         return unless_unchanged(request, database_etag(request), lambda: build(queryset))
@@ -111,7 +114,9 @@ class ListView(ApiView, ListAPIView):
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def rows(self, queryset: Any) -> StreamingHttpResponse:
-        serializer = (self.csv_serializer_class or self.get_serializer_class())(context=self.get_serializer_context())
+        serializer: Any = (self.csv_serializer_class or self.get_serializer_class())(
+            context=self.get_serializer_context()
+        )
         rows = map(serializer.to_representation, queryset.iterator(chunk_size=ROWS_PER_QUERY))
         response = StreamingHttpResponse(
             csv_lines(list(serializer.fields), rows), content_type="text/csv; charset=utf-8; header=present"
@@ -119,7 +124,7 @@ class ListView(ApiView, ListAPIView):
         response["Content-Disposition"] = f'attachment; filename="{self.get_queryset().model._meta.model_name}s.csv"'
         return response
 
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def options(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         request.accepted_renderer = JSONRenderer()
         request.accepted_media_type = JSONRenderer.media_type
         return super().options(request, *args, **kwargs)
@@ -128,7 +133,7 @@ class ListView(ApiView, ListAPIView):
 class DetailView(ApiView, RetrieveAPIView):
     """One row. What is private to somebody else is as unknown as what was never there."""
 
-    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         row = self.get_object()
         return unless_unchanged(request, self.etag(row), lambda: Response(self.get_serializer(row).data))
 
@@ -147,7 +152,7 @@ class UnknownPath(APIView):
             return HttpResponsePermanentRedirect(request.get_full_path(force_append_slash=True))
         raise NotFound
 
-    def http_method_not_allowed(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotFound
 
     options = http_method_not_allowed

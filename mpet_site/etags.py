@@ -17,7 +17,9 @@ from profiles.scaling.names import METHOD_VERSION
 
 def etag_of(*parts: Any) -> str:
     """Weak: the same content, whatever compression a proxy chose."""
-    digest = hashlib.sha256("\n".join(map(str, (settings.CODE_VERSION, METHOD_VERSION, *parts))).encode(errors="replace"))
+    digest = hashlib.sha256(
+        "\n".join(map(str, (settings.CODE_VERSION, METHOD_VERSION, *parts))).encode(errors="replace")
+    )
     return f'W/"{digest.hexdigest()[:32]}"'
 
 

@@ -7,7 +7,7 @@ from mpet_site.problems import invalid
 
 
 class ContentNegotiation(DefaultContentNegotiation):
-    def filter_renderers(self, renderers: Any, format: str) -> Any:  # noqa: A002
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
         try:
             return super().filter_renderers(renderers, format)
         except Http404 as error:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -83,20 +83,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     from rest_framework.views import set_rollback  # noqa: PLC0415  (views load the parsers, which load this module)
 
     set_rollback()
-    if isinstance(error, Problem):
-        return problem_response(error)
-    if isinstance(error, exceptions.ValidationError):
-        return problem_response(InvalidRequest(list(reasons(error.detail))))
-    if isinstance(error, Http404 | exceptions.NotFound):
-        return problem(404, NOT_FOUND)
-    if isinstance(error, PermissionDenied):
-        return problem(403, exceptions.PermissionDenied.default_detail)
-    if isinstance(error, RequestDataTooBig):
-        return problem_response(PayloadTooLarge("The request's body is too large."))
-    if isinstance(error, SuspiciousOperation):
-        return problem(400, "The request is malformed.")
-    if isinstance(error, exceptions.APIException):
-        return plain(error)
+    for kind, answer in ANSWERS:
+        if isinstance(error, kind):
+            return answer(error)
     logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
     return problem(500, "The server made a mistake; it is in the log.")
 
@@ -109,6 +98,18 @@ def plain(error: exceptions.APIException) -> HttpResponse:
     if (wait := getattr(error, "wait", None)) is not None:
         response["Retry-After"] = str(max(1, int(wait + 0.999)))
     return response
+
+
+ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (  # the first that fits
+    (Problem, problem_response),
+    (exceptions.ValidationError, lambda error: problem_response(InvalidRequest(list(reasons(error.detail))))),
+    (exceptions.NotFound, lambda _: problem(404, NOT_FOUND)),
+    (Http404, lambda _: problem(404, NOT_FOUND)),
+    (PermissionDenied, lambda _: problem(403, str(exceptions.PermissionDenied.default_detail))),
+    (RequestDataTooBig, lambda _: problem_response(PayloadTooLarge("The request's body is too large."))),
+    (SuspiciousOperation, lambda _: problem(400, "The request is malformed.")),
+    (exceptions.APIException, plain),
+)
 
 
 def reasons(detail: Any, name: str = "") -> Iterator[dict[str, str]]:

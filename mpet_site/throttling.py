@@ -1,4 +1,4 @@
-"""Rates are counted in Django's cache; the default one lives in each process, so n processes allow up to n times as much."""
+"""Rates are counted in Django's cache. By default each process has its own: n processes allow up to n times as much."""
 
 from typing import Any
 
@@ -6,18 +6,16 @@ from django.conf import settings
 from rest_framework import throttling
 
 
-class _FromSettings:
-    scope: str
-
+class _FromSettings(throttling.SimpleRateThrottle):
     def get_rate(self) -> str | None:
         return settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"][self.scope]
 
 
-class AnonRateThrottle(_FromSettings, throttling.AnonRateThrottle):
+class AnonRateThrottle(throttling.AnonRateThrottle, _FromSettings):
     """Requests of one address without a token or session."""
 
 
-class UserRateThrottle(_FromSettings, throttling.UserRateThrottle):
+class UserRateThrottle(throttling.UserRateThrottle, _FromSettings):
     """Requests of one user, with all tokens and sessions together."""
 
     def allow_request(self, request: Any, view: Any) -> bool:

@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from benchmarks.models import Upload
 from mpet_site.problems import InvalidRequest
+from profiles.models import Profile
 
 ReportSerializer = inline_serializer(
     "UploadReport",
@@ -86,5 +87,5 @@ class UploadSerializer(serializers.ModelSerializer):
     def get_profiles(self, upload: Upload) -> list[str]:
         if upload.source_id is None:
             return []
-        profiles = upload.source.profiles.visible_to(self.context["request"].user)
+        profiles = Profile.objects.visible_to(self.context["request"].user).filter(source=upload.source_id)
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]

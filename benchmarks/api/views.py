@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts.permissions import MayUpload
 from benchmarks import services
 from benchmarks.api.serializers import UploadRequestSerializer, UploadSerializer
-from benchmarks.kit_archive import TOP, NoKit, kit_tarball, kit_version
+from benchmarks.kit_archive import TOP, NoKitError, kit_tarball, kit_version
 from benchmarks.models import Upload
 from mpet_site.api import ApiView, DetailView
 from mpet_site.etags import database_etag, etag_of, unless_unchanged
@@ -80,8 +80,12 @@ class Kit(ApiView):
     def get(self, request: Request) -> Any:
         try:
             version = kit_version()
-        except NoKit as error:
+        except NoKitError as error:
             raise NotFound from error
         content = kit_tarball()
         disposition = {"Content-Disposition": f'attachment; filename="{TOP}-{version}.tar.gz"'}
-        return unless_unchanged(request, etag_of(version, hashlib.sha256(content).hexdigest()), lambda: Response(content, headers=disposition))
+        return unless_unchanged(
+            request,
+            etag_of(version, hashlib.sha256(content).hexdigest()),
+            lambda: Response(content, headers=disposition),
+        )

@@ -16,7 +16,7 @@ def number(**options: Any) -> serializers.FloatField:
     return serializers.FloatField(allow_null=True, **options)
 
 
-def numbers(**options: Any) -> serializers.ListField:
+def numbers(**options: Any) -> Any:
     return serializers.ListField(child=number(), **options)
 
 
@@ -106,9 +106,7 @@ class PredictionSerializer(serializers.ModelSerializer):
     reference_curves = inline_serializer(
         "ReferenceCurve", {"platform": Text(), "curve": CurvePointSerializer}, many=True
     )
-    sources = inline_serializer(
-        "PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True
-    )
+    sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
     class Meta:
         model = Prediction

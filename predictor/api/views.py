@@ -26,7 +26,7 @@ from predictor.models import Prediction
 from predictor.snapshot import MEASURED, snapshot
 from profiles.querysets import VisibleQuerySet
 
-FIELD_OF = {
+FIELD_OF: dict[type[services.RequestError], str] = {
     services.UnknownWorkload: "workload",
     services.UnknownTarget: "target",
     services.UnknownReference: "references",
@@ -95,7 +95,7 @@ class MethodList(ApiView):
 class DistanceView(ApiView):
     """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
 
-    query_parameters: ClassVar = ("a", "b", "include_simulated")
+    query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated")
 
     def database(self, request: Request) -> Database:
         text = request.query_params.get("include_simulated", "") or "false"

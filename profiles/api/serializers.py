@@ -81,7 +81,7 @@ class WorkloadSerializer(_Owned):
         read_only_fields = fields
 
 
-def numbers(**options: Any) -> serializers.ListField:
+def numbers(**options: Any) -> Any:
     return serializers.ListField(child=serializers.FloatField(allow_null=True), **options)
 
 
@@ -90,9 +90,7 @@ CurvesSerializer = inline_serializer(
     {"n": serializers.ListField(child=serializers.IntegerField())}
     | {name: numbers(help_text="One value for each n; null = invalid.") for name in ROWS},
 )
-FitSerializer = inline_serializer(
-    "Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}
-)
+FitSerializer = inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")})
 FitsSerializer = inline_serializer("Fits", dict.fromkeys(CURVE_NAMES, FitSerializer))
 FeaturesSerializer = inline_serializer(
     "Features",
@@ -118,8 +116,8 @@ class ProfileRowSerializer(serializers.ModelSerializer):
     """The plain columns of a profile: what CSV has of it."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
-    platform = serializers.SlugRelatedField("slug", read_only=True)
-    workload = serializers.SlugRelatedField("slug", read_only=True)
+    platform: Any = serializers.SlugRelatedField("slug", read_only=True)
+    workload: Any = serializers.SlugRelatedField("slug", read_only=True)
     time_kind = serializers.CharField(source="workload.time_kind", read_only=True)
     private = serializers.SerializerMethodField()
     warnings = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -163,7 +161,7 @@ class ProfileSerializer(ProfileRowSerializer):
     curves = serializers.SerializerMethodField()
     fits = serializers.SerializerMethodField()
     features = serializers.SerializerMethodField()
-    source = serializers.SerializerMethodField()
+    source: Any = serializers.SerializerMethodField()
 
     class Meta(ProfileRowSerializer.Meta):
         fields = (
@@ -187,7 +185,8 @@ class ProfileSerializer(ProfileRowSerializer):
         values, rms = fitted(profile)
         table = np.column_stack([values.reshape(len(CURVE_NAMES), len(ELEMENTS)), rms]).tolist()
         return {
-            curve: dict(zip((*ELEMENTS, "rms"), row, strict=True)) for curve, row in zip(CURVE_NAMES, table, strict=True)
+            curve: dict(zip((*ELEMENTS, "rms"), row, strict=True))
+            for curve, row in zip(CURVE_NAMES, table, strict=True)
         }
 
     @extend_schema_field(FeaturesSerializer)

@@ -1,6 +1,7 @@
 from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.generics import GenericAPIView
 
 from mpet_site.api import DetailView, ListView
 from profiles.api.filters import PlatformFilter, ProfileFilter, WorkloadFilter
@@ -9,7 +10,7 @@ from profiles.models import Platform, Profile, Workload
 from profiles.querysets import PlatformQuerySet, WorkloadQuerySet
 
 
-class PlatformRead:
+class PlatformRead(GenericAPIView):
     serializer_class = PlatformSerializer
     lookup_field = "slug"
 
@@ -18,23 +19,22 @@ class PlatformRead:
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
-class PlatformList(PlatformRead, ListView):
+class PlatformList(ListView, PlatformRead):
     """The machines that were measured."""
 
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
     ordering_fields: ClassVar = {
-        name: name
-        for name in ("slug", "name", "cpu_model", "vendor", "architecture", "threads", "n_max", "base_mhz")
+        name: name for name in ("slug", "name", "cpu_model", "vendor", "architecture", "threads", "n_max", "base_mhz")
     } | {"profiles": "profile_count"}
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
-class PlatformDetail(PlatformRead, DetailView):
+class PlatformDetail(DetailView, PlatformRead):
     """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect."""
 
 
-class WorkloadRead:
+class WorkloadRead(GenericAPIView):
     serializer_class = WorkloadSerializer
     lookup_field = "slug"
 
@@ -43,7 +43,7 @@ class WorkloadRead:
 
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_list", summary="Workloads"))
-class WorkloadList(WorkloadRead, ListView):
+class WorkloadList(ListView, WorkloadRead):
     """The parallel sections of programs that were measured."""
 
     filterset_class = WorkloadFilter
@@ -54,11 +54,11 @@ class WorkloadList(WorkloadRead, ListView):
 
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_read", summary="One workload"))
-class WorkloadDetail(WorkloadRead, DetailView):
+class WorkloadDetail(DetailView, WorkloadRead):
     """One parallel section of one program with one input."""
 
 
-class ProfileRead:
+class ProfileRead(GenericAPIView):
     serializer_class = ProfileSerializer
     lookup_field = "uid"
     lookup_url_kwarg = "id"
@@ -68,7 +68,7 @@ class ProfileRead:
 
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
-class ProfileList(ProfileRead, ListView):
+class ProfileList(ListView, ProfileRead):
     """What was measured: one workload on one machine, from one source. CSV has the plain columns, without curves."""
 
     filterset_class = ProfileFilter
@@ -91,5 +91,5 @@ class ProfileList(ProfileRead, ListView):
 
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
-class ProfileDetail(ProfileRead, DetailView):
+class ProfileDetail(DetailView, ProfileRead):
     """The measured curves, their fits and the 84 features. Invalid values are null, never 0."""

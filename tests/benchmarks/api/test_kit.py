@@ -5,7 +5,7 @@ import tarfile
 import pytest
 
 from benchmarks import kit_archive
-from benchmarks.kit_archive import NoKit, kit_tarball
+from benchmarks.kit_archive import NoKitError, kit_tarball
 from tests.mpet_site.api_samples import API, client_of
 from tests.mpet_site.test_problems import problem_in
 
@@ -55,7 +55,7 @@ def test_the_same_sources_are_the_same_bytes(folder):
 
 
 def test_no_version_no_kit(tmp_path):
-    with pytest.raises(NoKit, match="VERSION"):
+    with pytest.raises(NoKitError, match="VERSION"):
         kit_tarball(tmp_path)
 
 

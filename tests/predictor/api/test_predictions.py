@@ -48,9 +48,7 @@ def test_answer_has_the_promised_shape(ada, database):
     assert response["Location"] == answer["url"] == f"http://testserver{API}predictions/{answer['id']}/"
     assert answer["t1_s"] > 0
     assert [point["n"] for point in answer["curve"]] == list(range(1, 17))
-    assert {tuple(point) for point in answer["curve"]} == {
-        ("n", "time_s", "low_s", "high_s", "speedup", "efficiency")
-    }
+    assert {tuple(point) for point in answer["curve"]} == {("n", "time_s", "low_s", "high_s", "speedup", "efficiency")}
     assert answer["features"]["names"] == list(FEATURE_NAMES)
     assert len(answer["features"]["values"]) == 84
     for kind in ("t1", "scaling"):

@@ -1,0 +1,71 @@
+"""Walks every endpoint of a database that is full of invalid elements: no answer holds NaN or Infinity."""
+
+import re
+
+import numpy as np
+import pytest
+
+from mpet_site.urls import api
+from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
+from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+NOT_JSON = {"api-schema", "api-docs", "api-kit", "api-unknown-path"}
+
+
+@pytest.fixture
+def addresses():
+    client = client_of(make_user("ada"))
+    upload = client.post(API + "uploads/", {"file": tarball()}).json()
+    profiles = store(sample_measurements(3, 4, decomposed=False, counters=False)).profiles
+    asked = {"workload": profiles[0].workload.slug, "target": profiles[0].platform.slug, "n": [1, 3, 10**6]}
+    prediction = client.post(API + "predictions/", asked, format="json")
+    assert prediction.status_code == 201, prediction.content
+    spoil()
+    a, b = profiles[0], profiles[-1]
+    return {
+        "api-platform": [f"platforms/{profile.platform.slug}/" for profile in profiles],
+        "api-workload": [f"workloads/{profile.workload.slug}/" for profile in profiles],
+        "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
+        "api-upload": [f"uploads/{upload['id']}/"],
+        "api-uploads": [],
+        "api-predictions": [],
+        "api-prediction": [f"predictions/{prediction.json()['id']}/"],
+        "api-platform-distance": [f"distances/platforms/?a={a.platform.slug}&b={b.platform.slug}"],
+        "api-workload-distance": [f"distances/workloads/?a={a.workload.slug}&b={b.workload.slug}"],
+    }
+
+
+def spoil():
+    """What no ingest stores and an old or damaged database may hold all the same."""
+    vector = FeatureVector.objects.first()
+    vector.values = np.full(84, np.inf)
+    vector.rms = np.full(14, np.nan)
+    vector.save()
+    curves = ScalingCurves.objects.first()
+    curves.values = np.full(len(curves.values), -np.inf)
+    curves.save()
+    FeatureVector.objects.last().delete()
+    ScalingCurves.objects.last().delete()
+    Profile.objects.update(fit_error=None)
+    Platform.objects.update(base_mhz=float("inf"))
+
+
+def test_no_answer_holds_nan(addresses):
+    client, visited, nulls = client_of(), 0, 0
+    for included in api:
+        for pattern in included.url_patterns:
+            if pattern.name in NOT_JSON:
+                continue
+            for path in addresses.get(pattern.name) or ([] if pattern.name in addresses else [str(pattern.pattern)]):
+                response = client.get(API + path)
+                assert response.status_code == 200, (path, response.content)
+                strict_json(response.content)
+                visited += 1
+                nulls += response.content.count(b"null")
+                if "text/csv" in client.options(API + path).json()["renders"]:
+                    text = read(client.get(f"{API}{path}?format=csv")).decode().lower()
+                    assert not re.search(r"(^|,)-?(nan|inf|none)\b", text, re.MULTILINE)
+    assert visited > 30
+    assert nulls > 1000
