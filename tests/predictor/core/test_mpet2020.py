@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -345,3 +346,9 @@ def test_the_core_needs_no_web():
         "sys.exit(any(name == 'django' or name.startswith('django.') for name in sys.modules))"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_method_page_lists_every_setting_with_its_default():
+    page = (Path(__file__).parents[3] / "docs" / "method.md").read_text()
+    for name, default in settings_values(MPET2020.settings()).items():
+        assert f"| `{name}` | {default} |" in page
