@@ -56,19 +56,20 @@ class PredictionRequestSerializer(serializers.Serializer):
         )
 
 
-CandidateSerializer = inline_serializer(
-    "Candidate",
-    {
-        "platform": Text(),
-        "workload": Text(),
-        "distance_platform": number(),
-        "distance_workload": number(),
-        "distance_tuple": number(),
-        "weight": number(),
-    },
-    many=True,
+Candidate = type(
+    inline_serializer(
+        "Candidate",
+        {
+            "platform": Text(),
+            "workload": Text(),
+            "distance_platform": number(),
+            "distance_workload": number(),
+            "distance_tuple": number(),
+            "weight": number(),
+        },
+    )
 )
-CurvePointSerializer = inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}, many=True)
+CurvePoint = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
 
 
 class PredictionSerializer(serializers.ModelSerializer):
@@ -94,17 +95,17 @@ class PredictionSerializer(serializers.ModelSerializer):
     features = inline_serializer(
         "PredictedFeatures", {"names": serializers.ListField(child=Text()), "values": numbers()}
     )
-    candidates = inline_serializer("Candidates", {"t1": CandidateSerializer, "scaling": CandidateSerializer})
+    candidates = inline_serializer("Candidates", {"t1": Candidate(many=True), "scaling": Candidate(many=True)})
     confidence = serializers.DictField()
     warnings = serializers.ListField(child=Text())
     measured = inline_serializer(
         "Measured",
-        {"t1_s": number(), "curve": CurvePointSerializer, "error_percent": number()},
+        {"t1_s": number(), "curve": CurvePoint(many=True), "error_percent": number()},
         allow_null=True,
         help_text="What was measured for this pair and hidden from the method; null where nobody did.",
     )
     reference_curves = inline_serializer(
-        "ReferenceCurve", {"platform": Text(), "curve": CurvePointSerializer}, many=True
+        "ReferenceCurve", {"platform": Text(), "curve": CurvePoint(many=True)}, many=True
     )
     sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
@@ -164,13 +165,15 @@ MethodListSerializer = inline_serializer(
         "results": serializers.ListField(child=MethodSerializer),
     },
 )
-MeanSerializer = inline_serializer(
-    "MeanDistance",
-    {
-        "distance": number(help_text="Mean of the individual distances that are defined."),
-        "dim": Integer(help_text="The fewest elements that one of them rests on."),
-        "count": Integer(help_text="How many they are."),
-    },
+MeanDistance = type(
+    inline_serializer(
+        "MeanDistance",
+        {
+            "distance": number(help_text="Mean of the individual distances that are defined."),
+            "dim": Integer(help_text="The fewest elements that one of them rests on."),
+            "count": Integer(help_text="How many they are."),
+        },
+    )
 )
 
 
@@ -191,7 +194,7 @@ def distances(name: str, over: str) -> serializers.Serializer:
             "a": Text(),
             "b": Text(),
             "revision": Integer(),
-            "mean": MeanSerializer,
+            "mean": MeanDistance(),
             "individual": inline_serializer(f"{name}Individual", individual(over), many=True),
         },
     )

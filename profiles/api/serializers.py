@@ -90,8 +90,8 @@ CurvesSerializer = inline_serializer(
     {"n": serializers.ListField(child=serializers.IntegerField())}
     | {name: numbers(help_text="One value for each n; null = invalid.") for name in ROWS},
 )
-FitSerializer = inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")})
-FitsSerializer = inline_serializer("Fits", dict.fromkeys(CURVE_NAMES, FitSerializer))
+Fit = type(inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}))
+FitsSerializer = inline_serializer("Fits", {curve: Fit() for curve in CURVE_NAMES})
 FeaturesSerializer = inline_serializer(
     "Features",
     {

@@ -1,9 +1,14 @@
-"""Walks every endpoint of a database that is full of invalid elements: no answer holds NaN or Infinity."""
+"""Walks every endpoint of a database that is full of invalid elements: no answer holds NaN or Infinity, and every one
+is what docs/openapi.yaml says, with no member more or less."""
 
 import re
+from pathlib import Path
+from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
+import yaml
 
 from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
@@ -52,7 +57,37 @@ def spoil():
     Platform.objects.update(base_mhz=float("inf"))
 
 
-def test_no_answer_holds_nan(addresses):
+def strict(schema: Any) -> Any:
+    """OpenAPI 3.0 as JSON Schema: `nullable` spelled out, and no member that is not described."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    converted = {name: strict(value) for name, value in schema.items()}
+    if "properties" in converted and isinstance(schema.get("type"), str):
+        converted.setdefault("additionalProperties", False)
+    return {"anyOf": [converted, {"type": "null"}]} if converted.pop("nullable", False) is True else converted
+
+
+@pytest.fixture(scope="module")
+def described():
+    """{"/api/v1/platforms/{slug}/": schema of its 200}, references resolved against the whole document."""
+    document = yaml.safe_load((Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml").read_text())
+    components = strict(document["components"])
+    answers = {}
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            code = next(code for code in operation["responses"] if code.startswith("2"))
+            schema = operation["responses"][code]["content"].get("application/json", {}).get("schema", {})
+            answers[path] = strict(schema) | {"components": components}
+    return answers
+
+
+def described_path(pattern: Any) -> str:
+    return API + re.sub(r"<\w+:(\w+)>", r"{\1}", str(pattern))
+
+
+def test_answers_are_json_without_nan_as_described(addresses, described):
     client, visited, nulls = client_of(), 0, 0
     for included in api:
         for pattern in included.url_patterns:
@@ -61,7 +96,7 @@ def test_no_answer_holds_nan(addresses):
             for path in addresses.get(pattern.name) or ([] if pattern.name in addresses else [str(pattern.pattern)]):
                 response = client.get(API + path)
                 assert response.status_code == 200, (path, response.content)
-                strict_json(response.content)
+                jsonschema.validate(strict_json(response.content), described[described_path(pattern.pattern)])
                 visited += 1
                 nulls += response.content.count(b"null")
                 if "text/csv" in client.options(API + path).json()["renders"]:
