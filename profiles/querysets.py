@@ -37,11 +37,15 @@ class MeasuredQuerySet(VisibleQuerySet):
     def listed_for(self, user: Any) -> Self:
         """A row of a list page: how many profiles the user sees, and of which origins, by name from first to last."""
         seen = Q(profiles__isnull=False) & visible(user, "profiles__")
-        return self.visible_to(user).annotate(
-            profile_count=Count("profiles", filter=seen),
-            first_origin=Min("profiles__origin", filter=seen),
-            last_origin=Max("profiles__origin", filter=seen),
-        )
+        return (
+            self.visible_to(user)
+            .annotate(
+                profile_count=Count("profiles", filter=seen),
+                first_origin=Min("profiles__origin", filter=seen),
+                last_origin=Max("profiles__origin", filter=seen),
+            )
+            .order_by("slug")
+        )  # Meta.ordering does not hold where rows are grouped
 
     def in_api(self, user: Any) -> Self:
         """With `profile_count`; a subquery, which is evaluated for the rows of one page only."""

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 from django.contrib.auth.models import User
 
@@ -9,7 +10,7 @@ from profiles.ingest import ingest
 from profiles.models import Profile
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
-PASSWORD = "four words no dictionary"  # noqa: S105
+PASSWORD = "four words no dictionary"
 
 
 def user(name: str) -> User:
@@ -19,43 +20,37 @@ def user(name: str) -> User:
 def store_public(**fields) -> list[Profile]:
     """Twelve decomposed profiles: four workloads on each of three machines."""
     measurements = sample_measurements(**fields)
-    return ingest(measurements, kind="tarball", label="public.tar.gz", sha256="a" * 64, owner=None).profiles
+    return ingest(
+        measurements, kind="tarball", label="public.tar.gz", sha256="a" * 64, owner=None, private=False
+    ).profiles
 
 
-def store_private(owner: User, **fields) -> list[Profile]:
+def store_private(owner: User) -> list[Profile]:
     """One simulated profile on a machine and of a workload that nobody else knows."""
-    measurements = sample_measurements(
-        1,
-        1,
-        seed=7,
-        **{
-            "origin": "simulated",
-            "platforms": [sample_platform(8, name="secret-machine", cpu_model="Secret CPU")],
-            "workloads": [sample_workload(8, name="secret/work", application="secret", section="work")],
-        }
-        | fields,
+    measurements = replace(
+        sample_measurements(1, 1, seed=7),
+        origin="simulated",
+        platforms=[sample_platform(8, name="secret-machine", cpu_model="Secret CPU")],
+        workloads=[sample_workload(8, name="secret/work", application="secret", section="work")],
     )
     return ingest(
         measurements, kind="simulator", label="secret.tar.gz", sha256="b" * 64, owner=owner, private=True
     ).profiles
 
 
-def store_dataset(**fields) -> list[Profile]:
-    """Time-only profiles with a licence, of relative workloads."""
-    measurements = sample_measurements(
-        2,
-        2,
-        seed=3,
-        decomposed=False,
-        counters=False,
+def store_dataset() -> list[Profile]:
+    """Four time-only profiles with a licence, of relative workloads."""
+    measurements = replace(
+        sample_measurements(2, 2, seed=3, decomposed=False, counters=False),
         time_kinds={0: "relative", 1: "relative"},
         licence="CC BY-SA 4.0",
         source="Example measurements of 2026",
         platforms=[sample_platform(4 + i, name=f"cloud-{i}") for i in range(2)],
         workloads=[sample_workload(4 + i, name=f"relative/{i}") for i in range(2)],
-        **fields,
     )
-    return ingest(measurements, kind="dataset", label="example-dataset", sha256="c" * 64, owner=None).profiles
+    return ingest(
+        measurements, kind="dataset", label="example-dataset", sha256="c" * 64, owner=None, private=False
+    ).profiles
 
 
 def text_of(response) -> str:

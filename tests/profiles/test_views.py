@@ -1,0 +1,204 @@
+import pytest
+from django.urls import reverse
+
+from profiles.ingest import ingest
+from profiles.models import Platform, Profile, Workload
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+@pytest.fixture
+def ada():
+    return user("ada")
+
+
+def test_platforms_lists_what_was_measured_with_the_number_of_profiles(client, public):
+    page = client.get(reverse("platforms"))
+    assert [row.profile_count for row in page.context["page"]] == [4, 4, 4]
+    assert "3 platforms" in text_of(page)
+
+
+def test_search_filter_and_order_are_those_of_the_json_twin(client, public):
+    query = {"search": "example machine", "architecture": "x86_64", "ordering": "-base_mhz", "strange": "1"}
+    page = client.get(reverse("platforms"), query)
+    assert [row.base_mhz for row in page.context["page"]] == [2200, 2100, 2000]
+    twin = client.get(twin_of(page))
+    assert twin.status_code == 200
+    assert [row["slug"] for row in twin.json()["results"]] == [row.slug for row in page.context["page"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"search": "machine-1"}, 1),
+        ({"search": "machine nothing"}, 0),
+        ({"vendor": "example"}, 3),
+        ({"vendor": "x"}, 0),
+    ],
+)
+def test_a_filtered_list_says_how_many_it_found(client, public, query, found):
+    page = client.get(reverse("platforms"), query)
+    assert len(page.context["page"]) == found
+    assert f"{found} platform" in text_of(page)
+
+
+def test_an_impossible_order_or_page_shows_the_nearest_possible(client, public):
+    page = client.get(reverse("workloads"), {"ordering": "password", "page": "99"})
+    assert len(page.context["page"]) == 4
+
+
+def test_long_lists_have_pages(client):
+    Platform.objects.bulk_create(
+        Platform(slug=f"p{i:03}", name=f"p{i:03}", identity=str(i), spelling=str(i), n_max=1) for i in range(51)
+    )
+    second = client.get(reverse("platforms"), {"page": 2})
+    assert [row.slug for row in second.context["page"]] == ["p050"]
+    assert "Page 2 of 2" in text_of(second)
+    assert client.get(twin_of(second)).json()["results"][0]["slug"] == "p050"
+
+
+def test_an_empty_database_says_what_to_do(client):
+    assert "Upload results" in text_of(client.get(reverse("platforms")))
+    assert "Upload results" in text_of(client.get(reverse("workloads")))
+
+
+def test_a_platform_shows_its_topology_and_its_profiles(client, public):
+    platform = public[0].platform
+    words = text_of(client.get(reverse("platform", args=[platform.slug])))
+    assert "Second NUMA node beyond 4 threads" in words
+    assert "Hyperthreads beyond 8 threads" in words
+    assert "L1 data, L2, L3 32 KiB, 1 MiB, 16 MiB" in words
+    assert "4 profiles" in words
+
+
+def test_a_workload_shows_time_and_speedup_on_its_platforms(client, public):
+    page = client.get(reverse("workload", args=[public[0].workload.slug]))
+    assert set(figures_of(page)) == {"time", "speedup"}
+    assert len(figures_of(page)["time"]["data"]) == 3
+
+
+def test_a_profile_shows_figure_5_its_fits_and_its_source(client, public):
+    page = client.get(reverse("profile", args=[public[0].uid]))
+    assert set(figures_of(page)) == {"speedup", "shares", "redundancy", "losses"}
+    words = text_of(page)
+    assert "public.tar.gz" in words
+    for curve in ("redundancy", "work imbalance", "BR-M/INSTR", "L1-LD/LLC-LDM"):
+        assert curve in words
+
+
+def test_a_time_only_profile_shows_no_parts_and_no_empty_fits(client):
+    profile = store_dataset()[0]
+    page = client.get(reverse("profile", args=[profile.uid]))
+    assert set(figures_of(page)) == {"speedup", "efficiency", "redundancy"}
+    assert [row[0] for row in page.context["fits"]["Scaling curves"]] == ["redundancy"]
+    assert list(page.context["fits"]) == ["Scaling curves"]
+
+
+def test_a_profile_that_waits_for_its_curves_is_still_a_page(client, public):
+    profile = public[0]
+    profile.curves.delete()
+    profile.feature_vector.delete()
+    assert client.get(reverse("profile", args=[profile.uid])).status_code == 200
+    assert client.get(reverse("workload", args=[profile.workload.slug])).status_code == 200
+
+
+def test_licence_and_source_stand_wherever_a_dataset_is_shown(client):
+    profile = store_dataset()[0]
+    for address in (
+        reverse("home"),
+        reverse("platforms"),
+        reverse("workloads"),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ):
+        words = text_of(client.get(address))
+        assert "Example measurements of 2026" in words, address
+        assert "CC BY-SA 4.0" in words, address
+
+
+def test_relative_times_never_look_like_seconds(client):
+    profile = store_dataset()[0]
+    for address in (reverse("workload", args=[profile.workload.slug]), reverse("profile", args=[profile.uid])):
+        words = text_of(client.get(address))
+        assert "unknown unit" in words
+        assert " ms " not in words
+
+
+def private_addresses(profile: Profile) -> list[str]:
+    return [
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ]
+
+
+def test_what_is_private_to_others_is_as_unknown_as_what_never_was(client, public, ada):
+    for address in private_addresses(store_private(ada)[0]):
+        for viewer in (None, user(f"eve-{address[1:4]}")):
+            client.logout()
+            if viewer:
+                client.force_login(viewer)
+            missing = client.get(address)
+            assert missing.status_code == 404
+            assert "secret" not in text_of(missing)
+    never = client.get(reverse("platform", args=["never-was"]))
+    assert text_of(never) == text_of(missing)
+
+
+def test_private_rows_leave_lists_counts_and_filters_of_others_alone(client, public, ada):
+    pages = [reverse("home"), reverse("platforms"), reverse("workloads")]
+    before = [text_of(client.get(address)) for address in pages]
+    store_private(ada)
+    assert [text_of(client.get(address)) for address in pages] == before
+
+
+def test_the_owner_sees_private_rows_with_badges(client, public, ada):
+    profile = store_private(ada)[0]
+    client.force_login(ada)
+    for address in (reverse("platforms"), reverse("workloads"), *private_addresses(profile)):
+        content = client.get(address).content.decode()
+        assert '<span class="badge private">private</span>' in content, address
+        assert '<span class="badge simulated">simulated</span>' in content or "/platforms/secret" in address, address
+
+
+def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client, public, ada):
+    """The same machine and workloads, measured again in private."""
+    again = sample_measurements(seed=9)
+    ingest(again, kind="tarball", label="again.tar.gz", sha256="d" * 64, owner=ada, private=True)
+    assert Profile.objects.count() == 24
+    page = client.get(reverse("platforms"))
+    assert [row.profile_count for row in page.context["page"]] == [4, 4, 4]
+    assert "4 profiles" in text_of(client.get(reverse("platform", args=[public[0].platform.slug])))
+
+
+def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
+    profile = public[0]
+    # count, page, sources, and the values of three filters
+    with django_assert_num_queries(6):
+        client.get(reverse("platforms"))
+    with django_assert_num_queries(6):
+        client.get(reverse("workloads"))
+    # the platform, count, page with workloads, sources
+    with django_assert_num_queries(4):
+        client.get(reverse("platform", args=[profile.platform.slug]))
+    # the workload, count, page with platforms and curves, sources
+    with django_assert_num_queries(4):
+        client.get(reverse("workload", args=[profile.workload.slug]))
+    # the profile with all that belongs to it
+    with django_assert_num_queries(1):
+        client.get(reverse("profile", args=[profile.uid]))
+
+
+def test_workload_pages_hold_as_many_curves_as_a_figure_bears(client):
+    store_public(platforms=18, workloads=1)
+    page = client.get(reverse("workload", args=[Workload.objects.get().slug]))
+    assert len(figures_of(page)["time"]["data"]) == len(page.context["page"]) == 16
+    assert "18 profiles" in text_of(page)
