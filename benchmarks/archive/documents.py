@@ -6,6 +6,7 @@ import json
 import json.decoder
 import json.scanner
 import math
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmarks.archive.problems import Problems
 
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
 BOM = "\ufeff"
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 Scan = Callable[[str, int], tuple[Any, int]]
 
@@ -106,7 +108,7 @@ def _checked(scan_once: Scan, starts: list[int] | None = None) -> Scan:
 
 
 def _check_text(value: str, text: str, position: int) -> None:
-    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+    if _UNSTORABLE.search(value):
         raise json.JSONDecodeError("String with NUL or half a surrogate pair", text, position)
 
 

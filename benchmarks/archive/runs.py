@@ -113,14 +113,18 @@ def _refuse_stray_parts(rows: Rows, name: str, given: BoolArray, good: BoolArray
 def _checksums(rows: Rows, workload: IntArray, good: BoolArray, checksums: dict[int, tuple[str, int]]) -> BoolArray:
     """Which rows have a checksum; `checksums` keeps the first of each workload, and its line."""
     text = rows.columns["output_checksum"]
-    differs = np.zeros(len(rows), dtype=bool)
-    for row, (number, cell) in enumerate(zip(workload.tolist(), text, strict=True)):
-        if cell and number >= 0:
-            differs[row] = checksums.setdefault(number, (cell, int(rows.lines[row])))[0] != cell
+    keys = list(zip(workload.tolist(), text, strict=True))
+    first_rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+    differing = set()
+    for (number, cell), row in sorted(first_rows.items(), key=lambda item: item[1]):
+        if cell and number >= 0 and checksums.setdefault(number, (cell, int(rows.lines[row])))[0] != cell:
+            differing.add((number, cell))
+    differs = np.array([key in differing for key in keys]) if differing else np.zeros(len(rows), dtype=bool)
     rows.refuse(differs, "checksum", lambda row: _difference(rows, row, checksums[int(workload[row])]))
-    too_long = np.fromiter((len(cell) > LONGEST_CHECKSUM for cell in text), dtype=bool, count=len(rows))
+    length = np.fromiter(map(len, text), dtype=np.int64, count=len(rows))
+    too_long = length > LONGEST_CHECKSUM
     rows.refuse(too_long, "long", lambda row: f"output_checksum is longer than {LONGEST_CHECKSUM} characters")
-    return np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+    return length > 0
 
 
 def _difference(rows: Rows, row: int, first: tuple[str, int]) -> str:

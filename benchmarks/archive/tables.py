@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, takewhile
 from typing import IO, Any
 
 import numpy as np
@@ -144,7 +144,7 @@ def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems
 
 def _records(member: str, text: io.TextIOWrapper, problems: Problems) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not blank, and the line it starts on."""
-    reader = csv.reader(_lines(text), strict=True)
+    reader = csv.reader(chain.from_iterable(_lines(text)), strict=True)
     start = 1
     try:
         for row in reader:
@@ -195,13 +195,19 @@ def _header(member: str, line: int, row: list[str], names: list[str], problems: 
     return None if missing or twice else {name: row.index(name) for name in names}
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[str]:
-    while line := text.readline(LONGEST_LINE):
-        if len(line) == LONGEST_LINE:
-            raise csv.Error(f"line longer than {LONGEST_LINE} characters")
-        if "\0" in line:
+def _lines(text: io.TextIOWrapper) -> Iterator[list[str]]:
+    """Lines by the block, with their ends; the last one of a block may go on in the next, and waits for it."""
+    rest = ""
+    while block := text.read(LONGEST_LINE):
+        lines = list(io.StringIO(rest + block, newline=""))
+        if "\0" in block:  # which the csv module takes for text, and no database does
+            yield list(takewhile(lambda line: "\0" not in line, lines))
             raise csv.Error("NUL character")
-        yield line
+        rest = lines.pop()
+        yield lines
+        if len(rest) >= LONGEST_LINE:
+            raise csv.Error(f"line longer than {LONGEST_LINE} characters")
+    yield [rest] if rest else []
 
 
 def _undecodable_line(content: IO[bytes]) -> int | None:
