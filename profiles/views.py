@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
 
 from mpet_site.pages import list_parameters, ordered, page_of, twin
 from profiles.api.views import PlatformList, WorkloadList
@@ -33,14 +34,17 @@ def listing(request: HttpRequest, model: Any, api: Any, noun: str, offered: tupl
     return render(request, f"profiles/{noun}.html", context)
 
 
+@require_safe
 def platforms(request: HttpRequest) -> HttpResponse:
     return listing(request, Platform, PlatformList, "platforms", ("architecture", "vendor", "device_class"))
 
 
+@require_safe
 def workloads(request: HttpRequest) -> HttpResponse:
     return listing(request, Workload, WorkloadList, "workloads", ("application", "strategy", "runtime"))
 
 
+@require_safe
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
@@ -54,6 +58,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "profiles/platform.html", context)
 
 
+@require_safe
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_workload_page(shown, request.user), CURVES_DRAWN)
@@ -69,6 +74,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "profiles/workload.html", context)
 
 
+@require_safe
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
     drawing = drawing_of(shown)

@@ -1,0 +1,144 @@
+import io
+from datetime import UTC, datetime
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from benchmarks.archive import write_archive
+from benchmarks.models import Upload
+from profiles.models import Profile
+from tests.pages import text_of, twin_of, user
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+def tarball(**fields) -> SimpleUploadedFile:
+    content = io.BytesIO()
+    write_archive(content, sample_measurements(1, 3, **fields), created=datetime(2026, 11, 20, tzinfo=UTC))
+    return SimpleUploadedFile("results.tar.gz", content.getvalue(), "application/gzip")
+
+
+@pytest.fixture
+def ada(client):
+    ada = user("ada")
+    client.force_login(ada)
+    return ada
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+
+
+def send(client, file, visibility="public"):
+    return client.post(reverse("upload"), {"file": file, "visibility": visibility}, follow=True)
+
+
+@pytest.mark.parametrize("name", ["upload", "uploads"])
+def test_uploading_needs_an_account_and_leads_back(client, name):
+    page = client.get(reverse(name))
+    assert page.status_code == 302
+    assert page.url == f"{reverse('login')}?next={reverse(name)}"
+
+
+def test_an_accepted_tarball_leads_to_its_report_with_every_profile(client, ada):
+    page = send(client, tarball())
+    upload = Upload.objects.get()
+    assert page.redirect_chain == [(reverse("upload-report", args=[upload.uid]), 302)]
+    assert "accepted" in text_of(page)
+    for profile in Profile.objects.all():
+        assert reverse("profile", args=[profile.uid]) in page.content.decode()
+    assert Profile.objects.count() == 3
+
+
+def test_a_refused_file_says_why_and_stores_nothing(client, ada):
+    page = send(client, SimpleUploadedFile("results.tar.gz", b"nothing of the kind"))
+    assert "Why nothing was stored" in text_of(page)
+    assert "not a gzip file" in text_of(page)
+    assert not Profile.objects.exists()
+
+
+def test_the_report_names_member_and_line(client, ada):
+    upload = Upload.objects.create(
+        owner=ada,
+        status="rejected",
+        filename="x.tar.gz",
+        sha256="0" * 64,
+        size_bytes=1,
+        report={"errors": [{"member": "runs.csv", "line": 17, "reason": "time_ns <= 0"}], "warnings": []},
+    )
+    words = text_of(client.get(reverse("upload-report", args=[upload.uid])))
+    assert "runs.csv 17 time_ns &lt;= 0" in words
+
+
+def test_a_file_over_the_limit_is_refused_at_its_field(client, ada, settings):
+    settings.UPLOAD_MAX_PACKED_BYTES = 100
+    page = send(client, tarball())
+    assert page.status_code == 422
+    assert "at most" in page.context["form"].errors["file"][0]
+    assert not Upload.objects.exists()
+
+
+def test_the_same_tarball_again_is_the_same_upload(client, ada):
+    first, second = send(client, tarball()), send(client, tarball())
+    assert first.redirect_chain == second.redirect_chain
+
+
+def test_warnings_of_the_report_are_shown(client, ada):
+    page = send(client, tarball(seed=1))
+    Upload.objects.update(report={"errors": [], "warnings": ["fewer than 3 repeats"]})
+    assert "fewer than 3 repeats" in text_of(client.get(page.redirect_chain[-1][0]))
+
+
+def test_a_private_upload_is_for_its_owner_alone(client, ada):
+    page = send(client, tarball(), "private")
+    address = page.redirect_chain[-1][0]
+    assert "private" in text_of(page)
+    client.force_login(user("eve"))
+    assert client.get(address).status_code == 404
+    assert "results.tar.gz" not in text_of(client.get(reverse("uploads")))
+    client.logout()
+    assert client.get(address).status_code == 404
+
+
+def test_others_see_what_came_of_a_public_upload_but_not_its_file(client, ada):
+    address = send(client, tarball()).redirect_chain[-1][0]
+    client.logout()
+    page = client.get(address)
+    assert page.status_code == 200
+    assert "results.tar.gz" not in page.content.decode()
+    assert Upload.objects.get().sha256 not in page.content.decode()
+
+
+def test_others_do_not_see_a_rejected_upload(client, ada):
+    address = send(client, SimpleUploadedFile("x.tar.gz", b"no")).redirect_chain[-1][0]
+    client.force_login(user("eve"))
+    assert client.get(address).status_code == 404
+
+
+def test_an_upload_that_waits_says_so(client, ada):
+    upload = Upload.objects.create(owner=ada, filename="x.tar.gz", sha256="0" * 64, size_bytes=1)
+    assert "being checked" in text_of(client.get(reverse("upload-report", args=[upload.uid])))
+
+
+def test_my_uploads_lists_mine(client, ada):
+    assert "nothing yet" in text_of(client.get(reverse("uploads")))
+    send(client, tarball())
+    assert "results.tar.gz accepted public" in text_of(client.get(reverse("uploads")))
+
+
+def test_the_twin_of_a_report_has_the_same_status(client, ada):
+    page = send(client, tarball())
+    assert client.get(twin_of(page)).json()["status"] == "accepted"
+
+
+def test_queries_do_not_grow_with_the_rows(client, ada, django_assert_num_queries):
+    address = send(client, tarball()).redirect_chain[-1][0]
+    # session, user, count, page
+    with django_assert_num_queries(4):
+        client.get(reverse("uploads"))
+    # session, user, the upload with its source, count, page with platforms and workloads
+    with django_assert_num_queries(5):
+        client.get(address)

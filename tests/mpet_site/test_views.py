@@ -1,0 +1,132 @@
+"""What all pages have in common: their JSON twins, the content policy, what errors look like, what is served."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.http import HttpResponse
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+from django.views.defaults import permission_denied
+
+from mpet_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
+from predictor.services import PredictionRequest, predict
+from tests.pages import store_public, text_of, twin_of
+
+
+@pytest.fixture
+def addresses(db) -> list[str]:
+    """One of every page that anybody may see."""
+    profile = store_public()[0]
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    return [
+        reverse("home"),
+        reverse("platforms"),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workloads"),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+        reverse("predict"),
+        reverse("prediction", args=[prediction.uid]),
+    ]
+
+
+def test_every_page_has_a_json_twin_and_links_it_visibly(client, addresses):
+    for address in addresses:
+        page = client.get(address)
+        twin = client.get(twin_of(page))
+        assert (twin.status_code, twin["Content-Type"]) == (200, "application/json"), address
+        assert page.content.decode().count(f'href="{twin_of(page)}"') >= 2, address
+
+
+def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addresses):
+    for address in addresses:
+        page = client.get(address)
+        assert page["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        content = page.content.decode()
+        scripts = re.findall(r"<script([^>]*)>", content)
+        assert all('type="application/json"' in one or 'src="/static/' in one for one in scripts), address
+        assert not re.search(r"\son\w+=|javascript:", content), address
+        assert not re.search(r'(src|href)="(https?:)?//', content), address
+
+
+def test_plotly_is_loaded_only_where_there_are_charts(client, addresses):
+    for address in addresses:
+        content = client.get(address).content.decode()
+        assert ("plotly.min.js" in content) == ("data-figure=" in content), address
+
+
+def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
+    for address in addresses:
+        content = client.get(address).content.decode()
+        figures = re.findall(r'<figure class="chart">(.*?)</figure>', content, re.S)
+        assert len(figures) == content.count("data-figure="), address
+        for figure in figures:
+            assert "<details>" in figure
+            assert figure.count("<tr>") > 2
+            assert re.search(r'role="img" aria-label="[^"]{10,}"', figure)
+
+
+def test_every_page_has_one_heading_a_title_and_a_way_past_the_navigation(client, addresses):
+    for address in [*addresses, reverse("login")]:
+        content = client.get(address).content.decode()
+        assert content.count("<h1") == 1, address
+        assert re.search(r"<title>[^<]*\w[^<]*</title>", content), address
+        assert content.index('href="#content"') < content.index("<nav")
+
+
+def test_every_field_has_a_label(client, addresses):
+    for address in [*addresses, reverse("login")]:
+        content = client.get(address).content.decode()
+        named = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', content)
+        assert all(f'for="{name}"' in content or name == "id_include_simulated" for name in named), address
+
+
+def test_an_unknown_page_says_where_to_look(client, db):
+    page = client.get("/nowhere/")
+    assert page.status_code == 404
+    assert "There is no such page" in text_of(page)
+
+
+def test_a_failure_names_no_cause_and_needs_no_database(client):
+    words = render_to_string("500.html")
+    assert "Something broke on our side" in words
+
+
+def test_reading_pages_take_no_post(client, addresses):
+    for address in addresses:
+        if address != reverse("predict"):
+            assert client.post(address).status_code == 405, address
+
+
+def test_forbidden_helps(rf):
+    request = rf.get("/upload/")
+    request.user = AnonymousUser()
+    page = permission_denied(request, PermissionError())
+    assert page.status_code == 403
+    assert "Sign in" in text_of(page)
+
+
+def test_plotly_comes_from_the_installed_package_and_alone(tmp_path, settings):
+    assert finders.find("vendor/plotly/plotly.min.js").endswith("plotly.min.js")
+    assert finders.find("vendor/plotly/widgetbundle.js") is None
+    settings.STATIC_ROOT = tmp_path
+    call_command("collectstatic", interactive=False, verbosity=0)
+    assert [path.name for path in (tmp_path / "vendor/plotly").iterdir()] == ["plotly.min.js"]
+    assert (tmp_path / "mpet/site.css").is_file()
+
+
+def test_a_view_may_set_a_policy_of_its_own(rf):
+    own = HttpResponse(headers={"Content-Security-Policy": "default-src 'none'"})
+    answer = ContentSecurityPolicyMiddleware(lambda request: own)(rf.get("/"))
+    assert answer["Content-Security-Policy"] == "default-src 'none'"
+
+
+def test_the_session_cookie_is_not_set_for_readers(addresses):
+    for address in addresses:
+        client = Client()
+        client.get(address)
+        assert "sessionid" not in client.cookies, address

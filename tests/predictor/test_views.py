@@ -1,0 +1,170 @@
+import html
+import json
+import re
+import shlex
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from predictor.models import Prediction
+from predictor.services import PredictionRequest, predict
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+ASKED = {"workload": "app0-section0", "target": "machine-1", "method": "mpet2020"}
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def asked(client, **fields):
+    return client.post(reverse("predict"), ASKED | fields, follow=True)
+
+
+def test_home_says_what_this_is_and_counts_what_the_viewer_sees(client, public):
+    ada = user("ada")
+    store_private(ada)
+    page = client.get(reverse("home"))
+    assert page.context["counts"] == {"platforms": 3, "workloads": 4, "profiles": 12, "predictions": 0}
+    assert "where nobody has run it" in text_of(page)
+    client.force_login(ada)
+    counts = client.get(reverse("home")).context["counts"]
+    assert counts == {"platforms": 4, "workloads": 5, "profiles": 13, "predictions": 0}
+
+
+def test_the_form_redirects_to_the_stored_answer(client, public):
+    page = asked(client)
+    stored = Prediction.objects.get()
+    assert page.redirect_chain == [(reverse("prediction", args=[stored.uid]), 302)]
+    assert stored.answer["target"] == "machine-1"
+
+
+def test_the_form_wants_its_token_against_forged_requests(public):
+    refused = Client(enforce_csrf_checks=True).post(reverse("predict"), ASKED)
+    assert refused.status_code == 403
+    assert "Nothing was stored" in text_of(refused)
+    assert not Prediction.objects.exists()
+
+
+def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_sources(client, public):
+    page = asked(client)
+    answer = Prediction.objects.get().answer
+    words = html.unescape(text_of(page))
+    assert f"{answer['measured']['error_percent']:.1f} %" in words
+    assert f"revision {answer['revision']} " in words
+    assert f"For the scaling: {len(answer['candidates']['scaling'])} candidates" in words
+    assert "public.tar.gz" in words
+    for reason in (*answer["warnings"], *answer["confidence"]["reasons"]):
+        assert reason in words
+    assert answer["warnings"]
+    assert set(figures_of(page)) == {"time", "speedup", "shares"}
+    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
+    assert names[-2:] == ["predicted", "measured"]
+
+
+def test_the_command_on_the_page_asks_the_same_question(client, public):
+    page = asked(client, n="1, 2, 4", **{"mpet2020.t1_workloads": "2"})
+    command = shlex.split(page.context["curl"].replace("\\\n", " "))
+    body = json.loads(command[command.index("-d") + 1])
+    again = predict(PredictionRequest(**body))
+    assert again == Prediction.objects.get()
+    assert body["n"] == [1, 2, 4]
+    assert body["settings"]["t1_workloads"] == 2
+
+
+def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client, public):
+    page = client.get(reverse("predict"), ASKED)
+    assert 'value="app0-section0"' in page.content.decode()
+    words = text_of(page)
+    assert "measured on 2 other platforms" in words
+    assert "known by 3 other workloads" in words
+    assert "6 profiles connect the two" in words
+    assert "The pair itself was measured" in words
+
+
+def test_it_says_when_nothing_connects_the_pair(client, public):
+    store_dataset()
+    page = client.get(reverse("predict"), ASKED | {"target": "cloud-0"})
+    assert "nothing connects them" in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"workload": "app0-sectoin0"}, "workload", "did you mean app0-section0"),
+        ({"target": "nowhere"}, "target", "nowhere"),
+        ({"references": "machine-9"}, "references", "machine-9"),
+        ({"n": "1, two"}, "n", "Whole numbers"),
+        ({"n": "0"}, "n", "not a thread count"),
+        ({"method": "oracle"}, "method", "oracle"),
+        ({"mpet2020.t1_workloads": "0"}, "mpet2020.t1_workloads", "under 1"),
+        ({"workload": ""}, "workload", "required"),
+        ({"references": "machine-1"}, None, "reference"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, field, words):
+    page = asked(client, **fields)
+    assert page.status_code == 422
+    errors = page.context["form"].errors[field or "__all__"]
+    assert words in " ".join(errors)
+    assert html.unescape(text_of(page)).count(errors[0]) == 1
+    assert not Prediction.objects.exists()
+
+
+def test_only_visible_rows_are_offered_and_answered(client, public):
+    store_private(user("ada"))
+    page = client.get(reverse("predict"))
+    assert [row.slug for row in page.context["platforms"]] == ["machine-0", "machine-1", "machine-2"]
+    assert "secret" not in page.content.decode()
+    refused = asked(client, target="secret-machin")  # one letter short: no suggestion may betray it
+    assert "secret-machine" not in refused.content.decode()
+    assert "did you mean machine-" in refused.context["form"].errors["target"][0]
+
+
+def test_an_empty_database_says_what_to_do(client):
+    assert "Upload results" in text_of(client.get(reverse("predict")))
+
+
+def test_a_private_answer_is_for_its_owner_alone(client, public):
+    ada = user("ada")
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    Prediction.objects.filter(pk=prediction.pk).update(private_to=ada)
+    address = reverse("prediction", args=[prediction.uid])
+    assert client.get(address).status_code == 404
+    client.force_login(user("eve"))
+    assert client.get(address).status_code == 404
+    client.force_login(ada)
+    assert "private" in text_of(client.get(address))
+
+
+def test_a_relative_answer_has_no_seconds(client):
+    store_dataset()
+    page = asked(client, workload="relative-0", target="cloud-1")
+    assert page.status_code == 200
+    assert "unknown unit" in text_of(page)
+    assert not re.search(r"\d (s|ms|µs)\b", text_of(page))
+
+
+def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_queries):
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    # four counts, sources
+    with django_assert_num_queries(5):
+        client.get(reverse("home"))
+    # workloads and platforms to offer
+    with django_assert_num_queries(2):
+        client.get(reverse("predict"))
+    # and what connects the pair
+    with django_assert_num_queries(3):
+        client.get(reverse("predict"), ASKED)
+    # the prediction, the platforms and the workloads that it names
+    with django_assert_num_queries(3):
+        client.get(reverse("prediction", args=[prediction.uid]))
+
+
+def test_the_twin_of_an_answer_is_the_same_answer(client, public):
+    page = asked(client)
+    twin = client.get(twin_of(page)).json()
+    assert twin["curve"] == page.context["answer"]["curve"]
