@@ -1,0 +1,471 @@
+// What a preloaded library records about the parallel regions of somebody else's OpenMP program.
+//
+// A region is one call site of `parallel`. Each execution of an outermost region has a team; each thread of it has a
+// seat with an account (mpet/accounting.h), so the parts of an execution add up to n * time to the nanosecond. When the
+// program ends, the sums over all executions go to the file that MPET_PROFILE_OUT names.
+//
+// Built twice: with MPET_PROBES=0 (clean pass) only a region's begin, end and team size are recorded.
+// Included by one source file of each library. No exceptions, no allocation inside a region.
+#pragma once
+
+#include <link.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <mpet/accounting.h>
+#include <mpet/clock.h>
+
+#ifndef MPET_PROBES
+#define MPET_PROBES 1
+#endif
+
+namespace mpet {
+namespace {
+
+constexpr bool probing = MPET_PROBES != 0;
+constexpr int most_threads = 4096;
+
+// What a region was seen to use: tells the strategy of the workload.
+enum Construct : std::uint64_t {
+    created_tasks = 1,
+    fetched_chunks = 2,
+    waited_for_iterations = 4,
+    took_sections = 8,
+    nested_parallel = 16
+};
+
+// A thread is in one of the parts, or waits: then the part is known only once the wait is over.
+enum State : std::uint64_t { waits_for_tasks = MPET_PARTS, waits_at_barrier };
+
+struct Region {
+    const void* call_site;
+    Region* next;
+    char* object;          // file that holds the call site
+    std::uintptr_t offset;  // of the call site in that file's own addresses
+    std::uint64_t executions, time_ns, thread_ns, constructs;
+    std::uint64_t part_ns[MPET_PARTS];
+    int largest_team;
+};
+
+struct Team;
+
+struct alignas(128) Seat {
+    mpet_account account;
+    std::uint64_t states;  // a stack, four bits a state, the current one lowest
+    std::uint64_t constructs;
+    std::uint64_t arrival_ns[4];  // at barrier number i % 4: nobody is two barriers ahead
+    unsigned barriers;
+    Team* team;
+    std::atomic<bool> present;
+
+    std::uint64_t state() const { return states & 15; }
+    void open(Team& team_of_seat);
+    void close_interval(std::uint64_t now);
+    void charge_gap(std::uint64_t now);
+    void enter(std::uint64_t state, std::uint64_t now);
+    void leave(std::uint64_t now);
+    void arrive(std::uint64_t now);
+    void leave_barrier(std::uint64_t now);
+    std::uint64_t begin_task(std::uint64_t now);
+    void end_task(std::uint64_t interrupted, std::uint64_t now);
+};
+
+struct alignas(128) Team {
+    Region* region;
+    Team* next_free;
+    std::uint64_t begin_ns;
+    std::atomic<int> size;
+    std::atomic<std::uint64_t> serial;  // odd while an execution is recorded
+    alignas(128) std::atomic<std::int64_t> ready_tasks;
+    std::atomic<std::uint64_t> ready_since_ns;
+    Seat seats[most_threads];
+
+    std::uint64_t last_arrival(unsigned barrier) const;
+    void add_ready_task(std::uint64_t now);
+    void take_ready_task() { ready_tasks.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+// Where the calling thread sits. Inside a nested region it does not take part in its team's constructs; where the nested
+// team is this thread alone, its waits for locks are still its own.
+enum class Nesting { none, alone, parallel };
+
+struct Place {
+    Seat* seat;
+    std::uint64_t serial;
+    Nesting nesting;
+};
+
+__attribute__((tls_model("initial-exec"))) thread_local Place here{nullptr, 0, Nesting::none};
+
+inline bool seat_is_valid() { return here.seat != nullptr && here.seat->team->serial.load(std::memory_order_relaxed) == here.serial; }
+
+inline Seat* current_seat() { return seat_is_valid() && here.nesting == Nesting::none ? here.seat : nullptr; }
+
+inline Seat* locking_seat() { return seat_is_valid() && here.nesting != Nesting::parallel ? here.seat : nullptr; }
+
+void Seat::open(Team& team_of_seat) {
+    team = &team_of_seat;
+    mpet_account_open(&account, team->begin_ns, MPET_DISTRIBUTION);
+    mpet_charge_at(&account, MPET_DISTRIBUTION, mpet_now());
+    states = MPET_USE;
+    constructs = 0;
+    barriers = 0;
+    present.store(true, std::memory_order_release);
+}
+
+void Seat::close_interval(std::uint64_t now) {
+    if (state() < waits_for_tasks) {
+        mpet_charge_at(&account, static_cast<mpet_part>(state()), now);
+    } else {
+        charge_gap(now);
+    }
+}
+
+// Of a wait in which this thread may execute tasks: switching since tasks are ready, else idle.
+void Seat::charge_gap(std::uint64_t now) {
+    const mpet_part idle = team->size.load(std::memory_order_relaxed) > 1 ? MPET_IMBALANCE : MPET_JOIN;
+    if (team->ready_tasks.load(std::memory_order_relaxed) > 0) {
+        const std::uint64_t ready_ns = team->ready_since_ns.load(std::memory_order_relaxed);
+        mpet_charge_at(&account, idle, ready_ns < now ? ready_ns : now);
+        mpet_charge_at(&account, MPET_SWITCHING, now);
+    } else {
+        mpet_charge_at(&account, idle, now);
+    }
+}
+
+void Seat::enter(std::uint64_t state, std::uint64_t now) {
+    close_interval(now);
+    states = states << 4 | state;
+}
+
+void Seat::leave(std::uint64_t now) {
+    close_interval(now);
+    states >>= 4;
+}
+
+void Seat::arrive(std::uint64_t now) {
+    enter(waits_at_barrier, now);
+    arrival_ns[barriers % 4] = account.last_ns;
+}
+
+void Seat::leave_barrier(std::uint64_t now) {
+    mpet_charge_wait(&account, team->last_arrival(barriers), now);
+    barriers++;
+    states >>= 4;
+}
+
+// Returns the interrupted states, for end_task().
+inline std::uint64_t Seat::begin_task(std::uint64_t now) {
+    close_interval(now);
+    const std::uint64_t interrupted = states;
+    states = MPET_USE;
+    return interrupted;
+}
+
+// A thread that executed a task at a barrier has arrived only now.
+inline void Seat::end_task(std::uint64_t interrupted, std::uint64_t now) {
+    close_interval(now);
+    states = interrupted;
+    if (state() == waits_at_barrier) arrival_ns[barriers % 4] = account.last_ns;
+}
+
+std::uint64_t Team::last_arrival(unsigned barrier) const {
+    std::uint64_t last = begin_ns;
+    const int threads = size.load(std::memory_order_relaxed);
+    for (int i = 0; i < threads && i < most_threads; i++) {
+        const Seat& seat = seats[i];
+        if (!seat.present.load(std::memory_order_acquire)) continue;
+        const std::uint64_t arrival = __atomic_load_n(&seat.arrival_ns[barrier % 4], __ATOMIC_RELAXED);
+        if (arrival > last) last = arrival;
+    }
+    return last;
+}
+
+inline void Team::add_ready_task(std::uint64_t now) {
+    if (ready_tasks.fetch_add(1, std::memory_order_relaxed) == 0) ready_since_ns.store(now, std::memory_order_relaxed);
+}
+
+// ---- all regions and teams of the program
+
+class Mutex {
+public:
+    Mutex() { pthread_mutex_lock(&mutex); }
+    ~Mutex() { pthread_mutex_unlock(&mutex); }
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+
+private:
+    static inline pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+};
+
+constexpr std::size_t region_buckets = 512;
+std::atomic<Region*> regions[region_buckets];
+Team* free_teams = nullptr;
+bool recording = false;
+
+struct ObjectSearch {
+    std::uintptr_t address;
+    Region* region;
+};
+
+int find_object(dl_phdr_info* info, std::size_t, void* context) {
+    ObjectSearch& search = *static_cast<ObjectSearch*>(context);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const auto& segment = info->dlpi_phdr[i];
+        const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+        if (segment.p_type != PT_LOAD || search.address < begin || search.address >= begin + segment.p_memsz) continue;
+        search.region->object = strdup(info->dlpi_name);
+        search.region->offset = search.address - info->dlpi_addr;
+        return 1;
+    }
+    return 0;
+}
+
+// Looked up at once: at the program's end the library that holds the call site may have been unloaded.
+Region* make_region(const void* call_site) {
+    Region* region = static_cast<Region*>(std::calloc(1, sizeof(Region)));
+    if (region == nullptr) return nullptr;
+    region->call_site = call_site;
+    ObjectSearch search{reinterpret_cast<std::uintptr_t>(call_site), region};
+    dl_iterate_phdr(find_object, &search);
+    return region;
+}
+
+Region* find_region(const void* call_site) {
+    std::atomic<Region*>& bucket = regions[(reinterpret_cast<std::uintptr_t>(call_site) >> 2) % region_buckets];
+    const auto search = [&]() -> Region* {
+        for (Region* region = bucket.load(std::memory_order_acquire); region != nullptr; region = region->next) {
+            if (region->call_site == call_site) return region;
+        }
+        return nullptr;
+    };
+    if (Region* region = search()) return region;
+    const Mutex lock;
+    if (Region* region = search()) return region;
+    Region* region = make_region(call_site);
+    if (region == nullptr) return nullptr;
+    region->next = bucket.load(std::memory_order_relaxed);
+    bucket.store(region, std::memory_order_release);
+    return region;
+}
+
+// Teams are reused and never unmapped: an idle thread may still look at the seat it had.
+Team* take_team() {
+    {
+        const Mutex lock;
+        if (Team* team = free_teams) {
+            free_teams = team->next_free;
+            return team;
+        }
+    }
+    void* memory = mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<Team*>(memory);  // zeros are what a new team holds
+}
+
+void give_back_team(Team* team) {
+    const Mutex lock;
+    team->next_free = free_teams;
+    free_teams = team;
+}
+
+// ---- an execution of a region
+
+// The master is about to start the region. Null: do not record it (a nested one, or not the program to profile).
+Team* open_team(const void* call_site) {
+    if (!recording || seat_is_valid() || here.nesting != Nesting::none) return nullptr;
+    Region* region = find_region(call_site);
+    Team* team = region != nullptr ? take_team() : nullptr;
+    if (team == nullptr) return nullptr;
+    team->region = region;
+    team->size.store(0, std::memory_order_relaxed);
+    team->ready_tasks.store(0, std::memory_order_relaxed);
+    team->serial.fetch_add(1, std::memory_order_release);
+    team->begin_ns = mpet_now();
+    return team;
+}
+
+void take_seat(Team& team, int id, int size) {
+    if (id >= most_threads) return;
+    if (id == 0) team.size.store(size, std::memory_order_relaxed);
+    here = {&team.seats[id], team.serial.load(std::memory_order_relaxed), Nesting::none};
+    if constexpr (probing) {
+        here.seat->open(team);
+    } else {
+        here.seat->team = &team;
+    }
+}
+
+// The thread has done its share; what remains is the region's final barrier, and tasks it may execute there.
+void reach_region_end() {
+    if constexpr (probing) {
+        if (Seat* seat = current_seat()) {
+            seat->states = seat->state();
+            if (seat->state() != waits_at_barrier) seat->arrive(mpet_now());
+        }
+    }
+}
+
+void add_accounts(Team& team, std::uint64_t last_arrival, std::uint64_t end_ns) {
+    Region& region = *team.region;
+    const int size = team.size.load(std::memory_order_relaxed);
+    mpet_account absent;
+    for (int i = 0; i < size; i++) {
+        mpet_account* account = &absent;
+        if (i < most_threads && team.seats[i].present.load(std::memory_order_acquire)) {
+            account = &team.seats[i].account;
+            mpet_charge_wait(account, last_arrival, end_ns);
+            region.constructs |= team.seats[i].constructs;
+            team.seats[i].present.store(false, std::memory_order_relaxed);
+        } else {
+            mpet_account_absent(&absent, team.begin_ns, end_ns);
+        }
+        for (int part = 0; part < MPET_PARTS; part++) region.part_ns[part] += account->ns[part];
+    }
+}
+
+std::uint64_t last_event(const Team& team) {
+    std::uint64_t last = team.begin_ns;
+    for (int i = 0; i < team.size.load(std::memory_order_relaxed) && i < most_threads; i++) {
+        const Seat& seat = team.seats[i];
+        if (seat.present.load(std::memory_order_acquire) && seat.account.last_ns > last) last = seat.account.last_ns;
+    }
+    return last;
+}
+
+// By the master, once the runtime has joined the team. The end is later than the master's reading where another core's
+// clock is a tick ahead of the master's.
+void close_team(Team* team) {
+    if (team == nullptr) return;
+    const std::uint64_t now = mpet_now();
+    here = {nullptr, 0, Nesting::none};
+    team->serial.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint64_t last = probing ? last_event(*team) : now;
+    const std::uint64_t end_ns = last > now ? last : now;
+    const int size = team->size.load(std::memory_order_relaxed);
+    {
+        const Mutex lock;
+        Region& region = *team->region;
+        region.executions++;
+        region.time_ns += end_ns - team->begin_ns;
+        region.thread_ns += static_cast<std::uint64_t>(size) * (end_ns - team->begin_ns);
+        if (size > region.largest_team) region.largest_team = size;
+        if constexpr (probing) add_accounts(*team, last, end_ns);
+    }
+    give_back_team(team);
+}
+
+// The thread enters a nested region of `size` threads. Returns its place, to put back into `here` afterwards.
+Place enter_nested_region(int size) {
+    const Place outer = here;
+    if (size > 1) {
+        if (Seat* seat = locking_seat()) seat->constructs |= nested_parallel;
+    }
+    if (here.nesting != Nesting::parallel) here.nesting = size > 1 ? Nesting::parallel : Nesting::alone;
+    return outer;
+}
+
+// While it lives, the thread's time goes to one part.
+class Span {
+public:
+    Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : seat_(seat) {
+        if (seat_ == nullptr) return;
+        seat_->enter(part, mpet_now());
+        seat_->constructs |= construct;
+    }
+    ~Span() {
+        if (seat_ != nullptr) seat_->leave(mpet_now());
+    }
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+private:
+    Seat* const seat_;
+};
+
+// While it lives, the thread waits at a barrier of its team.
+class BarrierWait {
+public:
+    BarrierWait() : seat_(current_seat()) {
+        if (seat_ != nullptr) seat_->arrive(mpet_now());
+    }
+    ~BarrierWait() {
+        if (seat_ != nullptr) seat_->leave_barrier(mpet_now());
+    }
+    BarrierWait(const BarrierWait&) = delete;
+    BarrierWait& operator=(const BarrierWait&) = delete;
+
+private:
+    Seat* const seat_;
+};
+
+// While it lives, the thread waits for tasks, and may execute some.
+class TaskWait {
+public:
+    TaskWait() : seat_(current_seat()) {
+        if (seat_ != nullptr) seat_->enter(waits_for_tasks, mpet_now());
+    }
+    ~TaskWait() {
+        if (seat_ != nullptr) seat_->leave(mpet_now());
+    }
+    TaskWait(const TaskWait&) = delete;
+    TaskWait& operator=(const TaskWait&) = delete;
+
+private:
+    Seat* const seat_;
+};
+
+// ---- begin and end of the program
+
+// Only the process that mpet-profile started records: not what it starts itself.
+bool is_profiled_process() {
+    const char* pid = std::getenv("MPET_PROFILE_PID");
+    return pid != nullptr && std::getenv("MPET_PROFILE_OUT") != nullptr && std::strtol(pid, nullptr, 10) == getpid();
+}
+
+void start_recording() {
+    if (recording || !is_profiled_process()) return;
+    mpet_clock_start();
+    recording = true;
+}
+
+// Time in which a smaller team than the largest executed the region: the absent threads waited for work.
+void charge_absent_threads(Region& region) {
+    const std::uint64_t largest = static_cast<std::uint64_t>(region.largest_team) * region.time_ns;
+    region.part_ns[MPET_DISTRIBUTION] += largest - region.thread_ns;
+}
+
+void write_region(FILE* file, Region& region) {
+    if constexpr (probing) charge_absent_threads(region);
+    std::fprintf(file, "region\t%" PRIxPTR "\t%d\t%" PRIu64 "\t%" PRIu64, region.offset, region.largest_team,
+                 region.executions, region.time_ns);
+    for (int part = 0; part < MPET_PARTS; part++) std::fprintf(file, "\t%" PRIu64, region.part_ns[part]);
+    std::fprintf(file, "\t%" PRIu64 "\t%s\n", region.constructs, region.object != nullptr ? region.object : "");
+}
+
+void write_recording(const char* runtime, const char* missing_event = nullptr) {
+    if (!recording || !is_profiled_process()) return;
+    recording = false;
+    FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");
+    if (file == nullptr) return;
+    std::fprintf(file, "mpet-profile\t1\t%s\t%s\n", runtime, mpet_clock_name());
+    if (missing_event != nullptr) std::fprintf(file, "missing\t%s\n", missing_event);
+    for (std::atomic<Region*>& bucket : regions) {
+        for (Region* region = bucket.load(); region != nullptr; region = region->next) {
+            if (region->executions > 0) write_region(file, *region);
+        }
+    }
+    std::fprintf(file, "end\n");
+    std::fclose(file);
+}
+
+}  // namespace
+}  // namespace mpet
