@@ -1,4 +1,5 @@
 from django.urls import path
+from django.views.decorators.cache import cache_page
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
@@ -7,6 +8,7 @@ from rest_framework.reverse import reverse
 
 from mpet_site.api import UNKNOWN_PATH, ApiView, UnknownPath
 
+SCHEMA_KEPT_S = 600  # it takes half a second to make, and changes with the code only
 ENDPOINTS = {
     "platforms": "api-platforms",
     "workloads": "api-workloads",
@@ -32,7 +34,7 @@ class ApiRoot(ApiView):
 
 urlpatterns = [
     path("", ApiRoot.as_view(), name="api-root"),
-    path("schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("schema/", cache_page(SCHEMA_KEPT_S)(SpectacularAPIView.as_view()), name="api-schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
     path("<path:path>", UnknownPath.as_view(), name=UNKNOWN_PATH),
 ]
