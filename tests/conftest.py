@@ -2,6 +2,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
@@ -20,3 +21,8 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("no ../shared/data beside this checkout")
     return SHARED_DATA
+
+
+# Times say nothing on a machine that is doing other things as well.
+settings.register_profile("mpet", deadline=None)
+settings.load_profile("mpet")
