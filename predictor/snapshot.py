@@ -198,7 +198,9 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
     platform_index = positions(platforms["pk"], profiles.values["platform_id"])
     workload_index = positions(workloads["pk"], profiles.values["workload_id"])
     profiles.values |= {"platform": platform_index, "workload": workload_index}
-    profiles = profiles.take(np.flatnonzero((platform_index >= 0) & (workload_index >= 0)))
+    visible = (platform_index >= 0) & (workload_index >= 0)
+    if not visible.all():
+        profiles = profiles.take(np.flatnonzero(visible))
     owners = chain(platforms["private_to_id"], workloads["private_to_id"], profiles.values["private_to_id"])
     database, profiles = assemble(platforms, workloads, profiles, origin="+".join(origins), revision=revision[0])
     return Snapshot(

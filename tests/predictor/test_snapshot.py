@@ -115,6 +115,14 @@ def test_who_owns_nothing_private_shares_the_public_snapshot(grid, owner):
     assert snapshot(owner) is snapshot()
 
 
+def test_a_public_profile_on_a_private_platform_is_left_out(grid, owner):
+    _, workloads, _ = grid
+    expected = row_ids()
+    store_profiles(store_source(), [(store_platforms(["hidden"], private_to=owner)[0], workloads[0])])
+    assert row_ids() == expected
+    assert "hidden" not in snapshot().platforms
+
+
 def test_emulated_profiles_are_never_read(grid, owner):
     platforms, workloads, _ = grid
     store_profiles(store_source(owner, origin="emulated", private=True), [(platforms[0], workloads[0])])

@@ -39,7 +39,12 @@ class Command(BaseCommand):
         parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes and sample (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
-        parser.add_argument("--csv", metavar="OUT", type=Path, help="write a row for each prediction to this file")
+        parser.add_argument(
+            "--csv",
+            metavar="OUT",
+            type=Path,
+            help=f"write a row for each prediction to this file: {', '.join(CSV_COLUMNS)}",
+        )
         parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; -1 = one for each core")
 
     def handle(self, **options: Any) -> None:
