@@ -8,7 +8,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, NoReturn
 
@@ -55,19 +55,15 @@ class Member:
         return self.content.read()
 
 
-@dataclass
-class Members:
-    """The plain files by their name below the top folder, in the order of the tarball."""
-
-    folder: str
-    files: dict[str, Member] = field(default_factory=dict)
+Members = dict[str, Member]
 
 
 @contextmanager
 def open_members(
     fileobj: IO[bytes], limits: Limits, kept_bytes: dict[str, int | None], problems: Problems
 ) -> Iterator[Members]:
-    """All members; of those named in `kept_bytes` the content too (None: all of it, else so many bytes and one)."""
+    """The plain files by name below the top folder, with the content of those in `kept_bytes`: all of it where that is
+    None, else so many bytes and one more."""
     reader = _Reader(limits, kept_bytes, problems)
     try:
         reader.read(fileobj)
@@ -199,7 +195,7 @@ def _below_top_folder(files: dict[str, Member], folders: list[str], problems: Pr
         if not path.startswith(prefix):
             problems.add(path, None, f"is outside the top folder {quoted(folder)}")
     problems.raise_if_any()
-    return Members(folder, {path.removeprefix(prefix): member for path, member in files.items()})
+    return {path.removeprefix(prefix): member for path, member in files.items()}
 
 
 def _mebibytes(count: int) -> str:

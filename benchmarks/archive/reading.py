@@ -40,10 +40,10 @@ def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Meas
 def _manifest(members: Members, limits: Limits, problems: Problems) -> dict[str, Any]:
     """The manifest of exactly these members."""
     name = "manifest.json"
-    if name not in members.files:
+    if name not in members:
         problems.add(name, None, "is missing")
         problems.raise_if_any()
-    document = parse_document(name, members.files[name].read(), limits.json_bytes, problems)
+    document = parse_document(name, members[name].read(), limits.json_bytes, problems)
     problems.raise_if_any()
     assert document is not None  # noqa: S101
     value = document.value
@@ -61,11 +61,11 @@ def _manifest(members: Members, limits: Limits, problems: Problems) -> dict[str,
 def _compare(members: Members, manifest: Document, problems: Problems) -> None:
     listed = manifest.value["files"]
     for name in dict.fromkeys([*REQUIRED, *listed]):
-        if name not in members.files:
+        if name not in members:
             line = manifest.line(["files", name]) if name in listed else None
             where = f", although line {line} of manifest.json lists it" if line else ""
             problems.add(name, None, f"is missing{where}")
-    for name, member in members.files.items():
+    for name, member in members.items():
         if name in listed:
             _compare_one(name, member, listed[name], problems)
         elif name != "manifest.json":
@@ -113,17 +113,17 @@ class _Reading:
         )
 
     def _rows(self, name: str, schema: str) -> Any:
-        content = self.members.files[name].content
+        content = self.members[name].content
         assert content is not None  # noqa: S101
         return read_rows(name, content, schema, self.limits.rows, self.problems)
 
     def _counters(self, index: WorkloadIndex, n_max: int | None) -> dict[int, CounterTable]:
-        if "counters.csv" not in self.members.files:
+        if "counters.csv" not in self.members:
             return {}
         return read_counters(self._rows("counters.csv", "counters"), index, n_max, self.problems)
 
     def _document(self, name: str, schema: str) -> Document | None:
-        document = parse_document(name, self.members.files[name].read(), self.limits.json_bytes, self.problems)
+        document = parse_document(name, self.members[name].read(), self.limits.json_bytes, self.problems)
         if document is None or not validate(name, document, schema, self.problems):
             return None
         return document
@@ -137,7 +137,7 @@ class _Reading:
         self._warn_of_missing("platform.json", "platform", [value])
         record = {field.name: value.get(field.name) for field in fields(PlatformRecord)}
         for name in ("base_mhz", "max_mhz"):
-            record[name] = None if record[name] is None else float(record[name])
+            record[name] = float(record[name]) if record[name] else None  # 0 is how some say unknown
         record["placement"] = None if record["placement"] is None else tuple(map(int, record["placement"]))
         record |= {name: int(number) for name, number in record.items() if _is_integral(name, number)}
         return PlatformRecord(**record | {"cpu_model": record["cpu_model"] or ""})
@@ -164,9 +164,9 @@ class _Reading:
             self.warnings.append(f"{name}: no {', '.join(missing)}; taken as null")
 
     def _environment(self) -> dict[str, Any] | None:
-        if "environment.json" not in self.members.files:
+        if "environment.json" not in self.members:
             return None
-        content = self.members.files["environment.json"].read()
+        content = self.members["environment.json"].read()
         if len(content) > self.limits.json_bytes:
             self.warnings.append(f"environment.json: larger than {self.limits.json_bytes} bytes, not kept")
             return None
@@ -176,9 +176,9 @@ class _Reading:
         return document.value if isinstance(document.value, dict) else {"environment": document.value}
 
     def _log(self) -> str:
-        if "log.txt" not in self.members.files:
+        if "log.txt" not in self.members:
             return ""
-        content = self.members.files["log.txt"].read()
+        content = self.members["log.txt"].read()
         if len(content) > self.limits.log_bytes:
             self.warnings.append(f"log.txt: only the first {self.limits.log_bytes} bytes are kept")
         return content[: self.limits.log_bytes].decode("utf-8", errors="replace").replace("\0", "\ufffd")
@@ -192,7 +192,7 @@ class _Reading:
         stray = [workloads[number].name for number in counters if number not in runs]
         if stray:
             self.warnings.append(f"counters.csv: ignored for {', '.join(stray)}, which have no runs")
-        unknown = [name for name in self.members.files if name not in {"manifest.json", *REQUIRED, *OPTIONAL}]
+        unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED, *OPTIONAL}]
         if unknown:
             more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
             self.warnings.append(f"ignored, unknown: {', '.join(map(quoted, unknown[:10]))}{more}")
@@ -211,6 +211,8 @@ def _refuse_impossible_topology(platform: Document, problems: Problems) -> None:
         ("numa_nodes", "physical_cores", False),
         ("n_max", "threads", False),
         ("n_nu", "n_ht", True),
+        ("n_nu", "threads", False),
+        ("n_ht", "threads", False),
     ):
         a, b = value.get(low), value.get(high)
         if a is not None and b is not None and (a >= b if strictly else a > b):

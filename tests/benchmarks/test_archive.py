@@ -3,11 +3,13 @@
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 import tarfile
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.archive import load_schema, write_archive
+from benchmarks.archive import Limits, load_schema, write_archive
 from profiles.measurements import (
     BOUNDS,
     COUNTER_STATUSES,
@@ -324,6 +326,12 @@ def test_unknown_is_null():
     assert measurements.warnings == []
 
 
+def test_a_clock_of_0_is_unknown():
+    platform = json.loads(good_files()["platform.json"]) | {"base_mhz": 0, "max_mhz": 0.0}
+    record = accepted(good_files() | {"platform.json": json.dumps(platform).encode()}).platforms[0]
+    assert (record.base_mhz, record.max_mhz) == (None, None)
+
+
 def test_a_workload_without_runs_is_warned_of_and_its_counters_ignored():
     measurements = sample_measurements(1, 2)
     files = files_of(packed(measurements))
@@ -365,3 +373,14 @@ def test_n_may_reach_the_threads_where_n_max_is_unknown():
 
 def test_created_is_written_in_utc():
     assert json.loads(files_of(packed())["manifest.json"])["created"] == "2026-11-20T10:00:00Z" == f"{CREATED:%FT%TZ}"
+
+
+def test_the_page_on_formats_names_every_field_column_limit_and_choice():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+    named = {field.name for field in fields(Limits)} | {*STRATEGIES, *BOUNDS, *DEVICE_CLASSES, *COUNTER_STATUSES}
+    for schema in ("manifest", "platform", "dataset"):
+        named |= set(load_schema(schema)["properties"])
+    named |= set(load_schema("workloads")["items"]["properties"])
+    for schema in ("runs", "counters"):
+        named |= {field["name"] for field in load_schema(schema)["fields"]}
+    assert not {name for name in named if re.search(rf"\b{name}\b", page) is None}

@@ -367,6 +367,8 @@ def refused_platform(files, **fields):
         ({"numa_nodes": 9}, "numa_nodes = 9 is more than physical_cores = 8"),
         ({"n_max": 17}, "n_max = 17 is more than threads = 16"),
         ({"n_nu": 9}, "n_nu = 9 is not less than n_ht = 8"),
+        ({"n_ht": 17}, "n_ht = 17 is more than threads = 16"),
+        ({"n_nu": 17, "n_ht": None}, "n_nu = 17 is more than threads = 16"),
         ({"n_nu": 8}, "n_nu = 8 is not less than n_ht = 8"),
     ],
 )
