@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from openapi_spec_validator import validate
 
+from mpet_site.api import ListView
 from mpet_site.api_urls import ENDPOINTS
 from mpet_site.urls import api
 from tests.mpet_site.api_samples import API, client_of
@@ -22,6 +23,18 @@ def text():
     out = io.StringIO()
     call_command("spectacular", "--validate", "--fail-on-warn", stdout=out)
     return out.getvalue()
+
+
+def test_docs_name_every_path_filter_and_order():
+    docs = COMMITTED.with_name("api.md").read_text()
+    paths = {path.removeprefix(API) for path, _ in served_paths()} - {"", "{path}"}
+    assert len(paths) > 10
+    assert [path for path in sorted(paths) if not re.search(rf"(GET|POST) {re.escape(path)}[?`]", docs)] == []
+    for view in ListView.__subclasses__():
+        (row,) = [line for line in docs.splitlines() if line.startswith(f"| `{view.__name__[:-4].lower()}s/`")]
+        named = [set(re.findall("`([a-z0-9_]+)`", cell)) for cell in row.split("|")]
+        assert named[2] == set(view.filterset_class.base_filters)
+        assert named[3] == set(view.ordering_fields)
 
 
 def served_paths():
