@@ -1,0 +1,99 @@
+"""docs/images/prediction.png, made anew: pytest tests/browser/screenshot.py
+
+No test (its name is none that pytest collects): it draws the picture of the README from machines and programs made up
+here, by a plain model: a serial share, and threads that wait the longer for each other the more there are.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from predictor.services import PredictionRequest, predict
+from profiles.ingest import ingest
+from profiles.measurements import Measurements, ProfileRecord, RunTable
+from tests.samples import sample_platform, sample_workload
+
+PICTURE = Path(__file__).resolve().parents[2] / "docs" / "images" / "prediction.png"
+WIDTH, HEIGHT = 1200, 1040
+
+# name, seconds per unit of work, what a thread of a second NUMA node and a hyperthread are worth, waiting per thread
+MACHINES = [
+    ("Fjord 2x8", 1.00, 0.92, 0.32, 0.0030),
+    ("Heath 2x8", 0.74, 0.86, 0.28, 0.0042),
+    ("Tarn 2x8", 1.35, 0.95, 0.36, 0.0022),
+    ("Moor 2x8", 0.88, 0.90, 0.22, 0.0035),
+    ("Crag 2x8", 0.61, 0.82, 0.30, 0.0050),
+]
+# name, strategy, units of work, serial share, how much it waits
+PROGRAMS = [
+    ("stencil/sweep", "domain_decomposition", 4.2, 0.015, 1.2),
+    ("stereo/aggregate", "wavefront", 2.6, 0.030, 2.6),
+    ("mesh/refine", "recursive", 1.7, 0.060, 1.9),
+    ("matrix/multiply", "dynamic_loop", 6.1, 0.004, 0.5),
+    ("graph/search", "dynamic_loop", 0.9, 0.090, 3.4),
+    ("fluid/pressure", "domain_decomposition", 3.3, 0.022, 1.6),
+]
+COUNTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32)
+SHARES = np.array([0.05, 0.55, 0.08, 0.10, 0.07, 0.15])  # of the loss: locks, imbalance, creation, distribution, ...
+
+
+def runs(rng: np.random.Generator, machine: tuple, program: tuple) -> RunTable:
+    _, pace, numa, hyper, wait = machine
+    _, _, work, serial, sensitivity = program
+    rows, parts = [], []
+    for n in COUNTS:
+        hands = min(n, 8) + numa * min(max(n - 8, 0), 8) + hyper * max(n - 16, 0)
+        ideal = pace * work * (serial + (1 - serial) / hands)
+        loss = min(0.6, 0.004 + sensitivity * wait * n)
+        for profile_pass in (False, True):
+            for repeat in (1, 2, 3):
+                time_ns = int(1e9 * ideal / (1 - loss) * (1 + 0.012 * rng.random()))
+                rows.append((n, repeat, profile_pass, time_ns))
+                lost = np.floor(SHARES * loss * n * time_ns).astype(np.int64)
+                split = np.concatenate([[n * time_ns - lost.sum()], lost])
+                parts.append(split if profile_pass else np.full(7, -1))
+    n, repeat, is_profile, time_ns = (np.array(column) for column in zip(*rows, strict=True))
+    return RunTable(n, repeat, is_profile.astype(bool), time_ns / 1e9, time_ns, np.array(parts), ("",) * len(rows))
+
+
+def made_up() -> Measurements:
+    rng = np.random.default_rng(20)
+    topology = {"n_nu": 8, "n_ht": 16, "n_max": 32, "physical_cores": 16, "threads": 32, "placement": None}
+    return Measurements(
+        origin="measured",
+        time_kinds={},
+        platforms=[
+            sample_platform(index, name=machine[0], cpu_model=f"{machine[0]} example", **topology)
+            for index, machine in enumerate(MACHINES)
+        ],
+        workloads=[
+            sample_workload(
+                index,
+                name=program[0],
+                application=program[0].split("/")[0],
+                section=program[0].split("/")[1],
+                strategy=program[1],
+            )
+            for index, program in enumerate(PROGRAMS)
+        ],
+        profiles=[
+            ProfileRecord(platform=p, workload=w, runs=runs(rng, machine, program))
+            for p, machine in enumerate(MACHINES)
+            for w, program in enumerate(PROGRAMS)
+        ],
+        generator="made up for a picture",
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_picture(visit):
+    ingest(made_up(), kind="tarball", label="example machines", sha256="e" * 64, owner=None, private=False)
+    prediction = predict(PredictionRequest("stereo-aggregate", "heath-2x8"))
+    page = visit(reverse("prediction", args=[prediction.uid]), WIDTH)
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    page.wait_for_function("document.querySelectorAll('.plot .main-svg .trace').length >= 12")
+    PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURE)
+    assert PICTURE.stat().st_size < 250_000
