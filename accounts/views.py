@@ -22,8 +22,8 @@ def tokens(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "secret": secret,
-        "tokens": request.user.api_tokens.all(),
-        "valid": set(request.user.api_tokens.valid().values_list("pk", flat=True)),
+        "tokens": ApiToken.objects.filter(user_id=request.user.pk),
+        "valid": set(ApiToken.objects.valid().filter(user_id=request.user.pk).values_list("pk", flat=True)),
         "section": "tokens",
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
@@ -32,7 +32,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(request.user.api_tokens, pk=pk)
+    token = get_object_or_404(ApiToken, pk=pk, user_id=request.user.pk)
     token.revoke()
     messages.success(request, f"The token {token.prefix}… is revoked.")
     return redirect("tokens")

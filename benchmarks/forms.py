@@ -1,6 +1,7 @@
+from typing import Any
+
 from django import forms
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
 from benchmarks.models import Upload
@@ -21,7 +22,7 @@ class UploadForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
-    def clean_file(self) -> UploadedFile:
+    def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
             limit = filesizeformat(settings.UPLOAD_MAX_PACKED_BYTES)

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -16,7 +18,7 @@ from profiles.models import Profile
 WAITING = (Upload.Status.RECEIVED, Upload.Status.PROCESSING)
 
 
-def readable_by(user: Any) -> QuerySet:
+def readable_by(user: Any) -> QuerySet[Upload]:
     """The user's own uploads; of others those that were accepted and are public."""
     published = Q(
         visibility=Upload.Visibility.PUBLIC,
@@ -47,7 +49,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def uploads(request: HttpRequest) -> HttpResponse:
-    page = page_of(request, request.user.uploads.all())
+    page = page_of(request, Upload.objects.filter(owner_id=request.user.pk))
     return render(request, "benchmarks/uploads.html", {"page": page, "section": "uploads"})
 
 

@@ -14,12 +14,12 @@ class PlotlyFinder(FileSystemFinder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         root = str(files("plotly") / "package_data")
-        storage = FileSystemStorage(location=root)
+        storage: Any = FileSystemStorage(location=root)
         storage.prefix = self.prefix
         self.locations = [(self.prefix, root)]
         self.storages = {root: storage}
 
-    def check(self, **kwargs: Any) -> list:
+    def check(self, **kwargs: Any) -> list[Any]:
         return []
 
     def find_location(self, root: str, path: str, prefix: str | None = None) -> str | None:

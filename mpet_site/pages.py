@@ -1,5 +1,7 @@
 """What the list pages and the links to the JSON twins share."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,7 +19,7 @@ def twin(view: str, *args: Any, query: str = "") -> str:
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 
-def ordered(rows: QuerySet, ordering: str, fields: dict[str, str]) -> QuerySet:
+def ordered(rows: QuerySet[Any], ordering: str, fields: dict[str, str]) -> QuerySet[Any]:
     """Sorted by `fields[ordering]` ("-" first: downwards), unknown values last; as it is for any other text."""
     field = fields.get(ordering.removeprefix("-"))
     if field is None:
@@ -27,12 +29,12 @@ def ordered(rows: QuerySet, ordering: str, fields: dict[str, str]) -> QuerySet:
     return rows.order_by(by, "pk")
 
 
-def page_of(request: HttpRequest, rows: Any, size: int = ROWS) -> Page:
+def page_of(request: HttpRequest, rows: Any, size: int = ROWS) -> Page[Any]:
     """The page asked for; the nearest one where there is no such page."""
     return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
-def list_parameters(asked: Mapping[str, str], page: Page, filters: Iterable[str]) -> str:
+def list_parameters(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
     """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
     chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
     return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))

@@ -110,7 +110,7 @@ def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.S
     """The band from low to high; nothing where the method gives no interval."""
     if not (np.isfinite(low) & np.isfinite(high)).any():
         return []
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    edge: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     return [
         scatter("low", "predicted", n, low, showlegend=False, **edge),
         scatter("interval", "predicted", n, high, fill="tonexty", **edge),

@@ -46,7 +46,7 @@ class PredictionForm(forms.Form):
         widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
         help_text="The machine on which nobody has to have run it.",
     )
-    method = forms.ChoiceField(initial=DEFAULT_METHOD)
+    method = forms.ChoiceField(choices=[(name, name) for name in METHODS], initial=DEFAULT_METHOD)
     references = forms.CharField(
         label="Reference platforms",
         required=False,
@@ -59,7 +59,6 @@ class PredictionForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["method"].choices = [(name, name) for name in METHODS]
         for method in METHODS.values():
             defaults = method.settings()
             for name, kind in typing.get_type_hints(method.settings).items():

@@ -30,7 +30,7 @@ COLOUR_OF_PART = dict(
 @dataclass(frozen=True)
 class Table:
     columns: tuple[str, ...]
-    rows: list[tuple]
+    rows: list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Chart:
 
     @property
     def json(self) -> dict[str, Any]:
-        return self.figure.to_plotly_json()
+        drawn: dict[str, Any] = self.figure.to_plotly_json()
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def numbers(values: Any) -> list[float | None]:
     return [None if not np.isfinite(value) else float(value) for value in np.asarray(values, dtype=float)]
 
 
-def table(columns: Mapping[str, Sequence | np.ndarray]) -> Table:
+def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
     return Table(
         tuple(columns),
         [
@@ -241,7 +242,7 @@ def stacked_shares(
 ) -> Chart:
     """The seven shares of the thread time n*t(n), stacked to 100 %: use = U(n), then Eq. 4's six fractions."""
     losses = {part: 100 * fraction for part, fraction in fractions.items()}
-    shares = {"use": 100 - sum(losses.values())} | losses
+    shares = {"use": 100 - np.sum(list(losses.values()), axis=0)} | losses
     traces = [
         scatter(
             part.replace("_", " "),
@@ -260,7 +261,7 @@ def stacked_shares(
         title,
         caption,
         figure(traces, "share of thread time (%)", breakpoints=breakpoints, range=[0, 100]),
-        table({"n": n} | {f"{part.replace('_', ' ')} (%)": share for part, share in shares.items()}),
+        table({"n": n, **{f"{part.replace('_', ' ')} (%)": share for part, share in shares.items()}}),
     )
 
 
@@ -285,7 +286,8 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
 def losses_chart(profile: ProfileDrawing) -> Chart:
     n, at = profile.curves.n, profile.line_n
     fitted_line, fitted = 100 * profile.fitted(at), 100 * profile.fitted(n)
-    traces, columns = [], {"n": n}
+    traces: list[go.Scatter] = []
+    columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
         traces.append(points(name, colour, n, measured, unit=" %", legendgroup=part))
@@ -360,10 +362,10 @@ def comparison_charts(curves: Sequence[MeasuredCurve], time_unit: str = "s") -> 
     drawn = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
     if not drawn:
         return []
-    style = {"hovermode": "closest", "showlegend": False}
+    style: dict[str, Any] = {"hovermode": "closest", "showlegend": False}
     times = np.concatenate([curve.time_s for _, curve in drawn])
     with_t1 = [(index, curve) for index, curve in drawn if curve.t1_s]
-    speedups = np.concatenate([speedup_of(curve) for _, curve in with_t1] or [[1.0]])
+    speedups = np.concatenate([speedup_of(curve) for _, curve in with_t1] or [np.ones(1)])
     widest = max((curve.n for _, curve in drawn), key=lambda n: n.max())
     return [
         Chart(
@@ -408,7 +410,7 @@ def series_style(index: int) -> tuple[str, str]:
 
 def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> go.Scatter:
     colour, dash = series_style(index)
-    style = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
+    style: dict[str, Any] = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 
 

@@ -119,7 +119,7 @@ def drawing_of(profile: Profile) -> ProfileDrawing | None:
     return ProfileDrawing(curves, features and features.values, breakpoints)
 
 
-def fit_rows(profile: Profile) -> dict[str, list[tuple]]:
+def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
     those that the profile does not have."""
     features = getattr(profile, "feature_vector", None)
