@@ -1,3 +1,5 @@
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -13,17 +15,19 @@ from accounts.models import ApiToken
 @login_required
 def tokens(request: HttpRequest) -> HttpResponse:
     """The user's tokens. A new one is shown in the answer to its own POST and never again, so nothing redirects."""
+    user: Any = request.user
+    own = user.api_tokens.all()
     form = TokenForm(request.POST or None)
     secret = None
     if form.is_valid():
         chosen = form.cleaned_data
-        _, secret = ApiToken.issue(request.user, chosen["scope"], name=chosen["name"], expires_at=chosen["lifetime"])
+        _, secret = ApiToken.issue(user, chosen["scope"], name=chosen["name"], expires_at=chosen["lifetime"])
         form = TokenForm()
     context = {
         "form": form,
         "secret": secret,
-        "tokens": ApiToken.objects.filter(user_id=request.user.pk),
-        "valid": set(ApiToken.objects.valid().filter(user_id=request.user.pk).values_list("pk", flat=True)),
+        "tokens": own,
+        "valid": set(own.valid().values_list("pk", flat=True)),
         "section": "tokens",
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Count, Max, Min, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 
@@ -36,32 +36,35 @@ class MeasuredQuerySet(VisibleQuerySet):
 
     def listed_for(self, user: Any) -> Self:
         """A row of a list page: how many profiles the user sees, and of which origins, by name from first to last."""
-        seen = Q(profiles__isnull=False) & visible(user, "profiles__")
-        return (
-            self.visible_to(user)
-            .annotate(
-                profile_count=Count("profiles", filter=seen),
-                first_origin=Min("profiles__origin", filter=seen),
-                last_origin=Max("profiles__origin", filter=seen),
-            )
-            .order_by("slug")
-        )  # Meta.ordering does not hold where rows are grouped
+        return self.in_api(user).annotate(
+            first_origin=Subquery(self._over_profiles(user, Min("origin"))),
+            last_origin=Subquery(self._over_profiles(user, Max("origin"))),
+        )
 
     def in_api(self, user: Any) -> Self:
         """With `profile_count`; a subquery, which is evaluated for the rows of one page only."""
-        profiles = self.model._meta.get_field("profiles")
-        name = profiles.field.name
-        seen = profiles.related_model.objects.visible_to(user).filter(**{name: OuterRef("pk")}).order_by()
-        count = seen.values(name).annotate(number=Count("pk")).values("number")
-        return self.visible_to(user).annotate(profile_count=Coalesce(Subquery(count), 0))
+        return self.visible_to(user).annotate(
+            profile_count=Coalesce(Subquery(self._over_profiles(user, Count("pk"))), 0)
+        )
 
     def offered_to(self, user: Any) -> Self:
-        """For the fields of the prediction form: what has a profile that a prediction could use."""
-        return self.in_api(user).filter(profile_count__gt=0).only("slug", "name")
+        """For the fields of the prediction form: what has a profile."""
+        return self.in_api(user).filter(Exists(self._profiles(user))).only("slug", "name")
+
+    def _profiles(self, user: Any) -> models.QuerySet:
+        """The profiles of the outer row that the user sees."""
+        relation: Any = self.model._meta.get_field("profiles")
+        profiles = relation.related_model.objects.visible_to(user)
+        return profiles.filter(**{relation.field.name: OuterRef("pk")}).order_by()
+
+    def _over_profiles(self, user: Any, aggregate: models.Aggregate) -> models.QuerySet:
+        relation: Any = self.model._meta.get_field("profiles")
+        name = relation.field.name
+        return self._profiles(user).values(name).annotate(over=aggregate).values("over")
 
     def values_in(self, column: str) -> list[str]:
         """The distinct known values of a column, for a filter to choose from."""
-        rows = self.model.objects.filter(pk__in=self.order_by().values("pk")).exclude(**{column: None})
+        rows = self.model._default_manager.filter(pk__in=self.order_by().values("pk")).exclude(**{column: None})
         return list(rows.order_by(column).values_list(column, flat=True).distinct())
 
     def search(self, text: str) -> Self:
@@ -114,13 +117,13 @@ class ProfileQuerySet(VisibleQuerySet):
     def evidence_for(self, user: Any, workload: str, target: str) -> dict[str, int]:
         """What a prediction of the workload on the target could build on: platforms that have the workload, workloads
         that the target has, profiles that connect the two, and whether the pair itself was measured."""
-        rows = self.candidates_for(user)
+        rows = self.candidates_for(user).order_by()
         of_workload, on_target = Q(workload__slug=workload), Q(platform__slug=target)
-        references, benchmarks = rows.filter(of_workload & ~on_target), rows.filter(on_target & ~of_workload)
-        connecting = Q(platform__in=references.values("platform"), workload__in=benchmarks.values("workload"))
-        return rows.aggregate(
-            references=Count("platform", filter=of_workload & ~on_target, distinct=True),
-            benchmarks=Count("workload", filter=on_target & ~of_workload, distinct=True),
-            connecting=Count("pk", filter=connecting),
-            measured=Count("pk", filter=of_workload & on_target),
-        )
+        references = rows.filter(of_workload).exclude(on_target).values("platform").distinct()
+        benchmarks = rows.filter(on_target).exclude(of_workload).values("workload").distinct()
+        return {
+            "references": references.count(),
+            "benchmarks": benchmarks.count(),
+            "connecting": rows.filter(platform__in=references, workload__in=benchmarks).count(),
+            "measured": rows.filter(of_workload, on_target).count(),
+        }

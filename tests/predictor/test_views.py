@@ -162,8 +162,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # workloads and platforms to offer
     with django_assert_num_queries(2):
         client.get(reverse("predict"))
-    # and what connects the pair
-    with django_assert_num_queries(3):
+    # and references, benchmarks, what connects the two, the pair itself
+    with django_assert_num_queries(6):
         client.get(reverse("predict"), ASKED)
     # the prediction, the platforms and the workloads that it names
     with django_assert_num_queries(3):
