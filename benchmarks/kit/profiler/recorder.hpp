@@ -24,6 +24,8 @@
 #include <mpet/accounting.h>
 #include <mpet/clock.h>
 
+#include "constructs.hpp"
+
 #ifndef MPET_PROBES
 #define MPET_PROBES 1
 #endif
@@ -33,15 +35,6 @@ namespace {
 
 constexpr bool probing = MPET_PROBES != 0;
 constexpr int most_threads = 4096;
-
-// What a region was seen to use: tells the strategy of the workload.
-enum Construct : std::uint64_t {
-    created_tasks = 1,
-    fetched_chunks = 2,
-    waited_for_iterations = 4,
-    took_sections = 8,
-    nested_parallel = 16
-};
 
 // A thread is in one of the parts, or waits: then the part is known only once the wait is over.
 enum State : std::uint64_t { waits_for_tasks = MPET_PARTS, waits_at_barrier };

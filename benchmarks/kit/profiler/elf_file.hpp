@@ -1,0 +1,53 @@
+// What an ELF file of this machine's kind says about itself: enough to know a program before it is profiled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpet::profiler {
+
+struct Function {
+    std::string name;
+    std::uint64_t offset = 0;  // of the address asked for, from the function's begin
+};
+
+class ElfFile {
+public:
+    enum class Kind { missing, not_elf, foreign, native };
+
+    explicit ElfFile(const std::string& path);
+
+    Kind kind() const { return kind_; }
+    const std::string& first_bytes() const { return bytes_; }
+    bool is_dynamic() const;
+    std::string interpreter() const;  // the dynamic loader; "" where there is none
+    std::string compiler() const;     // from the .comment section; "" where it says nothing
+
+    bool imports(const std::string& prefix) const;   // any undefined dynamic symbol that begins so
+    bool exports(const std::string& name) const;     // to other objects
+    bool contains(const std::string& name) const;    // a function of that name, exported or not
+    std::optional<Function> function_at(std::uint64_t address) const;
+
+private:
+    struct Symbol {
+        std::string name;
+        std::uint64_t address, size;
+        bool defined, is_function;
+    };
+
+    template <class Record>
+    const Record* at(std::uint64_t offset, std::uint64_t count = 1) const;
+    std::string segment_text(std::uint32_t type) const;
+    void read_symbols(std::uint32_t section_type, std::vector<Symbol>& symbols);
+
+    std::string bytes_;
+    Kind kind_ = Kind::missing;
+    std::vector<Symbol> dynamic_, all_;
+};
+
+}  // namespace mpet::profiler

@@ -1,0 +1,408 @@
+// mpet-profile: measures every parallel region of an unmodified OpenMP program over its numbers of threads, and packs
+// what it measured for upload.
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <sstream>
+
+#include <mpet/json.hpp>
+
+#include "../topology/build.hpp"
+#include "../topology/topology.hpp"
+#include "command.hpp"
+#include "program.hpp"
+#include "results.hpp"
+#include "section_names.hpp"
+
+namespace mpet::profiler {
+
+namespace {
+
+constexpr const char* usage =
+    "mpet-profile [options] PROGRAM [ARGUMENT...]\n"
+    "Measures every parallel region of an OpenMP program, built by gcc or by clang, as it is.\n"
+    "  --n LIST            numbers of threads, as 1,2,4-8; 1 is always measured   (default: as the kit's sweep)\n"
+    "  --repeats K         runs of each pass at each number of threads            (default: 3)\n"
+    "  --name NAME         what to call this machine                              (default: its host name)\n"
+    "  --application NAME  what to call the program                               (default: its file's name)\n"
+    "  --output FILE       the tarball to write        (default: mpet-MACHINE-APPLICATION-TIME.tar.gz)\n"
+    "  --min-share 1%      leave out regions with less of the program's time on one thread\n"
+    "  --runtime NAME      libgomp or libomp, where the program loads it only when it runs\n"
+    "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
+
+struct Options {
+    std::vector<int> threads;
+    int repeats = 3;
+    std::string machine, application, output, runtime;
+    double least_share = 0.01;
+    std::vector<std::string> command;
+};
+
+// ---- options
+
+int whole_number(const std::string& text, const std::string& option) {
+    char* end = nullptr;
+    errno = 0;
+    const long value = std::strtol(text.c_str(), &end, 10);
+    if (text.empty() || *end != '\0' || errno != 0 || value < 1 || value > 1000000) {
+        throw std::invalid_argument(option + ": '" + text + "' is not a whole number above 0");
+    }
+    return static_cast<int>(value);
+}
+
+std::vector<int> thread_list(const std::string& text) {
+    std::vector<int> numbers{1};
+    std::istringstream ranges(text);
+    for (std::string range; std::getline(ranges, range, ',');) {
+        const std::size_t dash = range.find('-');
+        const int first = whole_number(range.substr(0, dash), "--n");
+        const int last = dash == std::string::npos ? first : whole_number(range.substr(dash + 1), "--n");
+        for (int n = first; n <= last; n++) numbers.push_back(n);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+double share(const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool in_percent = std::strcmp(end, "%") == 0;
+    const double part = in_percent ? value / 100 : value;
+    if (end == text.c_str() || (*end != '\0' && !in_percent) || !(part >= 0 && part <= 1)) {
+        throw std::invalid_argument("--min-share: '" + text + "' is neither a percentage such as 1% nor a number from 0 to 1");
+    }
+    return part;
+}
+
+void set(Options& options, const std::string& option, const std::string& value) {
+    if (option == "--n") options.threads = thread_list(value);
+    else if (option == "--repeats") options.repeats = whole_number(value, option);
+    else if (option == "--name") options.machine = value;
+    else if (option == "--application") options.application = fit_for_names(value, 60);
+    else if (option == "--output") options.output = value;
+    else if (option == "--min-share") options.least_share = share(value);
+    else if (option == "--runtime" && (value == "libgomp" || value == "libomp")) options.runtime = value;
+    else if (option == "--runtime") throw std::invalid_argument("--runtime is libgomp or libomp, not " + value);
+    else throw std::invalid_argument("unknown option " + option);
+}
+
+Options parse(int count, char** arguments) {
+    Options options;
+    int i = 1;
+    for (; i < count && arguments[i][0] == '-' && std::strcmp(arguments[i], "--") != 0; i += 2) {
+        if (i + 1 == count) throw std::invalid_argument(std::string(arguments[i]) + " needs a value");
+        set(options, arguments[i], arguments[i + 1]);
+    }
+    if (i < count && std::strcmp(arguments[i], "--") == 0) i++;
+    options.command.assign(arguments + i, arguments + count);
+    if (options.command.empty()) throw std::invalid_argument("which program?");
+    return options;
+}
+
+// ---- files
+
+std::string own_folder() {
+    char path[4096];
+    const ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (size <= 0) throw std::runtime_error("cannot find out where mpet-profile is: /proc is not mounted");
+    const std::string own(path, static_cast<std::size_t>(size));
+    return own.substr(0, own.rfind('/'));
+}
+
+// Built next to mpet-profile, or in the folder build/ beside it.
+std::string built_file(const std::string& name) {
+    for (const std::string& path : {own_folder() + "/" + name, own_folder() + "/build/" + name}) {
+        if (access(path.c_str(), R_OK) == 0) return path;
+    }
+    throw Refusal(name + " is not next to mpet-profile. Build the kit: make");
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
+}
+
+// Removed with everything in it when it goes out of scope.
+class TemporaryFolder {
+public:
+    TemporaryFolder() {
+        const char* parent = std::getenv("TMPDIR");
+        path_ = std::string(parent != nullptr ? parent : "/tmp") + "/mpet-profile-XXXXXX";
+        if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_ + ": " + std::strerror(errno));
+    }
+    ~TemporaryFolder() { remove(path_); }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    const std::string& path() const { return path_; }
+
+private:
+    static void remove(const std::string& path) {
+        if (DIR* folder = opendir(path.c_str())) {
+            while (const dirent* entry = readdir(folder)) {
+                const std::string name = entry->d_name;
+                if (name != "." && name != "..") remove(path + "/" + name);
+            }
+            closedir(folder);
+            rmdir(path.c_str());
+        } else {
+            unlink(path.c_str());
+        }
+    }
+
+    std::string path_;
+};
+
+// ---- what the user sees, and the tarball keeps
+
+class Log {
+public:
+    void say(const std::string& message) {
+        clear_progress();
+        std::fprintf(stderr, "mpet-profile: %s\n", message.c_str());
+        note(message);
+    }
+    void note(const std::string& message) { text_ += message + "\n"; }
+    const std::string& text() const { return text_; }
+
+    void progress(std::size_t done, std::size_t all, const std::string& what, std::uint64_t spent_ns) {
+        const std::uint64_t left_s = done > 0 ? spent_ns / done * (all - done) / 1000000000 : 0;
+        const std::string left = done > 0 ? ", about " + std::to_string(left_s) + " s left" : "";
+        std::fprintf(stderr, "%s[%zu/%zu] %s%s%s", terminal_ ? "\r\033[K" : "", done + 1, all, what.c_str(), left.c_str(), terminal_ ? "" : "\n");
+        std::fflush(stderr);
+    }
+    void clear_progress() {
+        if (terminal_) std::fputs("\r\033[K", stderr);
+    }
+
+private:
+    const bool terminal_ = isatty(STDERR_FILENO) != 0;
+    std::string text_;
+};
+
+std::string utc_time(const char* format) {
+    const std::time_t now = std::time(nullptr);
+    char text[64];
+    std::strftime(text, sizeof text, format, std::gmtime(&now));
+    return text;
+}
+
+std::string last_lines(const std::string& path, std::size_t count) {
+    std::ifstream file(path);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back("    " + line);
+    std::string text;
+    for (std::size_t i = lines.size() > count ? lines.size() - count : 0; i < lines.size(); i++) text += "\n" + lines[i];
+    return text;
+}
+
+// ---- running the program
+
+struct Pass {
+    int threads;
+    bool profile;
+    int repeat;
+
+    std::string text() const {
+        return std::string(profile ? "profile" : "clean") + " pass, n = " + std::to_string(threads) + ", repeat " + std::to_string(repeat);
+    }
+};
+
+std::string places(const std::vector<int>& processors, int threads) {
+    std::string text;
+    for (int i = 0; i < threads && i < static_cast<int>(processors.size()); i++) {
+        text += (i > 0 ? ",{" : "{") + std::to_string(processors[static_cast<std::size_t>(i)]) + "}";
+    }
+    return text;
+}
+
+std::string preloaded(const std::string& library) {
+    const char* others = std::getenv("LD_PRELOAD");
+    return others != nullptr && others[0] != '\0' ? library + ":" + others : library;
+}
+
+class Profiler {
+public:
+    Profiler(const Program& program, const Options& options, const Topology& topology, Log& log)
+        : program_(program), options_(options), processors_(topology.placement()), log_(log) {
+        const std::string stem = program.runtime == "libgomp" ? "libmpet_gomp" : "libmpet_ompt";
+        profile_library_ = built_file(stem + ".so");
+        clean_library_ = built_file(stem + "_clean.so");
+    }
+
+    std::vector<Run> run_all() {
+        std::vector<Pass> passes;
+        for (const int n : options_.threads) {
+            for (int repeat = 1; repeat <= options_.repeats; repeat++) {
+                for (const bool profile : {false, true}) passes.push_back({n, profile, repeat});
+            }
+        }
+        std::vector<Run> runs;
+        std::uint64_t spent_ns = 0;
+        for (const Pass& pass : passes) {
+            log_.progress(runs.size(), passes.size(), pass.text(), spent_ns);
+            runs.push_back(run(pass));
+            spent_ns += runs.back().wall_ns;
+        }
+        log_.clear_progress();
+        return runs;
+    }
+
+private:
+    Run run(const Pass& pass) {
+        const std::string recording_path = folder_.path() + "/recording";
+        unlink(recording_path.c_str());
+        const Outcome outcome = profiler::run({command(), environment(pass, recording_path), "MPET_PROFILE_PID", output()});
+        check(outcome, pass);
+        const std::optional<Recording> recording = read_recording(recording_path);
+        if (!recording) refuse_without_recording(pass);
+        if (!recording->missing_event.empty()) {
+            throw Refusal("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
+        }
+        log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, " + std::to_string(outcome.involuntary_switches) +
+                  " involuntary context switches, clock " + recording->clock);
+        return {pass.threads, pass.profile, pass.repeat, outcome.wall_ns, *recording};
+    }
+
+    std::string output() const { return folder_.path() + "/output"; }
+
+    std::vector<std::string> command() const {
+        std::vector<std::string> command = options_.command;
+        command[0] = program_.path;
+        return command;
+    }
+
+    std::vector<std::pair<std::string, std::string>> environment(const Pass& pass, const std::string& recording) const {
+        std::vector<std::pair<std::string, std::string>> variables{
+            {"OMP_NUM_THREADS", std::to_string(pass.threads)}, {"OMP_PROC_BIND", "close"},
+            {"OMP_PLACES", places(processors_, pass.threads)}, {"OMP_DYNAMIC", "false"},
+            {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""},
+            {"MPET_PROFILE_OUT", recording}};
+        const std::string& library = pass.profile ? profile_library_ : clean_library_;
+        if (program_.runtime == "libgomp" || pass.profile) variables.emplace_back("LD_PRELOAD", preloaded(library));
+        else variables.emplace_back("OMP_TOOL_LIBRARIES", library);
+        if (program_.runtime == "libomp") variables.emplace_back("OMP_TOOL", "enabled");
+        return variables;
+    }
+
+    void check(const Outcome& outcome, const Pass& pass) const {
+        if (outcome.interrupted) throw Refusal("interrupted in the " + pass.text() + "; nothing is written.");
+        if (outcome.status == 0) return;
+        throw Refusal(program_.path + " ended with status " + std::to_string(outcome.status) + " in the " + pass.text() +
+                      ". It has to end with 0, as it does without the profiler. Its last lines:" + last_lines(output(), 10));
+    }
+
+    [[noreturn]] void refuse_without_recording(const Pass& pass) const {
+        const std::string why = program_.runtime == "libomp"
+                                    ? "it executed no OpenMP region, its libomp was built without OMPT, or it left with _exit()"
+                                    : "it left with _exit(), or it started another program in its place";
+        throw Refusal(program_.path + " left no recording in the " + pass.text() + ": " + why + ".");
+    }
+
+    const Program& program_;
+    const Options& options_;
+    const std::vector<int> processors_;
+    Log& log_;
+    std::string profile_library_, clean_library_;
+    TemporaryFolder folder_;
+};
+
+// ---- the whole
+
+// The program's arguments: with another input it is another workload.
+std::string input_text(const std::vector<std::string>& command) {
+    std::string text;
+    for (std::size_t i = 1; i < command.size(); i++) text += (i > 1 ? " " : "") + command[i];
+    if (text.empty()) return "no arguments";
+    std::size_t length = 0;  // whole characters, at most 200 bytes
+    while (length < text.size()) {
+        const std::size_t next = length + std::max<std::size_t>(1, json::utf8_length(text, length));
+        if (next > 200) break;
+        length = next;
+    }
+    return text.substr(0, length);
+}
+
+void choose_threads(Options& options, const Topology& topology) {
+    if (options.threads.empty()) options.threads = thread_counts(topology, false);
+    if (options.threads.back() > topology.n_max) {
+        throw Refusal("--n: " + std::to_string(options.threads.back()) + " threads are more than the " + std::to_string(topology.n_max) +
+                      " processors that may be used here.");
+    }
+}
+
+Results measure(const Program& program, const Options& options, const Topology& topology, Log& log) {
+    const std::vector<Run> runs = Profiler(program, options, topology, log).run_all();
+    const Results results = results_of(runs, program, options.least_share);
+    for (const std::string& message : results.messages) log.say(message);
+    if (results.sections.empty() && results.messages.empty()) throw Refusal(program.path + " executed no parallel region.");
+    if (results.sections.empty()) throw Refusal("no parallel region of " + program.path + " is left to report: see above.");
+    return results;
+}
+
+void pack(const Program& program, const Options& options, const Topology& topology, const Results& results, const Log& log) {
+    const TemporaryFolder folder;
+    const std::string root = root_from_environment();
+    const Build build{program.compiler, "as the program was built"};
+    write_file(folder.path() + "/platform.json", platform_json(options.machine, topology, read_hardware(root, topology), build));
+    write_file(folder.path() + "/workloads.json", workloads_json(results.sections, program, input_text(options.command)));
+    write_file(folder.path() + "/runs.csv", runs_csv(results.sections, program));
+    write_file(folder.path() + "/log.txt", log.text());
+    const std::string origin = is_emulated() ? "emulated" : "measured";
+    std::string said;
+    if (!capture({built_file("mpet-pack"), folder.path(), options.output, origin}, said)) {
+        throw std::runtime_error("could not write " + options.output);
+    }
+}
+
+void profile(Options options) {
+    Log log;
+    Program program = inspect(options.command[0], options.runtime);
+    if (!options.application.empty()) program.name = options.application;
+    program.name = fit_for_names(program.name, 60);
+    if (options.machine.empty()) options.machine = host_name();
+    if (options.output.empty()) {
+        options.output = "mpet-" + fit_for_names(options.machine, 60) + "-" + program.name + "-" + utc_time("%Y%m%dT%H%M%SZ") + ".tar.gz";
+    }
+    const Topology topology = read_topology(root_from_environment());
+    choose_threads(options, topology);
+    log.note("mpet-profile of " + program.name + ", " + program.runtime);
+    const Results results = measure(program, options, topology, log);
+    pack(program, options, topology, results, log);
+    std::printf("%zu regions of %s in %s\n", results.sections.size(), program.name.c_str(), options.output.c_str());
+}
+
+}  // namespace
+
+}  // namespace mpet::profiler
+
+int main(int count, char** arguments) {
+    using namespace mpet::profiler;
+    try {
+        if (count == 2 && (std::strcmp(arguments[1], "--help") == 0 || std::strcmp(arguments[1], "-h") == 0)) {
+            std::fputs(usage, stdout);
+            return 0;
+        }
+        pass_signals_to_children();
+        profile(parse(count, arguments));
+    } catch (const std::invalid_argument& error) {
+        std::fprintf(stderr, "mpet-profile: %s\n%s", error.what(), usage);
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "mpet-profile: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,27 @@
+# mpet-profile and the libraries that it preloads. The kit's Makefile includes this; it also works alone, from the kit's
+# folder: make -f profiler/profiler.mk profiler BUILD=build
+BUILD ?= build
+CXX ?= g++
+
+PROFILER_FLAGS := -std=c++17 -O2 -Wall -Wextra -Iinclude $(PROFILER_EXTRA_FLAGS)
+PROFILER_LIBRARY_FLAGS := $(PROFILER_FLAGS) -fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -static-libgcc
+PROFILER_LIBRARIES := $(addprefix $(BUILD)/libmpet_,gomp.so gomp_clean.so ompt.so ompt_clean.so)
+PROFILER_SOURCES := $(wildcard profiler/*.cpp)
+PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp)
+PROFILER_PROGRAM := $(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(PROFILER_SOURCES)) \
+	topology/topology.cpp topology/hardware.cpp topology/files.cpp
+
+.PHONY: profiler
+profiler: $(BUILD)/mpet-profile $(PROFILER_LIBRARIES)
+
+$(BUILD)/mpet-profile: $(PROFILER_PROGRAM) $(PROFILER_HEADERS)
+	@mkdir -p $(BUILD)
+	$(CXX) $(PROFILER_FLAGS) $(PROFILER_PROGRAM) -o $@
+
+$(BUILD)/libmpet_%_clean.so: profiler/%.cpp $(PROFILER_HEADERS)
+	@mkdir -p $(BUILD)
+	$(CXX) $(PROFILER_LIBRARY_FLAGS) -DMPET_PROBES=0 $< -o $@ -Wl,--as-needed -ldl -lpthread
+
+$(BUILD)/libmpet_%.so: profiler/%.cpp $(PROFILER_HEADERS)
+	@mkdir -p $(BUILD)
+	$(CXX) $(PROFILER_LIBRARY_FLAGS) $< -o $@ -Wl,--as-needed -ldl -lpthread

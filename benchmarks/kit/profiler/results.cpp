@@ -1,0 +1,188 @@
+#include "results.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <set>
+
+#include <mpet/json.hpp>
+
+#include "constructs.hpp"
+#include "section_names.hpp"
+
+namespace mpet::profiler {
+
+namespace {
+
+std::uint64_t median(std::vector<std::uint64_t> values) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    const std::size_t half = values.size() / 2;
+    return values.size() % 2 ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
+}
+
+std::string workload(const Program& program, const Section& section) {
+    return program.name + "/" + section.name;
+}
+
+// A per mille number as 12.3 %, without floating point.
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+    const std::uint64_t per_mille = whole > 0 ? part * 1000 / whole : 0;
+    return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
+}
+
+// What became of one section over all runs, before it is decided whether it is kept.
+struct Gathered {
+    Section section;
+    std::set<std::pair<int, std::int64_t>> other_sizes;  // threads asked for, threads used
+};
+
+using Gathering = std::map<std::string, Gathered>;
+
+void add_run(const Run& run, const std::map<CallSite, SectionName>& names, Gathering& gathering) {
+    std::map<std::string, RegionRecord> of_run;
+    for (const RegionRecord& region : run.recording.regions) {
+        const SectionName& name = names.at(region.site);
+        gathering[name.name].section.name = name.name;
+        gathering[name.name].section.source = name.source;
+        const auto [found, is_new] = of_run.emplace(name.name, region);
+        if (!is_new) found->second.add(region);
+    }
+    for (const auto& [name, region] : of_run) {
+        Gathered& gathered = gathering[name];
+        gathered.section.constructs |= region.constructs;
+        if (region.threads == run.asked) gathered.section.rows[{run.asked, run.profile, run.repeat}] = region;
+        else gathered.other_sizes.insert({run.asked, region.threads});
+    }
+}
+
+Gathering gather(const std::vector<Run>& runs, const Program& program) {
+    std::set<CallSite> sites;
+    for (const Run& run : runs) {
+        for (const RegionRecord& region : run.recording.regions) sites.insert(region.site);
+    }
+    const std::map<CallSite, SectionName> names = name_sections(sites, program.path);
+    Gathering gathering;
+    for (const Run& run : runs) add_run(run, names, gathering);
+    return gathering;
+}
+
+std::uint64_t program_ns(const std::vector<Run>& runs) {
+    std::vector<std::uint64_t> times;
+    for (const Run& run : runs) {
+        if (run.asked == 1 && !run.profile) times.push_back(run.wall_ns);
+    }
+    return median(times);
+}
+
+std::string sizes_text(const Gathered& gathered) {
+    std::string text;
+    for (const auto& [asked, used] : gathered.other_sizes) {
+        text += (text.empty() ? "" : ", ") + std::to_string(used) + " where " + std::to_string(asked) + (asked == 1 ? " was" : " were") + " asked for";
+    }
+    return text;
+}
+
+// Why the section is not kept; "" where it is.
+std::string reason_to_leave_out(const Gathered& gathered, std::uint64_t total_ns, double least_share) {
+    const std::uint64_t time_ns = gathered.section.median_ns(1, false);
+    if (time_ns == 0 && !gathered.other_sizes.empty()) {
+        return "fixes its own number of threads (" + sizes_text(gathered) + "), so it has no time on one thread and no curve. Remove num_threads and "
+               "omp_set_num_threads for it: OMP_NUM_THREADS has to decide";
+    }
+    if (time_ns == 0) return "was not executed on one thread";
+    if (static_cast<double>(time_ns) < least_share * static_cast<double>(total_ns)) {
+        return "takes " + percent(time_ns, total_ns) + " of the program's time on one thread, less than --min-share";
+    }
+    return "";
+}
+
+// What to know about a section that is kept.
+void note(const Gathered& gathered, const std::string& name, std::vector<std::string>& messages) {
+    if (!gathered.other_sizes.empty()) {
+        messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs of it do not count");
+    }
+    if (gathered.section.constructs & nested_parallel) {
+        messages.push_back(name + ": has parallel regions inside; the time in them counts as use of the outer region");
+    }
+    std::set<int> sizes;
+    for (const auto& [key, region] : gathered.section.rows) sizes.insert(key.threads);
+    for (const int size : sizes) {
+        const std::uint64_t clean = gathered.section.median_ns(size, false), profile = gathered.section.median_ns(size, true);
+        if (clean > 0 && profile * 5 > clean * 6) {
+            messages.push_back(name + ": on " + std::to_string(size) + " threads the profile pass takes " + percent(profile, clean) +
+                               " of the clean pass: its parts are rough");
+        }
+    }
+}
+
+std::string row(const std::string& name, const RowKey& key, const RegionRecord& region) {
+    std::string text = name + "," + std::to_string(key.threads) + "," + std::to_string(key.repeat) + "," +
+                       (key.profile ? "profile" : "clean") + "," + std::to_string(region.time_ns);
+    for (const std::uint64_t part : region.part_ns) text += "," + (key.profile ? std::to_string(part) : "");
+    return text + ",\n";
+}
+
+}  // namespace
+
+std::uint64_t Section::median_ns(int threads, bool profile) const {
+    std::vector<std::uint64_t> times;
+    for (const auto& [key, region] : rows) {
+        if (key.threads == threads && key.profile == profile) times.push_back(region.time_ns);
+    }
+    return median(times);
+}
+
+const char* Section::strategy() const {
+    if (constructs & nested_parallel) return "nested";
+    if (constructs & created_tasks) return "task_graph";
+    if (constructs & waited_for_iterations) return "wavefront";
+    if (constructs & fetched_chunks) return "dynamic_loop";
+    if (constructs & took_sections) return "unknown";
+    return "domain_decomposition";
+}
+
+Results results_of(const std::vector<Run>& runs, const Program& program, double least_share) {
+    Results results;
+    const std::uint64_t total_ns = program_ns(runs);
+    for (const auto& [name, gathered] : gather(runs, program)) {
+        const std::string full_name = workload(program, gathered.section);
+        const std::string reason = reason_to_leave_out(gathered, total_ns, least_share);
+        if (reason.empty()) {
+            note(gathered, full_name, results.messages);
+            results.sections.push_back(gathered.section);
+        } else {
+            results.messages.push_back("left out: " + full_name + " " + reason);
+        }
+    }
+    return results;
+}
+
+std::string runs_csv(const std::vector<Section>& sections, const Program& program) {
+    std::string text =
+        "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum\n";
+    for (const Section& section : sections) {
+        for (const auto& [key, region] : section.rows) text += row(workload(program, section), key, region);
+    }
+    return text;
+}
+
+std::string workloads_json(const std::vector<Section>& sections, const Program& program, const std::string& input) {
+    std::vector<std::string> workloads;
+    for (const Section& section : sections) {
+        json::Object fields(2);
+        fields.add("name", json::quoted(workload(program, section)))
+            .add("application", json::quoted(program.name))
+            .add("section", json::quoted(section.name))
+            .add("strategy", json::quoted(section.strategy()))
+            .add("runtime", json::quoted(program.runtime))
+            .add("input", json::quoted(input))
+            .add("version", json::quoted("1"))
+            .add("bound", "null")
+            .add("description", json::quoted("parallel region at " + section.source.substr(section.source.rfind('/') + 1)));
+        workloads.push_back(fields.str());
+    }
+    return json::array(workloads, ",\n ") + "\n";
+}
+
+}  // namespace mpet::profiler

@@ -1,0 +1,54 @@
+// From the recordings of all runs to the workloads and rows of a results tarball.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+#include "recording.hpp"
+
+namespace mpet::profiler {
+
+// One run of the program.
+struct Run {
+    int asked = 1;  // threads
+    bool profile = false;
+    int repeat = 1;
+    std::uint64_t wall_ns = 0;
+    Recording recording;
+};
+
+struct RowKey {
+    int threads;
+    bool profile;
+    int repeat;
+
+    bool operator<(const RowKey& other) const {
+        if (threads != other.threads) return threads < other.threads;
+        return profile != other.profile ? profile < other.profile : repeat < other.repeat;
+    }
+};
+
+// A parallel region of the program: one workload.
+struct Section {
+    std::string name, source;
+    std::uint64_t constructs = 0;
+    std::map<RowKey, RegionRecord> rows;
+
+    std::uint64_t median_ns(int threads, bool profile) const;  // 0 where it was not measured
+    const char* strategy() const;
+};
+
+struct Results {
+    std::vector<Section> sections;       // what goes into the tarball
+    std::vector<std::string> messages;   // what was left out, and what to know about the rest
+};
+
+Results results_of(const std::vector<Run>& runs, const Program& program, double least_share);
+
+std::string runs_csv(const std::vector<Section>& sections, const Program& program);
+std::string workloads_json(const std::vector<Section>& sections, const Program& program, const std::string& input);
+
+}  // namespace mpet::profiler
