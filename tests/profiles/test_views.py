@@ -126,7 +126,11 @@ def test_licence_and_source_stand_wherever_a_dataset_is_shown(client):
 
 def test_relative_times_never_look_like_seconds(client):
     profile = store_dataset()[0]
-    for address in (reverse("workload", args=[profile.workload.slug]), reverse("profile", args=[profile.uid])):
+    for address in (
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ):
         words = text_of(client.get(address))
         assert "unknown unit" in words
         assert " ms " not in words
