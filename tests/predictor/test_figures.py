@@ -16,7 +16,11 @@ def answer(**fields) -> dict:
         "t1_s": 8.0,
         "time_kind": "absolute",
         "curve": [{"n": n, "time_s": time_s, "low_s": low, "high_s": high} for n, time_s, low, high in rows],
-        "scaling_curves": {"n": [1, 2, 4], "redundancy": [1.0, 1.1, 1.2]} | dict.fromkeys(FRACTIONS, [0.0, 0.02, 0.04]),
+        "scaling_curves": {
+            "n": [1, 2, 4],
+            "redundancy": [1.0, 1.1, 1.2],
+            **{name: [0.0, 0.02, 0.04] for name in FRACTIONS},
+        },
         "measured": {
             "t1_s": 10.0,
             "curve": [{"n": 1, "time_s": 10.0}, {"n": 4, "time_s": 2.0}],
