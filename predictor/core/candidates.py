@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -15,6 +16,7 @@ from predictor.core.errors import NoReference, TooFewCandidates, UnknownTarget, 
 from predictor.core.normalise import normalise
 
 DistanceKind = Literal["mean", "individual"]
+BeyondLimits = Literal["pass_over", "end"]
 VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
 TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
 
@@ -142,28 +144,62 @@ def select_by_tuple(
     platforms: int,
     workload_kind: DistanceKind = "individual",
     platform_kind: DistanceKind = "individual",
+    *,
+    beyond: BeyondLimits = "pass_over",
 ) -> Selection:
-    """The nearest candidates by D_t while they name few platforms and workloads (the paper's choice for the vector).
+    """The nearest candidates by D_t that name few platforms and workloads (the paper's choice for the vector).
 
-    Candidates are taken in the order of D_t (Eq. 20) and the list *ends* at the first one that would name one more
-    than `platforms` distinct platforms or `workloads` distinct workloads; later ones that would fit again are not
-    picked out, because they are farther than one already refused. Undefined distances and ties as in
-    `select_by_workload`.
+    Candidates are taken in the order of D_t (Eq. 20). One that would name one more than `platforms` distinct platforms
+    or `workloads` distinct workloads is passed over, or with `beyond="end"` ends the list. Undefined distances and
+    ties as in `select_by_workload`.
     """
     d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
     d_t = tuple_distance(d_p, d_a)
-    order = _nearest(np.where(np.isnan(d_t), np.inf, d_t).ravel(), platforms * workloads)
-    p, b = np.unravel_index(order, d_t.shape)
-    named_p: set[int] = set()
-    named_b: set[int] = set()
-    taken = 0
-    for platform, workload in zip(p.tolist(), b.tolist(), strict=True):
-        named_p.add(platform)
-        named_b.add(workload)
-        if len(named_p) > platforms or len(named_b) > workloads:
+    d_t = np.where(np.isnan(d_t), np.inf, d_t)
+    within = _Limits(platforms, workloads)
+    # So many candidates either name too much or are all there is room for: enough to fill one of the limits.
+    for candidate in _pairs(d_t, platforms * workloads):
+        if not within.take(candidate):
             break
-        taken += 1
-    return _selection(p[:taken].tolist(), b[:taken].tolist(), d_p, d_a)
+    if beyond == "pass_over":
+        for candidate in _pairs(within.room_in(d_t), d_t.size):
+            within.take(candidate)
+    return _selection([p for p, _ in within.taken], [b for _, b in within.taken], d_p, d_a)
+
+
+class _Limits:
+    """Candidates taken so far, at most so many distinct platforms and workloads among them."""
+
+    def __init__(self, platforms: int, workloads: int) -> None:
+        self.most_platforms, self.most_workloads = platforms, workloads
+        self.platforms: set[int] = set()
+        self.workloads: set[int] = set()
+        self.taken: list[tuple[int, int]] = []
+
+    def take(self, candidate: tuple[int, int]) -> bool:
+        platforms, workloads = self.platforms | {candidate[0]}, self.workloads | {candidate[1]}
+        if len(platforms) > self.most_platforms or len(workloads) > self.most_workloads:
+            return False
+        self.platforms, self.workloads = platforms, workloads
+        self.taken.append(candidate)
+        return True
+
+    def room_in(self, distances: FloatArray) -> FloatArray:
+        """The distances of those that may still fit, infinity for the others and for those taken."""
+        fits = np.ones(distances.shape, dtype=bool)
+        if len(self.platforms) == self.most_platforms:
+            fits &= np.isin(np.arange(distances.shape[0]), list(self.platforms))[:, None]
+        if len(self.workloads) == self.most_workloads:
+            fits &= np.isin(np.arange(distances.shape[1]), list(self.workloads))[None, :]
+        for p, b in self.taken:
+            fits[p, b] = False
+        return np.where(fits, distances, np.inf)
+
+
+def _pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
+    """(platform, workload) of the `count` smallest finite distances, ascending."""
+    p, b = np.unravel_index(_nearest(distances.ravel(), count), distances.shape)
+    return zip(p.tolist(), b.tolist(), strict=True)
 
 
 def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> Selection:

@@ -212,7 +212,8 @@ class Database:
         rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
         if len(self.hidden_rows) >= EXTREMES_KEPT:
             visible = rows[~self.hidden[rows]]
-            return np.fmin.reduce(self.features[visible], axis=0), np.fmax.reduce(self.features[visible], axis=0)
+            values = self.features[visible]  # may be none at all: then NaN, which fmin and fmax ignore, remains
+            return np.fmin.reduce(values, axis=0, initial=np.nan), np.fmax.reduce(values, axis=0, initial=np.nan)
         first = len(self.hidden_rows) + 1
         return self._first_visible(low[:first]), self._first_visible(high[:first])
 

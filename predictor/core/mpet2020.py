@@ -8,6 +8,7 @@ import numpy as np
 
 from predictor.core.answers import Answer, Candidate, Method, Query
 from predictor.core.candidates import (
+    BeyondLimits,
     DistanceKind,
     Neighbourhood,
     Selection,
@@ -41,6 +42,7 @@ class Mpet2020Settings:
     scaling_workload_distance: DistanceKind = "individual"
     scaling_platform_distance: DistanceKind = "individual"
     scaling_k: int = 3
+    scaling_beyond_limits: BeyondLimits = "pass_over"
     mix_runtimes: bool = False
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
         settings.scaling_platforms,
         settings.scaling_workload_distance,
         settings.scaling_platform_distance,
+        beyond=settings.scaling_beyond_limits,
     )
     return _answer(database, query, settings, near, t1=t1, scaling=scaling)
 

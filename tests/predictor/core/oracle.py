@@ -97,7 +97,7 @@ def predict(profiles, all_vectors, workload, target, cannot_have):
     for candidate in sorted(d_t, key=lambda candidate: (d_t[candidate], candidate)):
         named = [*scaling, candidate]
         if len({p for p, _ in named}) > 3 or len({b for _, b in named}) > 10:
-            break
+            continue
         scaling = named
 
     def column(candidates, value):

@@ -97,16 +97,25 @@ def test_vector_element_with_cubic_weights(database):
     assert element(answer, "redundancy.m") == pytest.approx(REDUNDANCY_M, rel=1e-12)
 
 
-def test_the_list_ends_at_the_first_platform_too_many(database):
-    """(P2,B1) would be a second platform: (P1,B3), farther, is not picked out behind it."""
+def test_a_platform_too_many_is_passed_over(database):
+    """(P2,B1) would be a second platform; (P1,B3) behind it still fits: r = 1, ((0.8-0.4)/0.5)^3 = 0.512 and 0."""
     answer = predict(database, scaling_platforms=1)
+    assert [(c.platform, c.workload) for c in answer.candidates_scaling] == [("P1", "B1"), ("P1", "B2"), ("P1", "B3")]
+    assert element(answer, "redundancy.m") == pytest.approx((0.32 + 0.512 * 0.6) / 1.512, rel=1e-12)
+
+
+def test_the_list_can_end_at_the_first_platform_too_many(database):
+    answer = predict(database, scaling_platforms=1, scaling_beyond_limits="end")
     assert [(c.platform, c.workload) for c in answer.candidates_scaling] == ORDER[:2]
     assert element(answer, "redundancy.m") == pytest.approx(0.32, rel=1e-12)  # r = 1 and 0
 
 
-def test_the_list_ends_at_the_first_workload_too_many(database):
-    answer = predict(database, scaling_workloads=2)
-    assert [(c.platform, c.workload) for c in answer.candidates_scaling] == ORDER[:4]
+def test_a_workload_too_many_is_passed_over(database):
+    """B2 would be a second workload; (P2,B1) behind (P1,B2) still fits."""
+    answer = predict(database, scaling_workloads=1)
+    assert [(c.platform, c.workload) for c in answer.candidates_scaling] == [("P1", "B1"), ("P2", "B1")]
+    ended = predict(database, scaling_workloads=1, scaling_beyond_limits="end")
+    assert [(c.platform, c.workload) for c in ended.candidates_scaling] == [("P1", "B1")]
 
 
 def test_fallbacks_are_named(database):
