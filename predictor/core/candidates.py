@@ -89,15 +89,15 @@ def neighbourhood(database: Database, query: Query, mix_runtimes: bool = False) 
     """
     check_query(database, query)
     database = database.without(query.target, query.workload)
-    rows_pa = _reference_rows(database, query)
-    groups = _choose_groups(database, query, rows_pa, mix_runtimes)
+    rows_pa = reference_rows(database, query)
+    groups = choose_groups(database, query, rows_pa, mix_runtimes)
     platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
     if not len(platforms):
         raise NoReference(_slug(database, query), database.platforms[query.target], " in the group that was asked for")
     rows_t = database.rows_of_platform(query.target)
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
-        raise TooFewCandidates(0, 1, _why_no_benchmark(database, query, groups, rows_t))
+        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
     everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
     to_workload, to_platform = _distances(database, groups, everything, rows_tb)
@@ -217,7 +217,7 @@ def _nearest(distances: FloatArray, count: int) -> IntArray:
     return among[np.argsort(keys[among], kind="stable")][:count]
 
 
-def _reference_rows(database: Database, query: Query) -> IntArray:
+def reference_rows(database: Database, query: Query) -> IntArray:
     """Visible rows of A on platforms that may be references, in any group."""
     rows = database.rows_of_workload(query.workload)
     if query.references is not None:
@@ -228,7 +228,7 @@ def _reference_rows(database: Database, query: Query) -> IntArray:
     return rows
 
 
-def _choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
+def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
     """The group of the query, and with it, where runtimes are mixed, those that differ in nothing else."""
     options = range(len(database.groups)) if query.group is None else [query.group]
     merged = {g: _comparable(database, g, mix_runtimes) for g in options}
@@ -272,7 +272,7 @@ def _distances(
     return to_workload, to_platform
 
 
-def _why_no_benchmark(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
+def why_no_benchmark(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
     """Why T has no workload to compare with, in words that say what would help."""
     target, wanted = database.platforms[query.target], database.groups[groups[0]]
     have = {database.groups[g] for g in np.unique(database.group[rows_t])}
