@@ -1,0 +1,103 @@
+"""What one instruction costs, given who else is using the caches at this moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.simulator.hardware import Hardware
+from benchmarks.simulator.programs import Access, Kernel
+
+LINE_BYTES = 64
+CLIFF = 3.0  # how sharply hits fall when a footprint outgrows its cache
+IN_ORDER = 0.4  # of the independence in a program, what a core finds that does not reorder
+USABLE_WIDTH = 0.8  # of the issue width
+
+
+@dataclass(frozen=True)
+class Sharers:
+    """Active hardware threads that share the thread's issue slots, its second and its third cache; itself included."""
+
+    issue: int = 1
+    l2: int = 1
+    l3: int = 1
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Per instruction of the program: cycles to issue, cycles in caches, misses waited for in memory, bytes from it.
+
+    `counts` are the machine's events in the order of ALL_COUNTERS.
+    """
+
+    issue_cycles: float
+    cache_cycles: float
+    waited_misses: float
+    traffic_bytes: float
+    counts: tuple[float, ...]
+
+
+def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
+    """The share of accesses that find their line: 1 for a footprint much smaller than the cache, 1/2 for one as large.
+
+        1 / (1 + (footprint / cache)^3)
+
+    >>> hit_share(32768, 32768), hit_share(0, 1)
+    (0.5, 0.0)
+    """
+    if cache_bytes <= 0:
+        return 0.0
+    return 1.0 / (1.0 + (footprint_bytes / cache_bytes) ** CLIFF)
+
+
+def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
+    """The costs of an instruction of `kernel` when the program has `n` threads, of which `sharers` are near by."""
+    core = hardware.core
+    accesses = kernel.loads + kernel.stores
+    fills = core.line_fills / (sharers.issue if hardware.smt > 1 else 1)
+    past_l1 = past_l2 = past_l3 = cache_cycles = waited = 0.0
+    for access in kernel.accesses:
+        lines = accesses * access.share * min(1.0, access.stride_bytes / LINE_BYTES)
+        l1, l2, l3 = (lines * (1.0 - hit) for hit in _hits(hardware, access, sharers, n))
+        l2, l3 = min(l1, l2), min(l1, l2, l3)
+        overlap = access.parallel if core.reorders else 1.0 + (access.parallel - 1.0) * IN_ORDER
+        cache_cycles += ((l1 - l2) * core.l2_cycles + (l2 - l3) * core.l3_cycles) / max(1.0, overlap)
+        waited += l3 / max(1.0, min(overlap, fills))
+        past_l1, past_l2, past_l3 = past_l1 + l1, past_l2 + l2, past_l3 + l3
+    written = kernel.stores / accesses if accesses else 0.0
+    executed = core.instruction_factor * (1.0 - kernel.vector + kernel.vector * 128 / core.vector_bits)
+    width = core.issue_width * USABLE_WIDTH
+    independent = kernel.parallel if core.reorders else 1.0 + (kernel.parallel - 1.0) * IN_ORDER
+    mispredictions = kernel.branches * kernel.mispredicted * core.predictor
+    llc = (past_l2, past_l3) if hardware.l3_bytes else (past_l1, past_l2)
+    return Costs(
+        issue_cycles=executed / min(width, independent) + mispredictions * core.mispredict_cycles,
+        cache_cycles=cache_cycles,
+        waited_misses=waited,
+        traffic_bytes=past_l3 * LINE_BYTES * (1.0 + written),
+        counts=(
+            executed,
+            kernel.branches,
+            mispredictions,
+            *_split(kernel, written, past_l1),
+            *_split_llc(written, llc),
+        ),
+    )
+
+
+def _hits(hardware: Hardware, access: Access, sharers: Sharers, n: int) -> tuple[float, float, float]:
+    """Hit shares of the three levels. Who shares the data shares the whole cache; others get their part of it."""
+    footprint = access.footprint_bytes / (n if access.scope == "divided" else 1)
+    on_core = sharers.issue if hardware.smt > 1 else 1
+    parts = (1, 1, 1) if access.scope == "shared" else (on_core, sharers.l2, sharers.l3)
+    sizes = (hardware.core.l1d_bytes, hardware.l2_bytes, hardware.l3_bytes)
+    l1, l2, l3 = (hit_share(size / part, footprint) for size, part in zip(sizes, parts, strict=True))
+    return l1, l2, l3
+
+
+def _split(kernel: Kernel, written: float, misses: float) -> tuple[float, float, float, float]:
+    return kernel.loads, kernel.stores, misses * (1.0 - written), misses * written
+
+
+def _split_llc(written: float, llc: tuple[float, float]) -> tuple[float, float, float, float]:
+    reached, missed = llc
+    return reached * (1.0 - written), reached * written, missed * (1.0 - written), missed * written

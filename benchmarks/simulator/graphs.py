@@ -1,0 +1,164 @@
+"""Task graphs: which tasks there are, how large, and which wait for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class TaskGraph:
+    """T tasks. `work` (T) sums to 1; task i lets `successors[i]` go when it ends, and starts when `waits[i]` have ended.
+
+    `spawned[i]`: its predecessor creates it (a fork), which costs; else it was there already (a join, a grid cell).
+    `place[i]` says where in the data it works, from 0 to 1.
+    """
+
+    work: tuple[float, ...]
+    successors: tuple[tuple[int, ...], ...]
+    waits: tuple[int, ...]
+    spawned: tuple[bool, ...]
+    place: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.work)
+
+    @property
+    def span(self) -> float:
+        """The work on the longest path: no number of threads takes less time than this share of one thread's."""
+        longest = list(self.work)
+        waiting = list(self.waits)
+        ready = [task for task, count in enumerate(waiting) if not count]
+        while ready:
+            task = ready.pop()
+            for after in self.successors[task]:
+                longest[after] = max(longest[after], longest[task] + self.work[after])
+                waiting[after] -= 1
+                if not waiting[after]:
+                    ready.append(after)
+        return max(longest)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.work: list[float] = []
+        self.place: list[float] = []
+        self.spawned: list[bool] = []
+        self.successors: list[list[int]] = []
+
+    def add(self, work: float, place: float, after: Sequence[int] = (), spawned: bool = False) -> int:
+        task = len(self.work)
+        self.work.append(work)
+        self.place.append(min(max(place, 0.0), 0.999))
+        self.spawned.append(spawned)
+        self.successors.append([])
+        for before in after:
+            self.successors[before].append(task)
+        return task
+
+    def build(self) -> TaskGraph:
+        waits = [0] * len(self.work)
+        for after in (task for tasks in self.successors for task in tasks):
+            waits[after] += 1
+        total = sum(self.work)
+        return TaskGraph(
+            work=tuple(work / total for work in self.work),
+            successors=tuple(map(tuple, self.successors)),
+            waits=tuple(waits),
+            spawned=tuple(self.spawned),
+            place=tuple(self.place),
+        )
+
+
+def recursion(depth: int, divide: float, combine: float, skew: float = 0.0, seed: int = 0) -> TaskGraph:
+    """Halve, spawn both halves, join them: `divide` and `combine` are the work on a piece, as shares of its size.
+
+    `skew` lets halves differ by up to that share of their size.
+    """
+    rng = np.random.default_rng(seed)
+    builder = _Builder()
+
+    def split(level: int, start: float, size: float, parent: int | None) -> int:
+        before = [] if parent is None else [parent]
+        if level == depth:
+            return builder.add(size, start, before, spawned=parent is not None)
+        task = builder.add(divide * size, start, before, spawned=parent is not None)
+        left = size * (0.5 + skew * (rng.random() - 0.5))
+        ends = [split(level + 1, start, left, task), split(level + 1, start + left, size - left, task)]
+        return builder.add(combine * size, start, ends) if combine else ends[-1]
+
+    split(0, 0.0, 1.0, None)
+    return builder.build()
+
+
+def search_tree(tasks: int, spread: float, seed: int) -> TaskGraph:
+    """An irregular search: every node spawns up to four others, sizes are lognormal with that `spread`."""
+    rng = np.random.default_rng(seed)
+    builder = _Builder()
+    sizes = rng.lognormal(0.0, spread, tasks)
+    for task in range(tasks):
+        parent = [] if task == 0 else [int(rng.integers(max(0, (task - 1) // 4), max(1, (task + 1) // 2)))]
+        builder.add(float(sizes[task]), task / tasks, parent, spawned=task > 0)
+    return builder.build()
+
+
+def nested(outer: Sequence[float], inner: int) -> TaskGraph:
+    """A spawned task for each of `outer` sizes, which spawns `inner` others and joins them."""
+    builder = _Builder()
+    root = builder.add(0.002, 0.0)
+    for index, size in enumerate(outer):
+        place = index / len(outer)
+        task = builder.add(0.02 * size, place, [root], spawned=True)
+        parts = [builder.add(size / inner, place, [task], spawned=True) for _ in range(inner)]
+        builder.add(0.01 * size, place, parts)
+    return builder.build()
+
+
+def wavefront(rows: int, columns: int) -> TaskGraph:
+    """A grid in which every cell waits for the one above and the one to the left."""
+    builder = _Builder()
+    for row in range(rows):
+        for column in range(columns):
+            before = [] if row == 0 else [(row - 1) * columns + column]
+            before += [] if column == 0 else [row * columns + column - 1]
+            builder.add(1.0, row / rows, before)
+    return builder.build()
+
+
+def pipeline(stages: Sequence[float], items: int) -> TaskGraph:
+    """Items pass through stages of the given work; a stage handles one item at a time, in order."""
+    builder = _Builder()
+    for item in range(items):
+        for stage, work in enumerate(stages):
+            before = [] if stage == 0 else [item * len(stages) + stage - 1]
+            before += [] if item == 0 else [(item - 1) * len(stages) + stage]
+            builder.add(work, stage / len(stages), before)
+    return builder.build()
+
+
+def sparse_lu(blocks: int, density: float, seed: int) -> TaskGraph:
+    """LU factorisation of a matrix of blocks x blocks, of which `density` are not empty; fill-in appears as it goes."""
+    filled = np.random.default_rng(seed).random((blocks, blocks)) < density
+    np.fill_diagonal(filled, True)
+    builder = _Builder()
+    last: dict[tuple[int, int], int] = {}
+
+    def update(row: int, column: int, work: float, *needs: tuple[int, int]) -> None:
+        before = {last[block] for block in (*needs, (row, column)) if block in last}
+        last[row, column] = builder.add(work, row / blocks, sorted(before))
+
+    for step in range(blocks):
+        rest = range(step + 1, blocks)
+        update(step, step, 1.0)
+        for other in rest:
+            if filled[step, other]:
+                update(step, other, 1.5, (step, step))
+            if filled[other, step]:
+                update(other, step, 1.5, (step, step))
+        for row in (row for row in rest if filled[row, step]):
+            for column in (column for column in rest if filled[step, column]):
+                filled[row, column] = True
+                update(row, column, 3.0, (row, step), (step, column))
+    return builder.build()

@@ -1,0 +1,205 @@
+"""The state of a machine while a program runs: who is active where, and the queues at everything that is shared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import cycle
+
+import numpy as np
+
+from benchmarks.simulator.caches import Costs, Sharers, costs
+from benchmarks.simulator.hardware import ALL_COUNTERS, Hardware
+from benchmarks.simulator.programs import Kernel, Phase
+from profiles.measurements import PARTS
+
+USE, LOCK, IMBALANCE, CREATION, DISTRIBUTION, SWITCHING, JOIN = range(len(PARTS))
+EXPOSED = {True: 0.25, False: 0.7}  # the share of computing that a core cannot do while it waits for memory
+PROBE_NS = 35  # what it takes to note the time at an event in a profile run
+LOCAL_NS = 8.0  # an uncontended atomic operation
+UNLUCKY = 0.004  # the chance that something else holds up a thread, a step
+Steps = Iterator[int]
+CostsByPlace = dict[tuple[int, int, int, int], Costs]
+
+
+class Server:
+    """Something that serves one request after the other, first come, first served."""
+
+    __slots__ = ("free_at", "last_user")
+
+    def __init__(self) -> None:
+        self.free_at = 0.0
+        self.last_user = -1
+
+    def serve(self, now: float, service_ns: float) -> float:
+        """When a request that comes now is done."""
+        self.free_at = (now if now > self.free_at else self.free_at) + service_ns
+        return self.free_at
+
+
+class Thread:
+    """A software thread on its hardware thread; `parts` are the nanoseconds it spent in each state."""
+
+    __slots__ = (
+        "arrived_at",
+        "core",
+        "group",
+        "idle_since",
+        "index",
+        "l2",
+        "node",
+        "pace",
+        "parts",
+        "socket",
+        "woken_at",
+    )
+
+    def __init__(self, index: int, hardware: Hardware, pace: float) -> None:
+        self.index = index
+        self.core = index % hardware.physical_cores
+        self.group = self.core // hardware.module_cores
+        self.l2 = self.core // hardware.l2_cores
+        self.node = self.core // hardware.node_cores
+        self.socket = self.node * hardware.sockets // hardware.nodes
+        self.pace = pace
+        self.parts = [0] * len(PARTS)
+        self.idle_since = self.woken_at = self.arrived_at = 0
+
+
+class Machine:
+    """`n` threads on one machine for one run. Every cost depends on what is going on at that moment."""
+
+    def __init__(self, hardware: Hardware, n: int, rng: np.random.Generator, probed: bool) -> None:
+        self.hardware = hardware
+        self.n = n
+        self.now = 0
+        self.rng = rng
+        self.probe_ns = PROBE_NS if probed else 0
+        pace = rng.lognormal(0.0, hardware.noise / 2, n) * rng.lognormal(0.0, hardware.noise)
+        self.threads = [Thread(index, hardware, slow) for index, slow in enumerate(pace.tolist())]
+        self.noise = cycle(_noise(rng, hardware.noise))
+        self.memory = [Server() for _ in range(hardware.nodes)]
+        self.links = [Server() for _ in range(hardware.nodes)]
+        self.counts = np.zeros(len(ALL_COUNTERS))
+        self.cycles = 0.0
+        self._exposed = EXPOSED[hardware.core.reorders]
+        self._clocks = _clocks(hardware)
+        self._kernel_thread_on = int(rng.integers(hardware.threads))
+        self._active = 0
+        self._on_group = [0] * (hardware.physical_cores // hardware.module_cores)
+        self._on_l2 = [0] * (hardware.physical_cores // hardware.l2_cores)
+        self._on_node = [0] * hardware.nodes
+        self._on_socket = [0] * hardware.sockets
+        self._interleaved = 0
+
+    def begin(self, phase: Phase, known: CostsByPlace) -> None:
+        """Execute `phase` from now on; `known` keeps its costs, the same in every run with n threads."""
+        self.kernel: Kernel = phase.kernel
+        self.pages = phase.pages
+        self._known = known
+        self._done: dict[tuple[int, int, int, int], float] = defaultdict(float)
+
+    def end(self) -> None:
+        """Count the events of the phase."""
+        for place, instructions in self._done.items():
+            self.counts += instructions * np.array(self._known[place].counts)
+
+    def enter(self, thread: Thread) -> None:
+        self._move(thread, 1)
+
+    def leave(self, thread: Thread) -> None:
+        self._move(thread, -1)
+
+    def _move(self, thread: Thread, by: int) -> None:
+        self._active += by
+        self._on_group[thread.group] += by
+        self._on_l2[thread.l2] += by
+        self._on_node[thread.node] += by
+        self._on_socket[thread.socket] += by
+
+    def execute(self, thread: Thread, instructions: float, place: float, events: int = 1) -> int:
+        """Nanoseconds that the thread takes now for instructions on data at `place` (0 to 1)."""
+        on_group = self._on_group[thread.group]
+        key = (on_group, self._on_l2[thread.l2], self._on_node[thread.node], self.n)
+        cost = self._known.get(key) or self._cost(key)
+        self._done[key] += instructions
+        hardware = self.hardware
+        clock_ghz = self._clocks[self._on_socket[thread.socket]]
+        issue_ns = instructions * cost.issue_cycles / clock_ghz
+        if on_group > 1:
+            issue_ns *= on_group / hardware.core.shared_issue
+        home = self._home(place)
+        memory_ns = hardware.memory_ns if home == thread.node else hardware.memory_ns + hardware.remote_ns
+        stall_ns = instructions * (cost.cache_cycles / clock_ghz + cost.waited_misses * memory_ns)
+        taken = (issue_ns + stall_ns) * thread.pace * next(self.noise) + self.probe_ns * events
+        self.cycles += taken * clock_ghz
+        traffic = instructions * cost.traffic_bytes
+        if traffic:
+            done = self.memory[home].serve(self.now, traffic / hardware.node_bandwidth)
+            if home != thread.node:
+                done = max(done, self.links[home].serve(self.now, traffic / hardware.link_bandwidth))
+            taken = max(taken, done - self.now + self._exposed * issue_ns)
+        if self._active == hardware.threads and thread.index == self._kernel_thread_on:
+            taken /= 1.0 - hardware.kernel_share
+        return int(taken) + 1
+
+    def _cost(self, key: tuple[int, int, int, int]) -> Costs:
+        issue, l2, l3, n = key
+        found = self._known[key] = costs(self.hardware, self.kernel, Sharers(issue, l2, l3), n)
+        return found
+
+    def _home(self, place: float) -> int:
+        """The node in whose memory the data is."""
+        if self.pages == "first_touch":
+            return self.threads[int(place * self.n)].node
+        if self.pages == "first_node":
+            return 0
+        self._interleaved = (self._interleaved + 1) % self.hardware.nodes
+        return self._interleaved
+
+    def handover_ns(self, to: Thread, last_user: int) -> float:
+        """What it costs `to` to get the cache line that another thread wrote last."""
+        if last_user < 0 or self.threads[last_user].core == to.core:
+            return LOCAL_NS
+        if self.threads[last_user].node == to.node:
+            return self.hardware.core.handover_ns
+        return self.hardware.remote_handover_ns
+
+    def fetch(self, thread: Thread, distributor: Server, batch: int) -> int:
+        """Nanoseconds until the distributor has given the thread its next `batch` pieces of work."""
+        service_ns = batch * (LOCAL_NS + self.handover_ns(thread, distributor.last_user))
+        distributor.last_user = thread.index
+        return int(distributor.serve(self.now, service_ns)) - self.now
+
+    def acquire(self, thread: Thread, lock: Server, batch: int) -> int:
+        """Nanoseconds until the thread holds the lock; it has to say with `hold` for how long."""
+        contended = lock.free_at > self.now
+        transfer_ns = self.handover_ns(thread, lock.last_user) * (2 if contended else 1)
+        lock.last_user = thread.index
+        return int(lock.serve(self.now, batch * transfer_ns)) - self.now
+
+    def wake_delay_ns(self, thread: Thread) -> int:
+        """Nanoseconds from the begin of a region to the thread's first instruction: the threads are woken in turn."""
+        return int(thread.index * self.hardware.wake_ns * next(self.noise))
+
+    def barrier_ns(self) -> int:
+        """Nanoseconds from the last arrival to the exit: a tree of line transfers, as far as the machine is used."""
+        far = self.threads[-1].node != self.threads[0].node
+        hop_ns = self.hardware.remote_handover_ns if far else self.hardware.core.handover_ns
+        return int((LOCAL_NS + 2 * (self.n - 1).bit_length() * hop_ns) * next(self.noise))
+
+
+def _clocks(hardware: Hardware) -> list[float]:
+    """GHz by the number of active hardware threads on a socket: turbo falls to the clock that all cores can keep."""
+    cores = hardware.physical_cores // hardware.sockets
+    active = np.minimum(np.arange(cores * hardware.smt + 1), cores)
+    crowd = np.maximum(active - 1, 0) / max(cores - 1, 1)
+    clocks: list[float] = ((hardware.max_mhz - (hardware.max_mhz - hardware.all_cores_mhz) * crowd) / 1000).tolist()
+    return clocks
+
+
+def _noise(rng: np.random.Generator, spread: float) -> list[float]:
+    factors = rng.lognormal(0.0, 2 * spread, 509)
+    factors[rng.random(len(factors)) < UNLUCKY] *= 1.0 + rng.exponential(20 * spread)
+    values: list[float] = factors.tolist()
+    return values

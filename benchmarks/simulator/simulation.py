@@ -1,0 +1,155 @@
+"""Executing programs on machines: runs, profiles, and all that one machine delivers."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from benchmarks.archive import write_archive
+from benchmarks.simulator.hardware import ALL_COUNTERS, Hardware
+from benchmarks.simulator.machine import IMBALANCE, JOIN, CostsByPlace, Machine
+from benchmarks.simulator.programs import Program
+from benchmarks.simulator.structures import Region
+from benchmarks.simulator.workloads import PROGRAMS
+from profiles.measurements import CounterTable, FloatArray, Measurements, ProfileRecord, RunTable
+
+GENERATOR = "mpet-simulator 1"
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)  # of every tarball: the same seed gives the same bytes
+CLEAN_REPEATS = 3
+PROFILE_REPEATS = 2
+COUNTER_NOISE = 0.004
+
+
+@dataclass(frozen=True)
+class Execution:
+    """One run: wall time, the seven parts of the thread time (they sum to n * time_ns), events by ALL_COUNTERS, cycles."""
+
+    time_ns: int
+    parts_ns: tuple[int, ...]
+    counts: FloatArray
+    cycles: float
+
+
+def execute(
+    hardware: Hardware,
+    program: Program,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    probed: bool = False,
+    known: dict[int, CostsByPlace] | None = None,
+) -> Execution:
+    """Run `program` with `n` threads. `probed`: as in a profile pass, in which events cost a little more.
+
+    `known` keeps what instructions cost between runs of the same program on the same hardware.
+    """
+    known = defaultdict(dict) if known is None else known
+    machine = Machine(hardware, n, rng, probed)
+    clock = 0
+    for index, phase in enumerate(program.phases):
+        machine.begin(phase, known.setdefault(index, {}))
+        for _ in range(phase.rounds):
+            Region(machine, phase).run(clock)
+            last = max(thread.arrived_at for thread in machine.threads)
+            barrier = machine.barrier_ns() * phase.batch
+            for thread in machine.threads:
+                thread.parts[IMBALANCE] += last - thread.arrived_at
+                thread.parts[JOIN] += barrier
+            clock = last + barrier
+        machine.end()
+    parts = np.array([thread.parts for thread in machine.threads]).sum(axis=0)
+    return Execution(clock, tuple(parts.tolist()), machine.counts, machine.cycles)
+
+
+def simulate(
+    hardware: Hardware,
+    programs: Sequence[Program] = PROGRAMS,
+    *,
+    seed: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> Measurements:
+    """Every program on one machine, at the thread counts that the kit measures. The seed decides all noise."""
+    profiles = []
+    for index, program in enumerate(programs):
+        profiles.append(_profile(hardware, program, index, seed))
+        if progress is not None:
+            progress(1)
+    return Measurements(
+        origin="simulated",
+        time_kinds={},
+        platforms=[hardware.record()],
+        workloads=[program.record() for program in programs],
+        profiles=profiles,
+        generator=GENERATOR,
+        environment={"simulator": {"seed": seed, "note": "computed by a model of the machine; nothing was measured"}},
+    )
+
+
+def tarball(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> bytes:
+    """`simulate`, as the bytes of a results tarball: the same for the same seed."""
+    packed = io.BytesIO()
+    write_archive(packed, simulate(hardware, programs, seed=seed), created=CREATED)
+    return packed.getvalue()
+
+
+def _profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
+    known: dict[int, CostsByPlace] = {}
+    rows, readings = [], []
+    for n in [1] if program.is_sequential else hardware.thread_counts():
+        for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
+            for repeat in range(1, repeats + 1):
+                rng = _generator(seed, hardware, program, n, is_profile_pass, repeat)
+                done = execute(hardware, program, n, rng, probed=is_profile_pass, known=known)
+                rows.append((n, repeat, is_profile_pass, done))
+                if is_profile_pass and repeat == 1:
+                    readings.append((n, _noisy_counts(done, rng)))
+    return ProfileRecord(0, index, _runs(rows, program), _counters(hardware, readings))
+
+
+def _generator(
+    seed: int, hardware: Hardware, program: Program, n: int, is_profile_pass: bool, repeat: int
+) -> np.random.Generator:
+    """Noise of one run, the same whatever else is simulated."""
+    names = [zlib.crc32(name.encode()) for name in (hardware.name, program.name)]
+    return np.random.default_rng([seed, *names, n, int(is_profile_pass), repeat])
+
+
+def _noisy_counts(done: Execution, rng: np.random.Generator) -> FloatArray:
+    counts = np.append(done.counts, done.cycles)
+    return np.rint(counts * rng.lognormal(0.0, COUNTER_NOISE, len(counts)))
+
+
+def _runs(rows: list[tuple[int, int, bool, Execution]], program: Program) -> RunTable:
+    time_ns = np.array([done.time_ns for *_, done in rows], dtype=np.int64)
+    is_profile_pass = np.array([row[2] for row in rows], dtype=np.bool_)
+    parts_ns = np.array([done.parts_ns for *_, done in rows], dtype=np.int64)
+    return RunTable(
+        n=np.array([row[0] for row in rows], dtype=np.int64),
+        repeat=np.array([row[1] for row in rows], dtype=np.int64),
+        is_profile_pass=is_profile_pass,
+        time_s=time_ns / 1e9,
+        time_ns=time_ns,
+        parts_ns=np.where(is_profile_pass[:, None], parts_ns, -1),
+        output_checksum=(f"{zlib.crc32(program.name.encode()):08x}",) * len(rows),
+    )
+
+
+def _counters(hardware: Hardware, readings: list[tuple[int, FloatArray]]) -> CounterTable:
+    """All counters at every n; those that the machine does not have are there as unsupported."""
+    names = (*ALL_COUNTERS, "CYCLES")
+    has = [name in (*hardware.core.counters, "CYCLES") for name in names]
+    status = "multiplexed" if hardware.core.multiplexes else "ok"
+    values = np.array([values for _, values in readings])
+    return CounterTable(
+        n=np.repeat(np.array([n for n, _ in readings], dtype=np.int64), len(names)),
+        repeat=np.ones(len(readings) * len(names), dtype=np.int64),
+        counter=names * len(readings),
+        value=np.where(has, values, np.nan).ravel(),
+        status=tuple(status if there else "unsupported" for there in has) * len(readings),
+    )

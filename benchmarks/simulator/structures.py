@@ -1,0 +1,290 @@
+"""How threads get their work: loops, locks and task graphs as processes of a discrete-event simulation.
+
+A process is a generator that yields how long its thread is busy from now on, having charged that time to the thread's
+parts; `SUSPENDED` stops it until another thread wakes it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from benchmarks.simulator.machine import (
+    CREATION,
+    DISTRIBUTION,
+    IMBALANCE,
+    LOCAL_NS,
+    LOCK,
+    SWITCHING,
+    USE,
+    Machine,
+    Server,
+    Steps,
+    Thread,
+)
+from benchmarks.simulator.programs import Critical, DynamicLoop, Phase, Serial, Sizes, StaticLoop, Tasks
+from profiles.measurements import FloatArray
+
+SUSPENDED = -1
+CREATION_STEPS = 12  # in which the first thread creates all tasks of a graph
+TASK_END_SHARE = 0.25  # what leaving a task costs, of what creating one does
+STEAL_TRANSFERS = 3  # cache lines that move from victim to thief
+
+
+class Region:
+    """One parallel region: the threads that can run on, in order of time, and what they share."""
+
+    def __init__(self, machine: Machine, phase: Phase) -> None:
+        self.machine = machine
+        self.phase = phase
+        self.instructions = phase.instructions / phase.rounds
+        self.distributor = Server()
+        self.fetched = 0
+        self.locks = [Server() for _ in range(_critical(phase).locks)]
+        self.queue: list[tuple[int, int]] = []
+        self.pool = _Pool(self, phase.structure) if isinstance(phase.structure, Tasks) else None
+        self.processes = [self._process(thread) for thread in machine.threads]
+
+    def _process(self, thread: Thread) -> Steps:
+        structure = self.phase.structure
+        if isinstance(structure, StaticLoop):
+            return _static_loop(self, thread, structure)
+        if isinstance(structure, DynamicLoop):
+            return _dynamic_loop(self, thread, structure)
+        if isinstance(structure, Serial):
+            return _serial(self, thread)
+        assert self.pool is not None  # noqa: S101  for the type checker: the structure is Tasks
+        return self.pool.worker(thread)
+
+    def run(self, begin: int) -> None:
+        """From the begin until every thread is done: `arrived_at` says when each was."""
+        machine = self.machine
+        for thread in machine.threads:
+            delay = machine.wake_delay_ns(thread) * self.phase.batch
+            thread.parts[DISTRIBUTION] += delay
+            self.queue.append((begin + delay, thread.index))
+        heapq.heapify(self.queue)
+        while self.queue:
+            machine.now, index = self.queue[0]
+            try:
+                delay = next(self.processes[index])
+            except StopIteration:
+                machine.threads[index].arrived_at = machine.now
+                delay = SUSPENDED
+            if delay == SUSPENDED:
+                heapq.heappop(self.queue)
+            else:
+                heapq.heapreplace(self.queue, (machine.now + delay, index))
+
+    def wake(self, thread: Thread) -> None:
+        delay = int(self.machine.hardware.wake_ns / 4)
+        thread.woken_at = self.machine.now
+        heapq.heappush(self.queue, (self.machine.now + delay, thread.index))
+
+
+def _critical(phase: Phase) -> Critical:
+    structure = phase.structure
+    return (structure.critical if isinstance(structure, StaticLoop) else None) or Critical(0.0)
+
+
+def _serial(region: Region, thread: Thread) -> Steps:
+    if thread.index:
+        return
+    region.machine.enter(thread)
+    taken = region.machine.execute(thread, region.instructions, 0.0)
+    thread.parts[USE] += taken
+    yield taken
+    region.machine.leave(thread)
+
+
+def _static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
+    machine, n = region.machine, region.machine.n
+    sums = cumulated_sizes(loop.iterations, loop.sizes)
+    first, last = (loop.iterations * index // n for index in (thread.index, thread.index + 1))
+    share = loop.critical.share if loop.critical else 0.0
+    machine.enter(thread)
+    low = first
+    for piece in range(1, loop.pieces + 1):
+        high = first + (last - first) * piece // loop.pieces
+        work = (sums[high] - sums[low]) * region.instructions
+        place = low / loop.iterations
+        low = high
+        if work and share < 1.0:
+            taken = machine.execute(thread, work * (1.0 - share), place)
+            thread.parts[USE] += taken
+            yield taken
+        if work and loop.critical:
+            yield _locked(region, thread, loop.critical, work * share, place)
+    machine.leave(thread)
+
+
+def _locked(region: Region, thread: Thread, critical: Critical, instructions: float, place: float) -> int:
+    """Wait for a lock, work, let it go. Requests come in order of time, so the lock's queue is known on arrival."""
+    machine = region.machine
+    lock = region.locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
+    waited = machine.acquire(thread, lock, critical.batch)
+    held = machine.execute(thread, instructions, place, critical.batch)
+    lock.serve(machine.now, held)
+    thread.parts[LOCK] += waited
+    thread.parts[USE] += held
+    return waited + held
+
+
+def _dynamic_loop(region: Region, thread: Thread, loop: DynamicLoop) -> Steps:
+    machine, parts = region.machine, thread.parts
+    sums = cumulated_sizes(loop.chunks, loop.sizes)
+    machine.enter(thread)
+    while True:
+        fetched = machine.fetch(thread, region.distributor, loop.batch)
+        parts[DISTRIBUTION] += fetched
+        chunk = region.fetched
+        if chunk == loop.chunks:
+            yield fetched
+            break
+        region.fetched += 1
+        taken = machine.execute(
+            thread, (sums[chunk + 1] - sums[chunk]) * region.instructions, chunk / loop.chunks, loop.batch
+        )
+        parts[USE] += taken
+        yield fetched + taken
+    machine.leave(thread)
+
+
+@lru_cache(maxsize=64)
+def cumulated_sizes(count: int, sizes: Sizes) -> list[float]:
+    """The share of the work that comes before each iteration, and 1.0 at the end: count + 1 numbers."""
+    if sizes in {"escape", "upper_escape"}:
+        weights = escape_times(count, upper=sizes == "upper_escape")
+    else:
+        weights = {
+            "equal": np.ones(count),
+            "triangular": np.arange(1.0, count + 1),
+            "uneven": np.random.default_rng(count).lognormal(0.0, 0.6, count),
+        }[sizes]
+    total = np.concatenate([[0.0], np.cumsum(weights)])
+    shares: list[float] = (total / total[-1]).tolist()
+    return shares
+
+
+def escape_times(rows: int, upper: bool) -> FloatArray:
+    """Steps that each of `rows` rows of a Mandelbrot image takes; the upper half alone grows towards its last row."""
+    x = np.linspace(-2.0, 1.0, 120)
+    y = np.linspace(-1.0, 0.0 if upper else 1.0, rows)
+    c = x[None, :] + 1j * y[:, None]
+    z, steps = np.zeros_like(c), np.zeros(c.shape)
+    for _ in range(200):
+        inside = np.abs(z) < 2.0
+        z = np.where(inside, z * z + c, z)
+        steps += inside
+    found: FloatArray = steps.sum(axis=1)
+    return found
+
+
+class _Pool:
+    """The tasks of a graph that can start, in one queue or in a deque per thread, and the threads that found none."""
+
+    def __init__(self, region: Region, structure: Tasks) -> None:
+        self.region = region
+        self.structure = structure
+        self.graph = structure.graph
+        self.is_central = structure.queue == "central"
+        self.deques: list[deque[int]] = [deque() for _ in range(1 if self.is_central else region.machine.n)]
+        self.waits = [count + structure.created_first for count in self.graph.waits]
+        self.left = len(self.graph)
+        self.ready = 0
+        self.idle: deque[Thread] = deque()
+        if not structure.created_first:
+            self._push(region.machine.threads[0], [task for task, count in enumerate(self.waits) if not count])
+
+    def worker(self, thread: Thread) -> Steps:
+        machine, graph, parts, batch = self.region.machine, self.graph, thread.parts, self.structure.batch
+        machine.enter(thread)
+        if self.structure.created_first and thread.index == 0:
+            yield from self._create_all(thread)
+        owed = 0  # what ended the last task is paid together with the next one
+        while self.left:
+            if not self.ready:
+                yield from self._idle(thread, owed)
+                owed = 0
+                continue
+            task, delay = self._take(thread)
+            used = machine.execute(thread, graph.work[task] * self.region.instructions, graph.place[task], batch)
+            parts[DISTRIBUTION] += delay
+            parts[USE] += used
+            yield owed + delay + used
+            owed = self._finish(thread, task)
+        if owed:
+            yield owed
+        machine.leave(thread)
+
+    def _create_all(self, thread: Thread) -> Steps:
+        """The first thread creates all tasks; those that wait for none can start while it goes on."""
+        tasks = len(self.graph)
+        for step in range(CREATION_STEPS):
+            created = range(tasks * step // CREATION_STEPS, tasks * (step + 1) // CREATION_STEPS)
+            spent = int(len(created) * self.structure.batch * self.region.machine.hardware.spawn_ns)
+            thread.parts[CREATION] += spent
+            yield spent
+            self._push(thread, self._released(created))
+
+    def _idle(self, thread: Thread, owed: int) -> Steps:
+        """Nothing to do: wait to be woken. The gap is imbalance while no task was ready, switching from then on."""
+        if owed:
+            yield owed
+            if self.ready or not self.left:
+                return
+        machine = self.region.machine
+        machine.leave(thread)
+        self.idle.append(thread)
+        since = machine.now
+        yield SUSPENDED
+        thread.parts[IMBALANCE] += thread.woken_at - since
+        thread.parts[SWITCHING if self.left else IMBALANCE] += machine.now - thread.woken_at
+        machine.enter(thread)
+
+    def _take(self, thread: Thread) -> tuple[int, int]:
+        """A ready task, and the nanoseconds that it took to get it."""
+        machine, batch = self.region.machine, self.structure.batch
+        self.ready -= 1
+        if self.is_central:
+            return self.deques[0].popleft(), machine.fetch(thread, self.region.distributor, batch)
+        own = self.deques[thread.index]
+        if own:
+            return own.pop(), int(LOCAL_NS * batch)
+        victims = (index % machine.n for index in range(thread.index + 1, thread.index + machine.n))
+        victim = next(index for index in victims if self.deques[index])
+        return self.deques[victim].popleft(), int(LOCAL_NS + STEAL_TRANSFERS * machine.handover_ns(thread, victim))
+
+    def _finish(self, thread: Thread, task: int) -> int:
+        """Let go what waited for the task. Returns the nanoseconds of creating tasks and of leaving this one."""
+        self.left -= 1
+        after = self.graph.successors[task]
+        self._push(thread, self._released(after))
+        if not self.left:
+            while self.idle:
+                self.region.wake(self.idle.popleft())
+        spawn_ns = self.region.machine.hardware.spawn_ns * self.structure.batch
+        creation = int(spawn_ns * sum(self.graph.spawned[new] for new in after))
+        switching = int(spawn_ns * TASK_END_SHARE)
+        thread.parts[CREATION] += creation
+        thread.parts[SWITCHING] += switching
+        return creation + switching
+
+    def _released(self, tasks: Iterable[int]) -> list[int]:
+        free = []
+        for task in tasks:
+            self.waits[task] -= 1
+            if not self.waits[task]:
+                free.append(task)
+        return free
+
+    def _push(self, thread: Thread, tasks: list[int]) -> None:
+        """Make tasks ready, and wake as many threads; the pushing thread takes one itself."""
+        self.deques[0 if self.is_central else thread.index].extend(tasks)
+        self.ready += len(tasks)
+        for _ in range(min(len(tasks) - 1, len(self.idle))):
+            self.region.wake(self.idle.popleft())
