@@ -7,6 +7,8 @@ os.environ.setdefault("MPET_STATE_DIR", tempfile.mkdtemp(prefix="mpet-test-"))
 
 from mpet_site.settings import *  # noqa: F403
 
+STATIC_ROOT = STATE_DIR / "static"  # noqa: F405
+STATIC_ROOT.mkdir(exist_ok=True)
 SECRET_KEY = "for tests only"  # noqa: S105
 ALLOWED_HOSTS = ["testserver", "localhost", "127.0.0.1"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -221,7 +221,9 @@ def test_a_file_that_is_there_twice_is_refused(tmp_path):
         read_dataset(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"not gzip at all", gzip.compress(b"x" * 10_000, mtime=0)[:-20]])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe\x00", b"not gzip at all", gzip.compress(b"x" * 10_000, mtime=0)[:-20]]
+)
 def test_broken_packed_runs_are_refused(tmp_path, content):
     (write(tmp_path) / "runs.csv").unlink()
     (tmp_path / "runs.csv.gz").write_bytes(content)

@@ -30,7 +30,7 @@ def by_hand(a, b, low, high):
 def test_distances_are_those_of_the_equations(over):
     store(sample_measurements(3, 2))
     database = snapshot()
-    low, high = np.nanmin(database.features, axis=0), np.nanmax(database.features, axis=0)
+    low, high = np.fmin.reduce(database.features, axis=0), np.fmax.reduce(database.features, axis=0)
     a, b = (database.platforms if over == "platforms" else database.workloads)[:2]
     shown = get(f"{over}/?a={a}&b={b}")
     others = database.workloads if over == "platforms" else database.platforms
