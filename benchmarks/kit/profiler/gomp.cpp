@@ -48,7 +48,7 @@ using Body = void(void*);
 template <class Start, class... Arguments>
 void run_region(const void* call_site, Start* start, Body* body, void* data, Arguments... arguments) {
     if (!recording) return start(body, data, arguments...);
-    Launch launch{nullptr, body, data, open_team(call_site)};
+    Launch launch{nullptr, body, data, open_team(call_site, reinterpret_cast<const void*>(body))};
     start(launched, &launch, arguments...);
     close_team(launch.team);
 }
@@ -67,7 +67,7 @@ EXPORT void GOMP_parallel_sections(Body* body, void* data, unsigned threads, uns
 
 EXPORT unsigned GOMP_parallel_reductions(Body* body, void* data, unsigned threads, unsigned flags) {
     if (!recording) return NEXT(GOMP_parallel_reductions)(body, data, threads, flags);
-    Launch launch{*static_cast<void**>(data), body, data, open_team(CALL_SITE)};
+    Launch launch{*static_cast<void**>(data), body, data, open_team(CALL_SITE, reinterpret_cast<const void*>(body))};
     const unsigned used = NEXT(GOMP_parallel_reductions)(launched, &launch, threads, flags);
     close_team(launch.team);
     return used;
@@ -108,7 +108,7 @@ template <class Start, class... Arguments>
 void start_region(const void* call_site, Start* start, Body* body, void* data, Arguments... arguments) {
     void* memory = recording ? std::malloc(sizeof(Started)) : nullptr;
     if (memory == nullptr) return start(body, data, arguments...);
-    Started* started = new (memory) Started{{nullptr, body, data, open_team(call_site)}, here, innermost_started};
+    Started* started = new (memory) Started{{nullptr, body, data, open_team(call_site, reinterpret_cast<const void*>(body))}, here, innermost_started};
     innermost_started = started;
     start(launched, &started->launch, arguments...);
     const int size = NEXT(omp_get_num_threads)();

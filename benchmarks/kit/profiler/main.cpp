@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <mpet/clock.h>
 #include <mpet/json.hpp>
 
 #include "../topology/build.hpp"
@@ -192,11 +194,18 @@ private:
     std::string text_;
 };
 
-std::string utc_time(const char* format) {
+std::string utc_time() {
     const std::time_t now = std::time(nullptr);
     char text[64];
-    std::strftime(text, sizeof text, format, std::gmtime(&now));
+    std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", std::gmtime(&now));
     return text;
+}
+
+std::string file_name_part(std::string text) {
+    for (char& c : text) {
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
+    }
+    return text.substr(0, 60);
 }
 
 std::string last_lines(const std::string& path, std::size_t count) {
@@ -253,8 +262,9 @@ public:
         std::uint64_t spent_ns = 0;
         for (const Pass& pass : passes) {
             log_.progress(runs.size(), passes.size(), pass.text(), spent_ns);
+            const std::uint64_t begin_ns = mpet_monotonic_ns();
             runs.push_back(run(pass));
-            spent_ns += runs.back().wall_ns;
+            spent_ns += mpet_monotonic_ns() - begin_ns;
         }
         log_.clear_progress();
         return runs;
@@ -273,7 +283,7 @@ private:
         }
         log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, " + std::to_string(outcome.involuntary_switches) +
                   " involuntary context switches, clock " + recording->clock);
-        return {pass.threads, pass.profile, pass.repeat, outcome.wall_ns, *recording};
+        return {pass.threads, pass.profile, pass.repeat, *recording};
     }
 
     std::string output() const { return folder_.path() + "/output"; }
@@ -360,10 +370,9 @@ void pack(const Program& program, const Options& options, const Topology& topolo
     write_file(folder.path() + "/workloads.json", workloads_json(results.sections, program, input_text(options.command)));
     write_file(folder.path() + "/runs.csv", runs_csv(results.sections, program));
     write_file(folder.path() + "/log.txt", log.text());
-    const std::string origin = is_emulated() ? "emulated" : "measured";
-    std::string said;
-    if (!capture({built_file("mpet-pack"), folder.path(), options.output, origin}, said)) {
-        throw std::runtime_error("could not write " + options.output);
+    const std::string said = folder.path() + "/said";
+    if (run({{built_file("mpet-pack"), folder.path(), options.output}, {}, "", said}).status != 0) {
+        throw std::runtime_error("could not write " + options.output + ":" + last_lines(said, 5));
     }
 }
 
@@ -374,7 +383,7 @@ void profile(Options options) {
     program.name = fit_for_names(program.name, 60);
     if (options.machine.empty()) options.machine = host_name();
     if (options.output.empty()) {
-        options.output = "mpet-" + fit_for_names(options.machine, 60) + "-" + program.name + "-" + utc_time("%Y%m%dT%H%M%SZ") + ".tar.gz";
+        options.output = "mpet-" + file_name_part(options.machine) + "-" + file_name_part(program.name) + "-" + utc_time() + ".tar.gz";
     }
     const Topology topology = read_topology(root_from_environment());
     choose_threads(options, topology);

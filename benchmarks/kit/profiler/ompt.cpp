@@ -16,7 +16,7 @@ namespace {
 // ---- regions
 
 void on_parallel_begin(ompt_data_t*, const void*, ompt_data_t* parallel, unsigned, int flags, const void* call_site) {
-    parallel->ptr = flags & ompt_parallel_league ? nullptr : open_team(call_site);
+    parallel->ptr = flags & ompt_parallel_league ? nullptr : open_team(call_site, nullptr);
 }
 
 void on_parallel_end(ompt_data_t* parallel, ompt_data_t*, int, const void*) {

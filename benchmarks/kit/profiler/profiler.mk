@@ -12,7 +12,13 @@ PROFILER_PROGRAM := $(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(PROFILER_
 	topology/topology.cpp topology/hardware.cpp topology/files.cpp
 
 .PHONY: profiler
-profiler: $(BUILD)/mpet-profile $(PROFILER_LIBRARIES)
+profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
+
+ifeq ($(firstword $(MAKEFILE_LIST)),profiler/profiler.mk)
+$(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/files.cpp
+	@mkdir -p $(BUILD)
+	$(CXX) $(PROFILER_FLAGS) -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
+endif
 
 $(BUILD)/mpet-profile: $(PROFILER_PROGRAM) $(PROFILER_HEADERS)
 	@mkdir -p $(BUILD)

@@ -1,6 +1,6 @@
 // What a preloaded library records about the parallel regions of somebody else's OpenMP program.
 //
-// A region is one call site of `parallel`. Each execution of an outermost region has a team; each thread of it has a
+// A region is one `parallel` of the source. Each execution of an outermost region has a team; each thread of it has a
 // seat with an account (mpet/accounting.h), so the parts of an execution add up to n * time to the nanosecond. When the
 // program ends, the sums over all executions go to the file that MPET_PROFILE_OUT names.
 //
@@ -40,10 +40,10 @@ constexpr int most_threads = 4096;
 enum State : std::uint64_t { waits_for_tasks = MPET_PARTS, waits_at_barrier };
 
 struct Region {
-    const void* call_site;
+    const void* key;  // its body where that is known, else its call site
     Region* next;
-    char* object;          // file that holds the call site
-    std::uintptr_t offset;  // of the call site in that file's own addresses
+    char* object;                    // the file that holds it
+    std::uintptr_t call_site, body;  // in that file's own addresses; the body is 0 where it is not known
     std::uint64_t executions, time_ns, thread_ns, constructs;
     std::uint64_t part_ns[MPET_PARTS];
     int largest_team;
@@ -204,47 +204,47 @@ constexpr std::size_t region_buckets = 512;
 std::atomic<Region*> regions[region_buckets];
 Team* free_teams = nullptr;
 bool recording = false;
+std::uint64_t program_begin_ns = 0;
 
-struct ObjectSearch {
-    std::uintptr_t address;
-    Region* region;
-};
-
+// Turns a region's addresses into those of the file that holds it, whatever address the file was loaded at.
 int find_object(dl_phdr_info* info, std::size_t, void* context) {
-    ObjectSearch& search = *static_cast<ObjectSearch*>(context);
+    Region& region = *static_cast<Region*>(context);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const auto& segment = info->dlpi_phdr[i];
         const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-        if (segment.p_type != PT_LOAD || search.address < begin || search.address >= begin + segment.p_memsz) continue;
-        search.region->object = strdup(info->dlpi_name);
-        search.region->offset = search.address - info->dlpi_addr;
+        if (segment.p_type != PT_LOAD || region.call_site < begin || region.call_site >= begin + segment.p_memsz) continue;
+        region.object = strdup(info->dlpi_name);
+        region.call_site -= info->dlpi_addr;
+        if (region.body != 0) region.body -= info->dlpi_addr;
         return 1;
     }
     return 0;
 }
 
-// Looked up at once: at the program's end the library that holds the call site may have been unloaded.
-Region* make_region(const void* call_site) {
+// Looked up at once: at the program's end the library that holds the region may have been unloaded.
+Region* make_region(const void* call_site, const void* body) {
     Region* region = static_cast<Region*>(std::calloc(1, sizeof(Region)));
     if (region == nullptr) return nullptr;
-    region->call_site = call_site;
-    ObjectSearch search{reinterpret_cast<std::uintptr_t>(call_site), region};
-    dl_iterate_phdr(find_object, &search);
+    region->key = body != nullptr ? body : call_site;
+    region->call_site = reinterpret_cast<std::uintptr_t>(call_site);
+    region->body = reinterpret_cast<std::uintptr_t>(body);
+    dl_iterate_phdr(find_object, region);
     return region;
 }
 
-Region* find_region(const void* call_site) {
-    std::atomic<Region*>& bucket = regions[(reinterpret_cast<std::uintptr_t>(call_site) >> 2) % region_buckets];
+Region* find_region(const void* call_site, const void* body) {
+    const void* key = body != nullptr ? body : call_site;
+    std::atomic<Region*>& bucket = regions[(reinterpret_cast<std::uintptr_t>(key) >> 2) % region_buckets];
     const auto search = [&]() -> Region* {
         for (Region* region = bucket.load(std::memory_order_acquire); region != nullptr; region = region->next) {
-            if (region->call_site == call_site) return region;
+            if (region->key == key) return region;
         }
         return nullptr;
     };
     if (Region* region = search()) return region;
     const Mutex lock;
     if (Region* region = search()) return region;
-    Region* region = make_region(call_site);
+    Region* region = make_region(call_site, body);
     if (region == nullptr) return nullptr;
     region->next = bucket.load(std::memory_order_relaxed);
     bucket.store(region, std::memory_order_release);
@@ -273,9 +273,9 @@ void give_back_team(Team* team) {
 // ---- an execution of a region
 
 // The master is about to start the region. Null: do not record it (a nested one, or not the program to profile).
-Team* open_team(const void* call_site) {
+Team* open_team(const void* call_site, const void* body) {
     if (!recording || seat_is_valid() || here.nesting != Nesting::none) return nullptr;
-    Region* region = find_region(call_site);
+    Region* region = find_region(call_site, body);
     Team* team = region != nullptr ? take_team() : nullptr;
     if (team == nullptr) return nullptr;
     team->region = region;
@@ -427,6 +427,7 @@ bool is_profiled_process() {
 void start_recording() {
     if (recording || !is_profiled_process()) return;
     mpet_clock_start();
+    program_begin_ns = mpet_now();
     recording = true;
 }
 
@@ -438,8 +439,8 @@ void charge_absent_threads(Region& region) {
 
 void write_region(FILE* file, Region& region) {
     if constexpr (probing) charge_absent_threads(region);
-    std::fprintf(file, "region\t%" PRIxPTR "\t%d\t%" PRIu64 "\t%" PRIu64, region.offset, region.largest_team,
-                 region.executions, region.time_ns);
+    std::fprintf(file, "region\t%" PRIxPTR "\t%" PRIxPTR "\t%d\t%" PRIu64 "\t%" PRIu64, region.call_site, region.body,
+                 region.largest_team, region.executions, region.time_ns);
     for (int part = 0; part < MPET_PARTS; part++) std::fprintf(file, "\t%" PRIu64, region.part_ns[part]);
     std::fprintf(file, "\t%" PRIu64 "\t%s\n", region.constructs, region.object != nullptr ? region.object : "");
 }
@@ -449,7 +450,7 @@ void write_recording(const char* runtime, const char* missing_event = nullptr) {
     recording = false;
     FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");
     if (file == nullptr) return;
-    std::fprintf(file, "mpet-profile\t1\t%s\t%s\n", runtime, mpet_clock_name());
+    std::fprintf(file, "program\t%s\t%s\t%" PRIu64 "\n", runtime, mpet_clock_name(), mpet_now() - program_begin_ns);
     if (missing_event != nullptr) std::fprintf(file, "missing\t%s\n", missing_event);
     for (std::atomic<Region*>& bucket : regions) {
         for (Region* region = bucket.load(); region != nullptr; region = region->next) {

@@ -10,7 +10,7 @@ namespace {
 
 RegionRecord region_of(std::istringstream& fields) {
     RegionRecord region;
-    fields >> std::hex >> region.site.address >> std::dec >> region.threads >> region.executions >> region.time_ns;
+    fields >> std::hex >> region.site.call >> region.site.body >> std::dec >> region.threads >> region.executions >> region.time_ns;
     for (std::uint64_t& part : region.part_ns) fields >> part;
     fields >> region.constructs;
     fields.get();  // the tab before the path, which may hold anything but a line's end
@@ -39,7 +39,7 @@ std::optional<Recording> read_recording(const std::string& path) {
         std::istringstream fields(line);
         std::string kind;
         fields >> kind;
-        if (kind == "mpet-profile") fields >> kind >> kind >> recording.clock;
+        if (kind == "program") fields >> kind >> recording.clock >> recording.program_ns;
         if (kind == "missing") fields >> recording.missing_event;
         if (kind == "region") recording.regions.push_back(region_of(fields));
         if (kind == "end") return recording;

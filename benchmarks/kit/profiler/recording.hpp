@@ -5,19 +5,21 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <mpet/accounting.h>
 
 namespace mpet::profiler {
 
-// A call site in the addresses of the file that holds it.
+// Where a region is, in the addresses of the file that holds it.
 struct CallSite {
-    std::string object;  // "" = the program itself
-    std::uint64_t address = 0;  // of the instruction after the call
+    std::string object;      // "" = the program itself
+    std::uint64_t call = 0;  // the instruction after the call that starts the region
+    std::uint64_t body = 0;  // the region's code, 0 where it is not known
 
     bool operator<(const CallSite& other) const {
-        return object != other.object ? object < other.object : address < other.address;
+        return std::tie(object, body, call) < std::tie(other.object, other.body, other.call);
     }
 };
 
@@ -32,6 +34,7 @@ struct RegionRecord {
 
 struct Recording {
     std::string clock, missing_event;
+    std::uint64_t program_ns = 0;  // from the program's begin to its end
     std::vector<RegionRecord> regions;
 };
 

@@ -70,7 +70,7 @@ Gathering gather(const std::vector<Run>& runs, const Program& program) {
 std::uint64_t program_ns(const std::vector<Run>& runs) {
     std::vector<std::uint64_t> times;
     for (const Run& run : runs) {
-        if (run.asked == 1 && !run.profile) times.push_back(run.wall_ns);
+        if (run.asked == 1 && !run.profile) times.push_back(run.recording.program_ns);
     }
     return median(times);
 }

@@ -16,7 +16,6 @@ struct Run {
     int asked = 1;  // threads
     bool profile = false;
     int repeat = 1;
-    std::uint64_t wall_ns = 0;
     Recording recording;
 };
 

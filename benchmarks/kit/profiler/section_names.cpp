@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -40,22 +41,23 @@ std::string without_suffix(const std::string& symbol) {
     return symbol;
 }
 
-// space::kernel<int>(long, double const*) [clone ...] -> space::kernel<int>
-std::string without_parameters(const std::string& function) {
-    if (function.empty() || function[0] == '(') return function;
-    int depth = 0;
-    for (std::size_t i = 0; i < function.size(); i++) {
-        if (function[i] == '<') depth++;
-        if (function[i] == '>') depth--;
-        const bool is_lambda = function.compare(i, 8, "(anonymo") == 0 || function.compare(i, 7, "{lambda") == 0;
-        if (is_lambda) {
-            i = function.find(function[i] == '{' ? '}' : ')', i);
-            if (i == std::string::npos) break;
-        } else if (function[i] == '(' && depth == 0 && function.compare(0, i, "operator") != 0) {
-            return function.substr(0, i);
-        }
+void replace(std::string& text, const std::string& old, const std::string& with) {
+    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + with.size())) text.replace(at, old.size(), with);
+}
+
+// long space::kernel<int>(long, double const*) [clone ._omp_fn.0] -> space::kernel<int>
+std::string without_types(std::string function) {
+    replace(function, "(anonymous namespace)", "{anonymous}");
+    std::size_t begin = 0, i = 0;
+    for (int depth = 0; i < function.size(); i++) {
+        const bool is_call_operator = i >= 8 && function.compare(i - 8, 10, "operator()") == 0;
+        if (function[i] == '<' || function[i] == '{') depth++;
+        if (function[i] == '>' || function[i] == '}') depth--;
+        if (is_call_operator) i++;
+        else if (depth == 0 && function[i] == '(') break;
+        else if (depth == 0 && function[i] == ' ') begin = i + 1;
     }
-    return function;
+    return function.substr(begin, i - begin);
 }
 
 struct SourcePlace {
@@ -67,49 +69,49 @@ SourcePlace place_of(const std::string& function, const std::string& location) {
     const std::string where = location.substr(0, location.find(" (discriminator"));
     const std::size_t colon = where.rfind(':');
     if (colon == std::string::npos) return {};
-    return {without_parameters(function), where.substr(0, colon), where.substr(colon + 1)};
+    return {function, where.substr(0, colon), where.substr(colon + 1)};
 }
 
-// addr2line prints two lines an address: the function, and file:line. The line of a call is that of the call's last byte.
+// addr2line prints two lines an address: the function, and file:line.
 std::vector<SourcePlace> ask_addr2line(const std::string& object, const std::vector<std::uint64_t>& addresses) {
     std::vector<SourcePlace> places(addresses.size());
     constexpr std::size_t at_once = 500;
     for (std::size_t begin = 0; begin < addresses.size(); begin += at_once) {
+        const std::size_t end = std::min(begin + at_once, addresses.size());
         std::vector<std::string> arguments{"addr2line", "-f", "-C", "-e", object};
-        for (std::size_t i = begin; i < addresses.size() && i < begin + at_once; i++) arguments.push_back(hexadecimal(addresses[i] - 1));
+        for (std::size_t i = begin; i < end; i++) arguments.push_back(hexadecimal(addresses[i]));
         std::string text;
         if (!capture(arguments, text)) return places;
         std::istringstream lines(text);
         std::string function, location;
-        for (std::size_t i = begin; std::getline(lines, function) && std::getline(lines, location) && i < addresses.size(); i++) {
+        for (std::size_t i = begin; i < end && std::getline(lines, function) && std::getline(lines, location); i++) {
             places[i] = place_of(function, location);
         }
     }
     return places;
 }
 
-std::string name_without_source(const ElfFile& file, const std::string& object, std::uint64_t address) {
-    const std::string object_name = object.substr(object.rfind('/') + 1);
-    if (file.kind() != ElfFile::Kind::native) return object_name + "+" + hexadecimal(address);
-    const auto function = file.function_at(address - 1);
-    if (!function) return object_name + "+" + hexadecimal(address);
-    return fit_for_names(without_parameters(demangled(without_suffix(function->name))), longest_function) + "+" +
-           hexadecimal(function->offset + 1);
+// The function that holds the call, and how far in.
+std::string name_without_source(const ElfFile& file, const std::string& path, const CallSite& site) {
+    const auto function = file.kind() == ElfFile::Kind::native ? file.function_at(site.call - 1) : std::nullopt;
+    if (!function) return fit_for_names(path.substr(path.rfind('/') + 1), longest_function) + "+" + hexadecimal(site.call);
+    return fit_for_names(without_types(demangled(without_suffix(function->name))), longest_function) + "+" + hexadecimal(function->offset + 1);
 }
 
-// All call sites of one object.
-void name_object(const std::string& object, const std::string& path, const std::vector<std::uint64_t>& addresses,
-                 std::map<CallSite, SectionName>& names) {
+// All regions of one object. GCC gives a call that it has moved into another function that function's lines, so the
+// region's body is asked for where it is known; else the last byte of the call.
+void name_object(const std::string& path, const std::vector<CallSite>& sites, std::map<CallSite, SectionName>& names) {
+    std::vector<std::uint64_t> addresses;
+    for (const CallSite& site : sites) addresses.push_back(site.body != 0 ? site.body : site.call - 1);
     const std::vector<SourcePlace> places = ask_addr2line(path, addresses);
     const ElfFile file(path);
-    for (std::size_t i = 0; i < addresses.size(); i++) {
-        SectionName& name = names[{object, addresses[i]}];
+    for (std::size_t i = 0; i < sites.size(); i++) {
+        SectionName& name = names[sites[i]];
         if (places[i].known()) {
-            name.name = fit_for_names(demangled(without_suffix(places[i].function)), longest_function) + ":" + places[i].line;
-            name.source = places[i].file + ":" + places[i].line;
+            const std::string function = without_suffix(without_types(demangled(without_suffix(places[i].function))));
+            name = {fit_for_names(function, longest_function) + ":" + places[i].line, places[i].file + ":" + places[i].line};
         } else {
-            name.name = name_without_source(file, path, addresses[i]);
-            name.source = path + "+" + hexadecimal(addresses[i]);
+            name = {name_without_source(file, path, sites[i]), path + "+" + hexadecimal(sites[i].call)};
         }
     }
 }
@@ -138,10 +140,10 @@ std::string fit_for_names(const std::string& text, std::size_t longest) {
 }
 
 std::map<CallSite, SectionName> name_sections(const std::set<CallSite>& sites, const std::string& program) {
-    std::map<std::string, std::vector<std::uint64_t>> addresses;
-    for (const CallSite& site : sites) addresses[site.object].push_back(site.address);
+    std::map<std::string, std::vector<CallSite>> sites_of;
+    for (const CallSite& site : sites) sites_of[site.object].push_back(site);
     std::map<CallSite, SectionName> names;
-    for (const auto& [object, list] : addresses) name_object(object, object.empty() ? program : object, list, names);
+    for (const auto& [object, of_object] : sites_of) name_object(object.empty() ? program : object, of_object, names);
     tell_apart(names);
     return names;
 }
