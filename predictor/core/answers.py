@@ -71,6 +71,7 @@ class Method(Generic[Settings]):
     settings: type[Settings]
     predict: Callable[[Database, Query, Settings], Answer]
     summary: str = ""
+    baseline: bool = False  # a plain way to predict that others are compared with
 
     def settings_from(self, values: Mapping[str, object] | None = None) -> Settings:
         """Settings from plain values (JSON, command line); those left out keep their defaults.
@@ -93,6 +94,7 @@ class Method(Generic[Settings]):
             "name": self.name,
             "version": self.version,
             "summary": self.summary,
+            "baseline": self.baseline,
             "settings": {
                 name: {"type": _spelled(kind), "default": defaults.get(name)} for name, kind in annotations.items()
             },
