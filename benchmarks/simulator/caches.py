@@ -8,7 +8,6 @@ from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.programs import Access, Kernel
 
 LINE_BYTES = 64
-CLIFF = 3.0  # how sharply hits fall when a footprint outgrows its cache
 IN_ORDER = 0.4  # of the independence in a program, what a core finds that does not reorder
 USABLE_WIDTH = 0.8  # of the issue width
 
@@ -46,7 +45,8 @@ def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
     """
     if cache_bytes <= 0:
         return 0.0
-    return 1.0 / (1.0 + (footprint_bytes / cache_bytes) ** CLIFF)
+    ratio = footprint_bytes / cache_bytes
+    return 1.0 / (1.0 + ratio * ratio * ratio)
 
 
 def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
@@ -75,11 +75,8 @@ def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs
         waited_misses=waited,
         traffic_bytes=past_l3 * LINE_BYTES * (1.0 + written),
         counts=(
-            executed,
-            kernel.branches,
-            mispredictions,
-            *_split(kernel, written, past_l1),
-            *_split_llc(written, llc),
+            *(executed, kernel.branches, mispredictions, kernel.loads, kernel.stores),
+            *(count for missed in (past_l1, *llc) for count in (missed * (1.0 - written), missed * written)),
         ),
     )
 
@@ -92,12 +89,3 @@ def _hits(hardware: Hardware, access: Access, sharers: Sharers, n: int) -> tuple
     sizes = (hardware.core.l1d_bytes, hardware.l2_bytes, hardware.l3_bytes)
     l1, l2, l3 = (hit_share(size / part, footprint) for size, part in zip(sizes, parts, strict=True))
     return l1, l2, l3
-
-
-def _split(kernel: Kernel, written: float, misses: float) -> tuple[float, float, float, float]:
-    return kernel.loads, kernel.stores, misses * (1.0 - written), misses * written
-
-
-def _split_llc(written: float, llc: tuple[float, float]) -> tuple[float, float, float, float]:
-    reached, missed = llc
-    return reached * (1.0 - written), reached * written, missed * (1.0 - written), missed * written

@@ -157,7 +157,7 @@ HARDWARE: tuple[Hardware, ...] = (
 
 
 def find_hardware(name: str) -> Hardware:
-    """The machine of that name, with or without the "(simulated)" that its profiles carry. KeyError for another name."""
+    """The machine of that name, with or without "(simulated)". KeyError for another name."""
     for hardware in HARDWARE:
         if name in (hardware.name, hardware.record().name):
             return hardware

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class TaskGraph:
-    """T tasks. `work` (T) sums to 1; task i lets `successors[i]` go when it ends, and starts when `waits[i]` have ended.
+    """T tasks. `work` (T) sums to 1; task i starts when `waits[i]` have ended, and its end lets `successors[i]` go.
 
     `spawned[i]`: its predecessor creates it (a fork), which costs; else it was there already (a join, a grid cell).
     `place[i]` says where in the data it works, from 0 to 1.
@@ -127,14 +127,15 @@ def wavefront(rows: int, columns: int) -> TaskGraph:
     return builder.build()
 
 
-def pipeline(stages: Sequence[float], items: int) -> TaskGraph:
-    """Items pass through stages of the given work; a stage handles one item at a time, in order."""
+def pipeline(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
+    """In every stream, items pass through stages of the given work; a stage handles one item at a time, in order."""
     builder = _Builder()
-    for item in range(items):
-        for stage, work in enumerate(stages):
-            before = [] if stage == 0 else [item * len(stages) + stage - 1]
-            before += [] if item == 0 else [(item - 1) * len(stages) + stage]
-            builder.add(work, stage / len(stages), before)
+    last: dict[tuple[int, int], int] = {}
+    for _ in range(items):
+        for stream in range(streams):
+            for stage, work in enumerate(stages):
+                before = [last[key] for key in ((stream, stage - 1), (stream, stage)) if key in last]
+                last[stream, stage] = builder.add(work, stream / streams, before)
     return builder.build()
 
 

@@ -14,9 +14,9 @@ SUFFIX = " (simulated)"  # of every name, so that no list, chart or answer shows
 class Core:
     """A microarchitecture. `predictor` scales a program's mispredictions, `instruction_factor` its instructions.
 
-    `shared_issue` is how much two hardware threads of one core (or two cores of one module) get done together, in units
-    of what one does alone; `line_fills` how many cache misses a core keeps in flight; `handover_ns` what it costs to get
-    a cache line from another core of the same node.
+    `shared_issue`: what two hardware threads of a core (or two cores of a module) get done together, one alone = 1;
+    `line_fills`: how many cache misses a core keeps in flight; `handover_ns`: what it costs to get a cache line from
+    another core of the same node.
     """
 
     microarchitecture: str

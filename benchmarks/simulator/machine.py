@@ -44,7 +44,6 @@ class Thread:
         "arrived_at",
         "core",
         "group",
-        "idle_since",
         "index",
         "l2",
         "node",
@@ -63,7 +62,7 @@ class Thread:
         self.socket = self.node * hardware.sockets // hardware.nodes
         self.pace = pace
         self.parts = [0] * len(PARTS)
-        self.idle_since = self.woken_at = self.arrived_at = 0
+        self.woken_at = self.arrived_at = 0
 
 
 class Machine:
@@ -85,6 +84,7 @@ class Machine:
         self._exposed = EXPOSED[hardware.core.reorders]
         self._clocks = _clocks(hardware)
         self._kernel_thread_on = int(rng.integers(hardware.threads))
+        self._all = hardware.threads
         self._active = 0
         self._on_group = [0] * (hardware.physical_cores // hardware.module_cores)
         self._on_l2 = [0] * (hardware.physical_cores // hardware.l2_cores)
@@ -139,7 +139,7 @@ class Machine:
             if home != thread.node:
                 done = max(done, self.links[home].serve(self.now, traffic / hardware.link_bandwidth))
             taken = max(taken, done - self.now + self._exposed * issue_ns)
-        if self._active == hardware.threads and thread.index == self._kernel_thread_on:
+        if self._active == self._all and thread.index == self._kernel_thread_on:
             taken /= 1.0 - hardware.kernel_share
         return int(taken) + 1
 

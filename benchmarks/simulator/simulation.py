@@ -28,7 +28,7 @@ COUNTER_NOISE = 0.004
 
 @dataclass(frozen=True)
 class Execution:
-    """One run: wall time, the seven parts of the thread time (they sum to n * time_ns), events by ALL_COUNTERS, cycles."""
+    """One run: wall time, the seven parts (they sum to n * time_ns), events in the order of ALL_COUNTERS, cycles."""
 
     time_ns: int
     parts_ns: tuple[int, ...]
@@ -104,7 +104,7 @@ def _profile(hardware: Hardware, program: Program, index: int, seed: int) -> Pro
     for n in [1] if program.is_sequential else hardware.thread_counts():
         for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
             for repeat in range(1, repeats + 1):
-                rng = _generator(seed, hardware, program, n, is_profile_pass, repeat)
+                rng = _generator(seed, hardware, program, n=n, is_profile_pass=is_profile_pass, repeat=repeat)
                 done = execute(hardware, program, n, rng, probed=is_profile_pass, known=known)
                 rows.append((n, repeat, is_profile_pass, done))
                 if is_profile_pass and repeat == 1:
@@ -113,7 +113,7 @@ def _profile(hardware: Hardware, program: Program, index: int, seed: int) -> Pro
 
 
 def _generator(
-    seed: int, hardware: Hardware, program: Program, n: int, is_profile_pass: bool, repeat: int
+    seed: int, hardware: Hardware, program: Program, *, n: int, is_profile_pass: bool, repeat: int
 ) -> np.random.Generator:
     """Noise of one run, the same whatever else is simulated."""
     names = [zlib.crc32(name.encode()) for name in (hardware.name, program.name)]

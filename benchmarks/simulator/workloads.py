@@ -19,23 +19,23 @@ KIB, MIB = 1 << 10, 1 << 20
 
 STREAM = Kernel(
     loads=0.35, stores=0.15, branches=0.05, mispredicted=0.001, vector=0.7, parallel=4.0,
-    accesses=(Access(1.0, 96 * MIB, parallel=10),),
+    accesses=(Access(1.0, 256 * MIB, parallel=10),),
 )  # fmt: skip
 STENCIL = Kernel(
     loads=0.40, stores=0.10, branches=0.06, mispredicted=0.002, vector=0.6, parallel=4.0,
-    accesses=(Access(0.5, 24 * KIB, "private"), Access(0.35, 48 * MIB, parallel=9)),
+    accesses=(Access(0.5, 24 * KIB, "private"), Access(0.35, 128 * MIB, parallel=9)),
 )  # fmt: skip
 GRADIENT = Kernel(
     loads=0.30, stores=0.16, branches=0.07, mispredicted=0.003, vector=0.5, parallel=3.5,
-    accesses=(Access(0.4, 16 * KIB, "private"), Access(0.5, 14 * MIB, parallel=8)),
+    accesses=(Access(0.4, 16 * KIB, "private"), Access(0.5, 80 * MIB, parallel=8)),
 )  # fmt: skip
 BINNING = Kernel(
     loads=0.28, stores=0.12, branches=0.12, mispredicted=0.03, vector=0.1, parallel=2.6,
-    accesses=(Access(0.3, 40 * KIB, "private", 16, 3), Access(0.15, 9 * MIB, parallel=6)),
+    accesses=(Access(0.3, 40 * KIB, "private", 16, 3), Access(0.15, 80 * MIB, parallel=6)),
 )  # fmt: skip
 NORMALISE = Kernel(
     loads=0.33, stores=0.14, branches=0.08, mispredicted=0.004, vector=0.6, parallel=3.0,
-    accesses=(Access(0.8, 5 * MIB, parallel=6),),
+    accesses=(Access(0.8, 3 * MIB, parallel=6),),
 )  # fmt: skip
 DOT_PRODUCT = Kernel(
     loads=0.42, stores=0.02, branches=0.06, mispredicted=0.006, vector=0.8, parallel=4.0,
@@ -45,15 +45,15 @@ CENSUS = Kernel(loads=0.26, stores=0.03, branches=0.08, mispredicted=0.002, vect
     accesses=(Access(0.5, 20 * KIB, "private"), Access(0.06, 2 * MIB)))  # fmt: skip
 HAMMING = Kernel(
     loads=0.30, stores=0.20, branches=0.07, mispredicted=0.001, vector=0.7, parallel=4.0,
-    accesses=(Access(0.2, 2 * MIB, "shared"), Access(0.7, 40 * MIB, parallel=10)),
+    accesses=(Access(0.2, 2 * MIB, "shared"), Access(0.7, 160 * MIB, parallel=10)),
 )  # fmt: skip
 PATHS = Kernel(
     loads=0.34, stores=0.15, branches=0.09, mispredicted=0.008, vector=0.5, parallel=2.8,
-    accesses=(Access(0.4, 64 * KIB, "private", 8, 4), Access(0.3, 60 * MIB, parallel=5)),
+    accesses=(Access(0.4, 64 * KIB, "private", 8, 4), Access(0.3, 160 * MIB, parallel=5)),
 )  # fmt: skip
 MINIMUM = Kernel(
     loads=0.36, stores=0.04, branches=0.14, mispredicted=0.05, vector=0.3, parallel=2.6,
-    accesses=(Access(0.4, 32 * MIB, parallel=8),),
+    accesses=(Access(0.4, 160 * MIB, parallel=8),),
 )  # fmt: skip
 TREE_BUILD = Kernel(
     loads=0.32, stores=0.16, branches=0.16, mispredicted=0.09, parallel=2.2,
@@ -90,7 +90,7 @@ DENSE_BLOCK = Kernel(
 )  # fmt: skip
 COUNTING = Kernel(
     loads=0.34, stores=0.20, branches=0.08, mispredicted=0.01, parallel=2.4,
-    accesses=(Access(0.4, 32 * MIB, parallel=8), Access(0.4, 64 * KIB, "shared", 32, 3)),
+    accesses=(Access(0.4, 120 * MIB, parallel=8), Access(0.4, 64 * KIB, "shared", 32, 3)),
 )  # fmt: skip
 BACKTRACK = Kernel(loads=0.20, stores=0.10, branches=0.20, mispredicted=0.06, parallel=2.6,
     accesses=(Access(0.5, 8 * KIB, "private"),))  # fmt: skip
@@ -104,62 +104,67 @@ CHAIN = Kernel(
 )  # fmt: skip
 RELAXATION = Kernel(
     loads=0.36, stores=0.12, branches=0.07, mispredicted=0.003, vector=0.35, parallel=2.8,
-    accesses=(Access(0.5, 10 * MIB, parallel=5),),
+    accesses=(Access(0.5, 6 * MIB, parallel=5),),
 )  # fmt: skip
 SPARSE_ROWS = Kernel(
     loads=0.40, stores=0.04, branches=0.10, mispredicted=0.02, vector=0.2, parallel=2.8,
-    accesses=(Access(0.6, 40 * MIB, parallel=8), Access(0.15, 6 * MIB, "shared", 64, 4)),
+    accesses=(Access(0.6, 150 * MIB, parallel=8), Access(0.15, 6 * MIB, "shared", 64, 4)),
 )  # fmt: skip
+
+MEDIAN_SPLITS = recursion(8, 0.02, 0.0, skew=0.2, seed=3)
+FRAMES = pipeline((1.0, 1.6, 1.2, 0.6, 1.4, 0.8), streams=6, items=12)
 
 PROGRAMS: tuple[Program, ...] = (
     Program("hog", "gradient", "domain_decomposition", "memory", "Gradients of an image, rows split evenly.",
-        (Phase(9e8, GRADIENT, StaticLoop(1080), rounds=2, batch=5),)),
-    Program("hog", "histogram", "dynamic_loop", "computation", "Orientation histograms of cells, fetched in small chunks.",
-        (Phase(1.4e9, BINNING, DynamicLoop(360, "uneven", batch=120)),)),
+        (Phase(1.8e9, GRADIENT, StaticLoop(1080), rounds=2, batch=5),)),
+    Program("hog", "histogram", "dynamic_loop", "computation", "Histograms of cells, fetched in small chunks.",
+        (Phase(2.8e9, BINNING, DynamicLoop(360, "uneven", batch=120)),)),
     Program("hog", "normalise", "domain_decomposition", "memory", "Normalisation of overlapping blocks in cache.",
-        (Phase(7e8, NORMALISE, StaticLoop(134), rounds=2, batch=6),)),
-    Program("hog", "classify", "nested", "computation", "Windows of every image scale: a task per scale spawns its rows.",
-        (Phase(1.8e9, DOT_PRODUCT, Tasks(nested([0.82**k for k in range(14)], 18), "stealing", batch=4)),)),
+        (Phase(1.4e9, NORMALISE, StaticLoop(134), rounds=2, batch=6),)),
+    Program("hog", "classify", "nested", "computation", "Windows of image scales: their tasks spawn rows.",
+        (Phase(3.6e9, DOT_PRODUCT, Tasks(nested([0.82**k for k in range(14)], 18), "stealing", batch=4)),)),
     Program("sgm", "census", "domain_decomposition", "computation", "Census transform of two images.",
-        (Phase(1.1e9, CENSUS, StaticLoop(960), batch=4),)),
+        (Phase(2.2e9, CENSUS, StaticLoop(960), batch=4),)),
     Program("sgm", "cost", "domain_decomposition", "memory", "Hamming distances for 64 disparities.",
-        (Phase(1.3e9, HAMMING, StaticLoop(480)),)),
+        (Phase(2.6e9, HAMMING, StaticLoop(480)),)),
     Program("sgm", "aggregate", "wavefront", "memory", "Path costs: a block waits for the one above and to the left.",
-        (Phase(2.0e9, PATHS, Tasks(wavefront(20, 20), "central", batch=6)),)),
+        (Phase(4e9, PATHS, Tasks(wavefront(27, 27), "central", batch=8)),)),
     Program("sgm", "disparity", "dynamic_loop", "memory", "Best disparity of each pixel, row by row.",
-        (Phase(8e8, MINIMUM, DynamicLoop(480, batch=2)),)),
+        (Phase(1.6e9, MINIMUM, DynamicLoop(480, batch=2)),)),
     Program("srad", "statistics", "locks", "communication", "Mean and variance of a region, added up under a lock.",
-        (Phase(6e8, STREAM, StaticLoop(2048, pieces=16, critical=Critical(0.02, batch=60)), rounds=2, batch=4),)),
+        (Phase(1.2e9, STREAM, StaticLoop(2048, pieces=16, critical=Critical(0.004, batch=12)), rounds=2, batch=4),)),
     Program("srad", "diffusion", "domain_decomposition", "memory", "Speckle-reducing diffusion, a barrier every step.",
-        (Phase(1.6e9, STENCIL, StaticLoop(2048, pieces=5), rounds=4, batch=12),)),
+        (Phase(3.2e9, STENCIL, StaticLoop(2048, pieces=5), rounds=4, batch=12),)),
     Program("kd-tree", "build", "recursive", "memory", "Partition of points at their median, both halves as tasks.",
-        (Phase(1.2e9, TREE_BUILD, Tasks(recursion(7, 0.10, 0.0, skew=0.3, seed=3), "stealing", batch=5), "first_node"),)),
+        (Phase(2.4e9, TREE_BUILD, Tasks(MEDIAN_SPLITS, "stealing", batch=10), "first_node"),)),
     Program("kd-tree", "query", "dynamic_loop", "memory", "Nearest neighbours through a shared tree.",
-        (Phase(1.0e9, TREE_QUERY, DynamicLoop(320, "uneven", batch=50), "interleaved"),)),
+        (Phase(2e9, TREE_QUERY, DynamicLoop(320, "uneven", batch=50), "interleaved"),)),
     Program("fft", "rows", "domain_decomposition", "computation", "Transforms of the rows of a square.",
-        (Phase(1.5e9, BUTTERFLY, StaticLoop(1024), rounds=2),)),
+        (Phase(3e9, BUTTERFLY, StaticLoop(1024), rounds=2),)),
     Program("fft", "transpose", "domain_decomposition", "communication", "Exchange of the square between the threads.",
-        (Phase(5e8, TRANSPOSE, StaticLoop(1024), "interleaved", rounds=2),)),
+        (Phase(1e9, TRANSPOSE, StaticLoop(1024), "interleaved", rounds=2),)),
     Program("matmul", "blocked", "domain_decomposition", "computation", "Matrix product in cache-sized blocks.",
-        (Phase(2.4e9, BLOCKS, StaticLoop(192)),)),
+        (Phase(4.8e9, BLOCKS, StaticLoop(192)),)),
     Program("n-body", "forces", "domain_decomposition", "computation", "Forces of pairs, each once: a triangular loop.",
-        (Phase(1.6e9, FORCES, StaticLoop(4096, "triangular"), rounds=2),)),
+        (Phase(3.2e9, FORCES, StaticLoop(4096, "triangular"), rounds=2),)),
     Program("mandelbrot", "rows", "dynamic_loop", "computation", "Rows of very different cost, one at a time.",
-        (Phase(1.5e9, ESCAPE, DynamicLoop(400, "escape")),)),
+        (Phase(3e9, ESCAPE, DynamicLoop(400, "escape")),)),
+    Program("mandelbrot", "blocks", "domain_decomposition", "computation", "Blocks of rows of very different cost.",
+        (Phase(3e9, ESCAPE, StaticLoop(400, "upper_escape")),)),
     Program("sort", "merge", "recursive", "memory", "Merge sort: halves as tasks, merged one after the other.",
-        (Phase(1.3e9, MERGE, Tasks(recursion(7, 0.0, 0.09), "stealing", batch=6)),)),
+        (Phase(2.6e9, MERGE, Tasks(recursion(8, 0.0, 0.02), "stealing", batch=12)),)),
     Program("lu", "sparse", "task_graph", "computation", "LU factorisation of a sparse matrix of blocks.",
-        (Phase(1.7e9, DENSE_BLOCK, Tasks(sparse_lu(9, 0.4, seed=5), "central", batch=3, created_first=True)),)),
+        (Phase(3.4e9, DENSE_BLOCK, Tasks(sparse_lu(12, 0.4, seed=5), "central", batch=4, created_first=True)),)),
     Program("histogram", "locked", "locks", "communication", "Pixels counted in bins behind eight locks.",
-        (Phase(7e8, COUNTING, StaticLoop(2048, pieces=24, critical=Critical(0.35, locks=8, batch=300))),)),
+        (Phase(1.4e9, COUNTING, StaticLoop(2048, pieces=24, critical=Critical(0.2, locks=32, batch=250))),)),
     Program("n-queens", "search", "recursive", "computation", "All solutions by backtracking, subtrees as tasks.",
-        (Phase(1.4e9, BACKTRACK, Tasks(search_tree(360, 0.9, seed=8), "stealing", batch=80)),)),
-    Program("video", "filter", "pipeline", "communication", "Frames through six stages of different weight.",
-        (Phase(1.5e9, FILTERS, Tasks(pipeline((1.0, 1.6, 1.2, 0.6, 1.4, 0.8), 48), "central", batch=40)),)),
+        (Phase(2.8e9, BACKTRACK, Tasks(search_tree(360, 0.9, seed=8), "stealing", batch=80)),)),
+    Program("video", "filter", "pipeline", "communication", "Six streams of frames through six stages.",
+        (Phase(3e9, FILTERS, Tasks(FRAMES, "central", batch=40)),)),
     Program("list", "ranking", "sequential", "memory", "A chain of pointers, followed by one thread.",
-        (Phase(2e8, CHAIN, Serial()),)),
+        (Phase(4e8, CHAIN, Serial()),)),
     Program("flow", "relaxation", "unknown", None, "Optical flow: relaxation with a serial part between the steps.",
-        (Phase(6e7, RELAXATION, Serial()), Phase(1.2e9, RELAXATION, StaticLoop(720, pieces=4), rounds=4, batch=20))),
+        (Phase(4e7, RELAXATION, Serial()), Phase(2.4e9, RELAXATION, StaticLoop(720, pieces=4), rounds=4, batch=20))),
     Program("spmv", "rows", "domain_decomposition", "memory", "Sparse matrix times vector, rows of uneven length.",
-        (Phase(9e8, SPARSE_ROWS, StaticLoop(1500, "uneven"), rounds=2, batch=10),)),
+        (Phase(1.8e9, SPARSE_ROWS, StaticLoop(1500, "uneven"), rounds=2, batch=10),)),
 )  # fmt: skip
