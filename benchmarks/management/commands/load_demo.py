@@ -1,0 +1,120 @@
+import argparse
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.text import slugify
+from tqdm import tqdm
+
+from benchmarks.archive import read_archive
+from benchmarks.simulator import HARDWARE, tarball
+from benchmarks.simulator.hardware import SUFFIX, Hardware
+from benchmarks.simulator.programs import RUNTIME
+from benchmarks.simulator.simulation import GENERATOR
+from profiles.ingest import ingest
+from profiles.models import Platform, Profile, Revision, Source, Workload
+
+DEFAULT_SEED = 1
+
+
+class Command(BaseCommand):
+    help = "Simulate the demo: 15 machines with 26 workloads each. A second call finds it there and does nothing."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--seed",
+            metavar="S",
+            type=seed_number,
+            default=DEFAULT_SEED,
+            help="of the noise (default: 1)",
+        )
+        parser.add_argument(
+            "--output", metavar="DIR", type=Path, help="write the tarballs to this folder; no database is used"
+        )
+        parser.add_argument("--force", action="store_true", help="remove the demo that is there, and make it again")
+        parser.add_argument(
+            "--jobs", metavar="N", type=int, default=-1, help="processes; -1 (the default) = one for each core"
+        )
+
+    def handle(self, *, seed: int, output: Path | None, force: bool, jobs: int, **options: Any) -> None:
+        if output is not None:
+            self.write(output, seed, jobs)
+            return
+        if force:
+            remove_demo()
+        missing = self.missing(seed)
+        for hardware, packed in simulated(missing, seed, jobs):
+            store(hardware, seed, packed)
+        profiles = Profile.objects.filter(source__in=demo_sources()).count()
+        state = "loaded" if missing else "there already"
+        self.stdout.write(f"demo {state}: {profiles} simulated profiles on {len(HARDWARE)} machines, seed {seed}")
+
+    def write(self, folder: Path, seed: int, jobs: int) -> None:
+        if not folder.is_dir():
+            raise CommandError(f"{folder}: there is no such folder")
+        for hardware, packed in simulated(HARDWARE, seed, jobs):
+            (folder / f"mpet-simulated-{slugify(hardware.name)}.tar.gz").write_bytes(packed)
+        self.stdout.write(f"{len(HARDWARE)} tarballs in {folder}, seed {seed}")
+
+    def missing(self, seed: int) -> list[Hardware]:
+        """The machines that are not stored yet. Another demo beside this one would be the same machines twice."""
+        there = set(demo_sources().values_list("label", "generator"))
+        wanted = {(label(hardware, seed), GENERATOR) for hardware in HARDWARE}
+        if there - wanted:
+            raise CommandError("a demo of another seed or version is there; --force replaces it")
+        return [hardware for hardware in HARDWARE if (label(hardware, seed), GENERATOR) not in there]
+
+
+def seed_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
+
+
+def label(hardware: Hardware, seed: int) -> str:
+    return f"{hardware.record().name}, seed {seed}"
+
+
+def demo_sources() -> QuerySet[Source]:
+    return Source.objects.filter(kind=Source.Kind.SIMULATOR, owner=None)
+
+
+def simulated(machines: Sequence[Hardware], seed: int, jobs: int) -> Iterator[tuple[Hardware, bytes]]:
+    """The tarball of each machine, as soon as it and those before it are made; the costly machines come first."""
+    if not machines:
+        return
+    processes = min(joblib.effective_n_jobs(jobs), len(machines))
+    parallel = joblib.Parallel(n_jobs=processes, return_as="generator")
+    packed: Iterable[bytes] = parallel(joblib.delayed(tarball)(hardware, seed=seed) for hardware in machines)
+    with tqdm(zip(machines, packed, strict=True), desc="simulate", unit="machine", total=len(machines)) as bar:
+        yield from bar
+
+
+def store(hardware: Hardware, seed: int, packed: bytes) -> None:
+    """By the way of every tarball: read, check, ingest."""
+    ingest(
+        read_archive(io.BytesIO(packed)),
+        kind=Source.Kind.SIMULATOR,
+        label=label(hardware, seed),
+        sha256=hashlib.sha256(packed).hexdigest(),
+        owner=None,
+        private=False,
+    )
+
+
+@transaction.atomic
+def remove_demo() -> None:
+    """The demo's profiles, and the machines and workloads that nothing else was stored for."""
+    Revision.hold()
+    if not demo_sources().exists():
+        return
+    demo_sources().delete()
+    Workload.objects.filter(runtime=RUNTIME, profiles=None).delete()
+    Platform.objects.filter(name__endswith=SUFFIX, profiles=None).delete()
+    Revision.raise_for(None)
