@@ -45,7 +45,7 @@ run: $(VENV)/.installed-run
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
-	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120
+	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
 
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto $(PYTEST_ARGS)
