@@ -11,7 +11,7 @@ import hashlib
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from predictor.core.database import Database
 from predictor.documents import Basis, answer_document
 from predictor.models import Prediction
 from predictor.snapshot import MEASURED, Snapshot, read_snapshot
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 
 DEFAULT_METHOD = "mpet2020"
 ANSWER_VERSION = "1"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
@@ -110,10 +110,15 @@ class Question:
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
-    """The stored prediction for the request, made now unless it was made before. Raises a RequestError."""
+    """The stored prediction for the request, made now unless it was made before. Raises a RequestError.
+
+    A workload that nobody measured anywhere is predicted from its simulated profiles, as if they had been asked for.
+    """
     origins = (*MEASURED, "simulated") if request.include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins)
     question = resolve(request, snapshot.database, user)
+    if not request.include_simulated and is_only_simulated(question, snapshot.database, user):
+        return predict(replace(request, include_simulated=True), user)
     asked = asked_of(question, snapshot.database)
     key = request_key(asked, snapshot, user, request.include_simulated)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
@@ -133,6 +138,14 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
         },
     )
     return stored
+
+
+def is_only_simulated(question: Question, database: Database, user: Any) -> bool:
+    """Whether the workload has simulated profiles, and none in a database of measured ones."""
+    if len(database.rows_of_workload(question.workload)):
+        return False
+    slug = database.workloads[question.workload]
+    return bool(Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists())
 
 
 def resolve(request: PredictionRequest, database: Database, user: Any) -> Question:

@@ -9,6 +9,7 @@ from django.db import connection
 from predictor import services
 from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
+from profiles.models import Workload
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
@@ -300,6 +301,25 @@ class TestSimulated:
         answer = predict(replace(REQUEST, target="machine-8", include_simulated=True)).answer
         assert answer["simulated"] is True
         assert answer["confidence"]["level"] == "low"
+
+    def test_a_workload_that_is_only_simulated_needs_no_asking(self, measured):
+        records = [sample_workload(at, runtime="simulated") for at in range(6)]
+        store(replace(sample_measurements(3, 6, origin="simulated"), workloads=records), "demo", kind="simulator")
+        request = replace(REQUEST, workload=Workload.objects.filter(runtime="simulated").first().slug)
+        prediction = predict(request)
+        assert prediction.answer["simulated"] is True
+        assert "simulated profiles took part" in prediction.answer["confidence"]["reasons"]
+        assert predict(replace(request, include_simulated=True)) == prediction
+
+    def test_one_measurement_of_the_workload_ends_that(self, measured):
+        """Also where it does not lead to an answer: measured and simulated data are mixed on request alone."""
+        store(sample_measurements(3, 7, origin="simulated"), "demo", kind="simulator")
+        request = replace(REQUEST, workload="app3-section0")
+        assert predict(request).answer["simulated"] is True
+        on_target = replace(sample_measurements(1, 7, seed=6), platforms=[sample_platform(1)])
+        store(on_target, "more")
+        with pytest.raises(services.NoPrediction):
+            predict(request)
 
 
 class TestMixedRuntimes:
