@@ -1,0 +1,127 @@
+"""Builds mpet-profile and small OpenMP programs, and runs the one on the other."""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.archive import read_archive
+from profiles.measurements import Measurements
+from tests.conftest import skip_or_fail
+
+KIT = Path(__file__).resolve().parents[3] / "benchmarks" / "kit"
+PROGRAMS = Path(__file__).resolve().parent / "profiler_programs"
+BUILD = KIT / "build" / "profiler-tests"
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
+RUNTIMES = {"gcc": "libgomp", "clang": "libomp"}
+LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
+
+
+def build_profiler() -> Path:
+    """The folder with mpet-profile and its libraries; one process builds, the others wait."""
+    if shutil.which("make") is None or shutil.which("g++") is None:
+        skip_or_fail("no make or g++")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["make", "-f", "profiler/profiler.mk", "profiler", f"BUILD={BUILD}", "PROFILER_EXTRA_FLAGS=-Werror"]
+        made = subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return BUILD
+
+
+def compile_program(name: str, compiler: str, folder: Path, *flags: str, output: str | None = None) -> Path:
+    """A program of profiler_programs/, with debug information and OpenMP, by gcc or clang."""
+    source = PROGRAMS / name
+    command = COMPILERS[compiler][source.suffix == ".cpp"]
+    if shutil.which(command) is None:
+        skip_or_fail(f"no {command}")
+    program = folder / (output or f"{source.stem}_{compiler}")
+    compiled = subprocess.run(
+        [command, "-O2", "-g", "-fopenmp", *flags, str(source), "-o", str(program), "-lm"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if compiled.returncode != 0 and re.search(r"cannot find -lomp|omp\.h|libomp", compiled.stderr):
+        skip_or_fail("no libomp for clang")
+    assert compiled.returncode == 0, compiled.stderr
+    return program
+
+
+def before_others() -> None:
+    """In the child: real-time priority where that is allowed, so that other programs disturb the measurement less."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """What one call of mpet-profile gave."""
+
+    status: int
+    said: str
+    measurements: Measurements | None
+    log: str = ""
+
+    def names(self) -> list[str]:
+        assert self.measurements is not None, self.said
+        return [workload.name for workload in self.measurements.workloads]
+
+
+def profile(
+    command: list[str | Path], folder: Path, *options: str, environment: dict[str, str] | None = None
+) -> Profiled:
+    """Runs mpet-profile and reads the tarball, which has to be one the server accepts."""
+    tarball = folder / "profile.tar.gz"
+    tarball.unlink(missing_ok=True)
+    arguments = [build_profiler() / "mpet-profile", "--output", tarball, "--name", "test machine", *options, *command]
+    done = subprocess.run(
+        [str(argument) for argument in arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **(environment or {})},
+        preexec_fn=before_others,
+    )
+    said = done.stdout + done.stderr
+    if not tarball.exists():
+        return Profiled(done.returncode, said, None)
+    unpacked = subprocess.run(["tar", "xzOf", tarball, "log.txt"], capture_output=True, text=True, check=True)
+    with tarball.open("rb") as file:
+        return Profiled(done.returncode, said, read_archive(file), unpacked.stdout)
+
+
+def run_preloaded(program: Path, library: Path, folder: Path, threads: int, **environment: str) -> tuple[str, str]:
+    """The output of a program that runs with one of the libraries, and what the library recorded."""
+    recording = folder / "recording"
+    recording.unlink(missing_ok=True)
+    preload = " ".join(filter(None, [environment.pop("preload_first", ""), str(library)]))
+    done = subprocess.run(
+        ["sh", "-c", 'MPET_PROFILE_PID=$$ LD_PRELOAD="$0" exec "$@"', preload, str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads), "MPET_PROFILE_OUT": str(recording), **environment},
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout, recording.read_text()
+
+
+def eventually(check: Callable[[], None], attempts: int = 8) -> None:
+    """Tries a measurement again where other programs have disturbed it; the tolerance stays what it is."""
+    for attempt in range(attempts):
+        try:
+            return check()
+        except AssertionError:
+            if attempt == attempts - 1:
+                raise
+    return None

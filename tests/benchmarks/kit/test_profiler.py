@@ -1,0 +1,232 @@
+"""mpet-profile on unmodified programs: what it delivers, what it calls things, what it refuses."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.benchmarks.kit.profiled import COMPILERS, RUNTIMES, build_profiler, compile_program, eventually, profile
+
+pytestmark = pytest.mark.kit
+
+# program -> a region of it, its strategy
+UNMODIFIED = {
+    "nest.c": {"smooth:19": "dynamic_loop", "multiply:8": "domain_decomposition"},
+    "recursive.cpp": {"main:30": "task_graph"},
+    "locks.c": {"main:11": "domain_decomposition"},
+}
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("source", UNMODIFIED)
+def test_a_program_as_it_is_becomes_a_delivery_that_is_accepted(source, compiler, tmp_path):
+    program = compile_program(source, compiler, tmp_path)
+    done = profile([program, "7"], tmp_path, "--n", "1,2", "--repeats", "2", "--min-share", "0.1%")
+    assert done.status == 0, done.said
+    measurements = done.measurements
+    assert measurements.origin == "measured"
+    assert measurements.platforms[0].name == "test machine"
+    assert compiler in measurements.platforms[0].compiler.lower()
+    assert {workload.section: workload.strategy for workload in measurements.workloads} == UNMODIFIED[source]
+    for workload in measurements.workloads:
+        assert workload.name == f"{program.name}/{workload.section}"
+        assert (workload.application, workload.input) == (program.name, "7")
+        assert workload.runtime == RUNTIMES[compiler]
+    for record in measurements.profiles:
+        runs = record.runs
+        assert sorted(zip(runs.n, runs.is_profile_pass, runs.repeat, strict=True)) == [
+            (n, is_profile, repeat) for n in (1, 2) for is_profile in (False, True) for repeat in (1, 2)
+        ]
+        sums = runs.parts_ns[runs.is_profile_pass].sum(axis=1)
+        assert np.array_equal(sums, (runs.n * runs.time_ns)[runs.is_profile_pass])
+
+
+def check_names_with_offsets(names: list[str], program: str) -> None:
+    """Two regions, in the functions that the compiler has left of the source's three."""
+    assert len(names) == 2
+    assert {name.split("+0x")[0] for name in names} <= {
+        f"{program}/{function}" for function in ("main", "multiply", "smooth")
+    }
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_without_debug_information_a_region_is_called_function_and_offset(compiler, tmp_path):
+    program = compile_program("nest.c", compiler, tmp_path, "-g0")
+    done = profile([program], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "0")
+    check_names_with_offsets(done.names(), program.name)
+
+    subprocess.run(["strip", program], check=True)
+    stripped = profile([program], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "0")
+    assert {name.split("+0x")[0] for name in stripped.names()} == {f"{program.name}/{program.name}"}
+    assert len(stripped.names()) == 2
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_addr2line_is_not_needed(compiler, tmp_path):
+    program = compile_program("nest.c", compiler, tmp_path)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("tar", "gzip"):
+        (tools / tool).symlink_to(shutil.which(tool))
+    done = profile(
+        [program], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "0", environment={"PATH": str(tools)}
+    )
+    check_names_with_offsets(done.names(), program.name)
+
+
+def test_regions_below_the_share_are_left_out_and_named(tmp_path):
+    program = compile_program("kernels.c", "gcc", tmp_path)
+    done = profile([program, "all", "1000"], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "99%")
+    assert done.status == 1
+    assert done.measurements is None
+    assert f"left out: {program.name}/equal:" in done.said
+    assert "of the program's time on one thread, less than --min-share" in done.said
+
+    def check():
+        """The pyramid takes two of the seven parts of equal size that the kernels' work has."""
+        kept = profile([program, "all"], tmp_path, "--n", "1", "--repeats", "3", "--min-share", "20%")
+        assert [workload.section.split(":")[0] for workload in kept.measurements.workloads] == ["pyramid"]
+        assert f"left out: {program.name}/tasks:" in kept.log
+
+    eventually(check)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_program_that_fixes_its_number_of_threads_is_told_so(compiler, tmp_path):
+    program = compile_program("fixed.c", compiler, tmp_path)
+    done = profile([program], tmp_path, "--n", "1,2", "--repeats", "1")
+    assert done.status == 1
+    assert "fixes its own number of threads (2 where 1 was asked for)" in done.said
+    assert "OMP_NUM_THREADS has to decide" in done.said
+    assert done.measurements is None
+
+
+def test_code_of_old_gcc_is_recorded_too(tmp_path):
+    program = compile_program("old_interface.c", "gcc", tmp_path)
+    done = profile([program], tmp_path, "--n", "1,2", "--repeats", "1")
+    assert done.names() == [f"{program.name}/body:12"]
+    runs = done.measurements.profiles[0].runs
+    use_ns = runs.parts_ns[runs.is_profile_pass, 0]
+    assert np.all(use_ns > 0.3 * (runs.n * runs.time_ns)[runs.is_profile_pass])
+
+
+def test_every_run_reads_the_same_standard_input(tmp_path):
+    source = tmp_path / "reads.c"
+    source.write_text(
+        '#include <stdio.h>\nint main(void) {\n    int n = 0, sum = 0;\n    if (scanf("%d", &n) != 1) return 3;\n'
+        "#pragma omp parallel for reduction(+ : sum)\n    for (int i = 0; i < n; i++) sum += i;\n"
+        "    return sum < 0;\n}\n"
+    )
+    subprocess.run(["gcc", "-g", "-fopenmp", source, "-o", tmp_path / "reads"], check=True)
+    (tmp_path / "input").write_text("1000\n")
+    with (tmp_path / "input").open() as standard_input:
+        done = subprocess.run(
+            [build_profiler() / "mpet-profile", "--n", "1", "--repeats", "2", "--min-share", "0", "./reads"],
+            cwd=tmp_path,
+            stdin=standard_input,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "1 regions of reads in mpet-" in done.stdout
+
+
+# ---- refusals: each says what to do
+
+
+def refusal(command: list[str | Path], folder: Path, *options: str) -> str:
+    done = profile(command, folder, "--n", "1", "--repeats", "1", *options)
+    assert done.status != 0
+    assert done.measurements is None
+    return done.said
+
+
+def test_refuses_a_statically_linked_program(tmp_path):
+    program = compile_program("fixed.c", "gcc", tmp_path, "-static")
+    assert "statically linked" in refusal([program], tmp_path)
+    assert "without -static" in refusal([program], tmp_path)
+
+
+def test_refuses_a_setuid_program(tmp_path):
+    program = compile_program("fixed.c", "gcc", tmp_path)
+    program.chmod(0o4755)
+    assert "setuid" in refusal([program], tmp_path)
+    assert "Profile a copy" in refusal([program], tmp_path)
+
+
+def test_refuses_a_script(tmp_path):
+    script = tmp_path / "run.sh"
+    script.write_text("#!/bin/sh\nexec ./program\n")
+    script.chmod(0o755)
+    assert "is a script. Name the program that it starts" in refusal([script], tmp_path)
+
+
+def test_refuses_what_is_no_program(tmp_path):
+    (tmp_path / "text").write_text("text")
+    assert "is not an executable file" in refusal([tmp_path / "text"], tmp_path)
+    (tmp_path / "text").chmod(0o755)
+    assert "is not an ELF program" in refusal([tmp_path / "text"], tmp_path)
+    assert "there is no such program" in refusal([tmp_path / "nothing"], tmp_path)
+
+
+def test_refuses_a_program_without_openmp(tmp_path):
+    subprocess.run(
+        ["gcc", "-x", "c", "-", "-o", tmp_path / "serial"], input=b"int main(void) { return 0; }", check=True
+    )
+    said = refusal([tmp_path / "serial"], tmp_path)
+    assert "does not use OpenMP" in said
+    assert "-fopenmp" in said
+
+
+def test_refuses_code_of_gcc_on_libomp(tmp_path):
+    """Known to give wrong results there (docs/mpet-profile.md), so no profile of it can be right."""
+    program = compile_program("fixed.c", "clang", tmp_path)
+    loaded = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    library = next(line.split()[2] for line in loaded.splitlines() if "libomp" in line)
+    subprocess.run(["gcc", "-fopenmp", "-c", "-xc", "-", "-o", tmp_path / "a.o"], input=LOOP, check=True)
+    subprocess.run(["gcc", tmp_path / "a.o", "-o", tmp_path / "mixed", library], check=True)
+    said = refusal([tmp_path / "mixed"], tmp_path)
+    assert "has code of GCC but runs on libomp" in said
+    assert "Build all of it with one compiler" in said
+
+
+def test_refuses_a_program_that_fails_and_shows_its_last_lines(tmp_path):
+    subprocess.run(["gcc", "-fopenmp", "-x", "c", "-", "-o", tmp_path / "fails"], input=FAILING, check=True)
+    said = refusal([tmp_path / "fails"], tmp_path)
+    assert "ended with status 3 in the clean pass, n = 1, repeat 1" in said
+    assert "    no such grid" in said
+
+
+def test_refuses_a_program_that_executes_no_region(tmp_path):
+    program = compile_program("kernels.c", "gcc", tmp_path)
+    assert "executed no parallel region" in refusal([program, "none"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--n", "1,x"], "'x' is not a whole number above 0"),
+        (["--n", "100000"], "100000 threads are more than the"),
+        (["--min-share", "2"], "neither a percentage"),
+        (["--runtime", "tbb"], "--runtime is libgomp or libomp"),
+        (["--speed", "9"], "unknown option --speed"),
+    ],
+)
+def test_refuses_bad_options(options, reason, tmp_path):
+    program = compile_program("fixed.c", "gcc", tmp_path)
+    assert reason in refusal([program], tmp_path, *options)
+
+
+LOOP = b"""int main(void) { int sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+for (int i = 0; i < 9; i++) sum += i;
+return sum != 36; }"""
+
+FAILING = b"""#include <stdio.h>
+int main(void) {
+#pragma omp parallel
+{ }
+puts("no such grid"); return 3; }"""
