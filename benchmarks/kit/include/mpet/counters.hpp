@@ -1,0 +1,169 @@
+// Hardware counters of one thread through perf_event_open, in groups that the processor counts at the same time.
+//
+// A machine without counters is a normal machine: every counter has a status, and only `ok` and `multiplexed` have a
+// value. User mode alone is counted, which needs no root where perf_event_paranoid <= 2.
+#pragma once
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace mpet {
+
+// From good to bad, so that the status of a sum over threads is the largest of theirs.
+enum class CounterStatus { ok, multiplexed, not_scheduled, no_permission, unsupported };
+
+inline const char* name_of(CounterStatus status) {
+    static const char* const names[] = {"ok", "multiplexed", "not-scheduled", "no-permission", "unsupported"};
+    return names[static_cast<int>(status)];
+}
+
+struct CounterEvent {
+    const char* name;
+    std::uint32_t type;
+    std::uint64_t config;
+};
+
+struct CounterReading {
+    std::uint64_t value = 0;
+    CounterStatus status = CounterStatus::ok;
+
+    void add(const CounterReading& other) {
+        value += other.value;
+        status = std::max(status, other.status);
+    }
+};
+
+namespace counter_events {
+
+constexpr std::uint64_t cache(std::uint64_t level, std::uint64_t access, std::uint64_t result) {
+    return level | (access << 8) | (result << 16);
+}
+
+constexpr std::uint64_t l1d = PERF_COUNT_HW_CACHE_L1D, llc = PERF_COUNT_HW_CACHE_LL;
+constexpr std::uint64_t load = PERF_COUNT_HW_CACHE_OP_READ, store = PERF_COUNT_HW_CACHE_OP_WRITE;
+constexpr std::uint64_t access = PERF_COUNT_HW_CACHE_RESULT_ACCESS, miss = PERF_COUNT_HW_CACHE_RESULT_MISS;
+
+}  // namespace counter_events
+
+// At most four a group, instructions in each, the two of a ratio together: nothing is multiplexed where the
+// processor has four counters. The names are those of the paper's Table 2.
+inline const std::vector<std::vector<CounterEvent>>& counter_groups() {
+    using namespace counter_events;
+    static const CounterEvent instructions{"INSTR", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS};
+    static const std::vector<std::vector<CounterEvent>> groups{
+        {instructions,
+         {"CYCLES", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+         {"BR", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+         {"BR-M", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES}},
+        {instructions,
+         {"L1-LD", PERF_TYPE_HW_CACHE, cache(l1d, load, access)},
+         {"L1-LDM", PERF_TYPE_HW_CACHE, cache(l1d, load, miss)},
+         {"LLC-LDM", PERF_TYPE_HW_CACHE, cache(llc, load, miss)}},
+        {instructions,
+         {"L1-ST", PERF_TYPE_HW_CACHE, cache(l1d, store, access)},
+         {"L1-STM", PERF_TYPE_HW_CACHE, cache(l1d, store, miss)}},
+        {instructions,
+         {"LLC-LD", PERF_TYPE_HW_CACHE, cache(llc, load, access)},
+         {"LLC-ST", PERF_TYPE_HW_CACHE, cache(llc, store, access)},
+         {"LLC-STM", PERF_TYPE_HW_CACHE, cache(llc, store, miss)}},
+    };
+    return groups;
+}
+
+// The counters of the thread that calls open(); start() and stop() are called by that thread too.
+class ThreadCounters {
+public:
+    ThreadCounters() = default;
+    ThreadCounters(const ThreadCounters&) = delete;
+    ThreadCounters& operator=(const ThreadCounters&) = delete;
+    ~ThreadCounters() { close_all(); }
+
+    void open(const std::vector<CounterEvent>& events) {
+        close_all();
+        for (const CounterEvent& event : events) opened_.push_back(open_one(event));
+    }
+
+    void start() {
+        if (leader_ < 0) return;
+        ioctl(leader_, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
+        ioctl(leader_, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+    }
+
+    // One reading an event, in the order given to open().
+    std::vector<CounterReading> stop() {
+        if (leader_ >= 0) ioctl(leader_, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+        std::vector<CounterReading> readings(opened_.size());
+        for (std::size_t i = 0; i < opened_.size(); i++) readings[i] = read_one(opened_[i]);
+        return readings;
+    }
+
+private:
+    struct Opened {
+        int descriptor = -1;
+        CounterStatus status = CounterStatus::ok;
+        std::uint64_t enabled_before = 0;  // the kernel's RESET clears the count but not the times
+        std::uint64_t running_before = 0;
+    };
+
+    struct Raw {
+        std::uint64_t value;
+        std::uint64_t enabled;
+        std::uint64_t running;
+    };
+
+    Opened open_one(const CounterEvent& event) {
+        perf_event_attr attributes;
+        std::memset(&attributes, 0, sizeof attributes);
+        attributes.size = sizeof attributes;
+        attributes.type = event.type;
+        attributes.config = event.config;
+        attributes.disabled = leader_ < 0;
+        attributes.exclude_kernel = 1;
+        attributes.exclude_hv = event.type != PERF_TYPE_SOFTWARE;
+        attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        Opened opened;
+        opened.descriptor = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader_, 0UL));
+        if (opened.descriptor < 0) {
+            opened.status = errno == EACCES || errno == EPERM ? CounterStatus::no_permission : CounterStatus::unsupported;
+        } else if (leader_ < 0) {
+            leader_ = opened.descriptor;
+        }
+        return opened;
+    }
+
+    static CounterReading read_one(Opened& opened) {
+        if (opened.descriptor < 0) return {0, opened.status};
+        Raw raw{};
+        if (read(opened.descriptor, &raw, sizeof raw) != static_cast<ssize_t>(sizeof raw)) {
+            return {0, CounterStatus::not_scheduled};
+        }
+        const std::uint64_t enabled = raw.enabled - std::exchange(opened.enabled_before, raw.enabled);
+        const std::uint64_t running = raw.running - std::exchange(opened.running_before, raw.running);
+        if (running == 0) return {0, CounterStatus::not_scheduled};
+        if (running >= enabled) return {raw.value, CounterStatus::ok};
+        const double scale = static_cast<double>(enabled) / static_cast<double>(running);
+        return {static_cast<std::uint64_t>(static_cast<double>(raw.value) * scale), CounterStatus::multiplexed};
+    }
+
+    void close_all() {
+        for (const Opened& opened : opened_) {
+            if (opened.descriptor >= 0) ::close(opened.descriptor);
+        }
+        opened_.clear();
+        leader_ = -1;
+    }
+
+    std::vector<Opened> opened_;
+    int leader_ = -1;
+};
+
+}  // namespace mpet

@@ -1,0 +1,10 @@
+// The middleware: everything a program needs to run and account parallel sections.
+#pragma once
+
+#include "lock.hpp"
+#include "loops.hpp"
+#include "pipeline.hpp"
+#include "task_graph.hpp"
+#include "tasks.hpp"
+#include "team.hpp"
+#include "wavefront.hpp"

@@ -1,0 +1,54 @@
+// A thread's probe: its account where the build profiles, nothing at all where the build is clean.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "accounting.h"
+#include "clock.h"
+
+// 1: profile build, every part is timed. 0: clean build, only a section's begin and end are.
+#ifndef MPET_PROBES
+#define MPET_PROBES 1
+#endif
+
+namespace mpet {
+
+inline constexpr bool probing = MPET_PROBES != 0;
+
+using Parts = std::array<std::uint64_t, MPET_PARTS>;
+
+template <bool Enabled>
+class BasicProbe;
+
+template <>
+class BasicProbe<true> {
+public:
+    void open(std::uint64_t begin_ns) { mpet_account_open(&account_, begin_ns, MPET_USE); }
+    void charge(mpet_part part) { mpet_charge_at(&account_, part, mpet_now()); }
+    void charge_wait(std::uint64_t last_arrival_ns, std::uint64_t end_ns) {
+        mpet_charge_wait(&account_, last_arrival_ns, end_ns);
+    }
+    std::uint64_t last_ns() const { return account_.last_ns; }
+
+    void add_to(Parts& parts) const {
+        for (std::size_t i = 0; i < parts.size(); i++) parts[i] += account_.ns[i];
+    }
+
+private:
+    mpet_account account_{};
+};
+
+template <>
+class BasicProbe<false> {
+public:
+    void open(std::uint64_t) {}
+    void charge(mpet_part) {}
+    void charge_wait(std::uint64_t, std::uint64_t) {}
+    std::uint64_t last_ns() const { return 0; }
+    void add_to(Parts&) const {}
+};
+
+using Probe = BasicProbe<probing>;
+
+}  // namespace mpet

@@ -1,0 +1,49 @@
+// How a thread waits for another one: it spins, and yields its core when that takes long.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+
+namespace mpet {
+
+inline void spin_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("yield");
+#endif
+}
+
+class Backoff {
+public:
+    void pause() {
+        if (++spins_ < spins_before_yield) {
+            spin_pause();
+        } else {
+            sched_yield();  // on a loaded machine the thread waited for may need this core
+        }
+    }
+    void reset() { spins_ = 0; }
+
+private:
+    static constexpr int spins_before_yield = 4000;
+    int spins_ = 0;
+};
+
+// Guards the middleware's own short critical sections; programs use Lock, which is fair and accounted.
+class SpinLock {
+public:
+    bool try_lock() {
+        return !held_.load(std::memory_order_relaxed) && !held_.exchange(true, std::memory_order_acquire);
+    }
+    void lock() {
+        for (Backoff backoff; !try_lock();) backoff.pause();
+    }
+    void unlock() { held_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> held_{false};
+};
+
+}  // namespace mpet

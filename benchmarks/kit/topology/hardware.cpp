@@ -1,0 +1,250 @@
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "../include/mpet/json.hpp"
+#include "files.hpp"
+#include "topology.hpp"
+
+namespace mpet {
+namespace {
+
+struct ArmPart {
+    int implementer, part;
+    const char* name;
+};
+
+// Main ID Register values from Arm's and the other makers' reference manuals.
+constexpr ArmPart arm_parts[] = {
+    {0x41, 0xb76, "ARM1176"},      {0x41, 0xc07, "Cortex-A7"},    {0x41, 0xc08, "Cortex-A8"},    {0x41, 0xc09, "Cortex-A9"},
+    {0x41, 0xc0f, "Cortex-A15"},   {0x41, 0xd03, "Cortex-A53"},   {0x41, 0xd04, "Cortex-A35"},   {0x41, 0xd05, "Cortex-A55"},
+    {0x41, 0xd07, "Cortex-A57"},   {0x41, 0xd08, "Cortex-A72"},   {0x41, 0xd09, "Cortex-A73"},   {0x41, 0xd0a, "Cortex-A75"},
+    {0x41, 0xd0b, "Cortex-A76"},   {0x41, 0xd0c, "Neoverse-N1"},  {0x41, 0xd0d, "Cortex-A77"},   {0x41, 0xd40, "Neoverse-V1"},
+    {0x41, 0xd41, "Cortex-A78"},   {0x41, 0xd42, "Cortex-A78AE"}, {0x41, 0xd44, "Cortex-X1"},    {0x41, 0xd46, "Cortex-A510"},
+    {0x41, 0xd47, "Cortex-A710"},  {0x41, 0xd49, "Neoverse-N2"},  {0x41, 0xd4f, "Neoverse-V2"},  {0x42, 0x516, "ThunderX2"},
+    {0x43, 0x0a1, "ThunderX"},     {0x43, 0x0af, "ThunderX2"},    {0x46, 0x001, "A64FX"},        {0x48, 0xd01, "Kunpeng-920"},
+    {0x4e, 0x003, "Denver 2"},     {0x4e, 0x004, "Carmel"},       {0x50, 0x000, "X-Gene"},       {0x51, 0xc00, "Falkor"},
+    {0xc0, 0xac3, "Ampere-1"},     {0xc0, 0xac4, "Ampere-1a"},
+};
+
+const char* arm_vendor(int implementer) {
+    switch (implementer) {
+        case 0x41: return "ARM";
+        case 0x42: return "Broadcom";
+        case 0x43: return "Cavium";
+        case 0x46: return "Fujitsu";
+        case 0x48: return "HiSilicon";
+        case 0x4e: return "NVIDIA";
+        case 0x50: return "APM";
+        case 0x51: return "Qualcomm";
+        case 0x61: return "Apple";
+        case 0xc0: return "Ampere";
+        default: return nullptr;
+    }
+}
+
+// The block of /proc/cpuinfo that describes one processor.
+std::string cpuinfo_block(const std::string& cpuinfo, int id) {
+    std::string block;
+    bool found = false;
+    for (const std::string& line : lines_of(cpuinfo)) {
+        const bool starts_block = line.compare(0, 9, "processor") == 0;
+        if (starts_block && found) break;
+        if (starts_block) {
+            found = field(line, "processor") == std::to_string(id);
+            block.clear();
+        }
+        block += line + "\n";
+    }
+    return found ? block : cpuinfo;
+}
+
+int hexadecimal(const std::optional<std::string>& text) {
+    return text ? static_cast<int>(std::strtol(text->c_str(), nullptr, 16)) : -1;
+}
+
+std::optional<std::string> arm_core_name(const std::string& block) {
+    const int implementer = hexadecimal(field(block, "CPU implementer")), part = hexadecimal(field(block, "CPU part"));
+    for (const ArmPart& known : arm_parts) {
+        if (known.implementer == implementer && known.part == part) return known.name;
+    }
+    return std::nullopt;
+}
+
+// "Cortex-A72" or, with two kinds of cores, "Cortex-A73 + Cortex-A53", in placement order.
+std::optional<std::string> arm_core_names(const std::string& cpuinfo, const Topology& topology) {
+    std::string names;
+    std::set<std::string> seen;
+    for (const Processor& processor : topology.processors) {
+        const std::optional<std::string> name = arm_core_name(cpuinfo_block(cpuinfo, processor.id));
+        if (name && seen.insert(*name).second) names += (names.empty() ? "" : " + ") + *name;
+    }
+    return names.empty() ? std::nullopt : std::optional<std::string>(names);
+}
+
+std::string first_text(std::initializer_list<std::optional<std::string>> candidates) {
+    for (const auto& candidate : candidates) {
+        if (candidate && !candidate->empty()) return *candidate;
+    }
+    return "unknown";
+}
+
+std::optional<std::int64_t> cache_size(const std::string& text) {
+    char* end = nullptr;
+    const std::int64_t size = std::strtoll(text.c_str(), &end, 10);
+    if (end == text.c_str() || size <= 0) return std::nullopt;
+    return *end == 'K' ? size * 1024 : *end == 'M' ? size * 1024 * 1024 : *end == 'G' ? size * 1024 * 1024 * 1024 : size;
+}
+
+// All caches of the level that the usable processors have, as lscpu counts: each instance once.
+std::optional<std::int64_t> cache_bytes(const std::string& root, const Topology& topology, std::int64_t level) {
+    std::int64_t total = 0;
+    std::set<std::string> seen;
+    for (const Processor& processor : topology.processors) {
+        const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(processor.id) + "/cache";
+        for (const int index : numbered_entries(folder, "index")) {
+            const std::string cache = folder + "/index" + std::to_string(index);
+            if (read_number(cache + "/level") != level || read_file(cache + "/type") == "Instruction") continue;
+            const std::string shared = read_file(cache + "/shared_cpu_list").value_or(std::to_string(processor.id));
+            if (seen.insert(shared).second) total += cache_size(read_file(cache + "/size").value_or("")).value_or(0);
+        }
+    }
+    return total > 0 ? std::optional<std::int64_t>(total) : std::nullopt;
+}
+
+std::optional<std::int64_t> from_khz(std::optional<std::int64_t> khz) {
+    return khz && *khz > 0 ? std::optional<std::int64_t>((*khz + 500) / 1000) : std::nullopt;
+}
+
+// "... CPU E5-2630 v3 @ 2.40GHz" -> 2400
+std::optional<std::int64_t> mhz_in_name(const std::string& model) {
+    const std::size_t at = model.rfind('@');
+    if (at == std::string::npos) return std::nullopt;
+    const double value = std::atof(model.c_str() + at + 1);
+    const double scale = model.find("GHz", at) != std::string::npos ? 1000 : model.find("MHz", at) != std::string::npos ? 1 : 0;
+    return value * scale > 0 ? std::optional<std::int64_t>(std::llround(value * scale)) : std::nullopt;
+}
+
+std::optional<std::int64_t> base_mhz(const std::string& root, const Topology& topology, const std::string& model, const std::string& block) {
+    const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) + "/cpufreq";
+    if (const auto base = from_khz(read_number(folder + "/base_frequency"))) return base;
+    if (const auto named = mhz_in_name(model)) return named;
+    const double current = std::atof(field(block, "cpu MHz").value_or("0").c_str());
+    return current > 0 ? std::optional<std::int64_t>(std::llround(current)) : std::nullopt;
+}
+
+bool contains(const std::optional<std::string>& text, const char* piece) {
+    return text && text->find(piece) != std::string::npos;
+}
+
+std::optional<bool> is_virtualised(const std::string& root, const std::string& cpuinfo) {
+    if (contains(" " + field(cpuinfo, "flags").value_or("") + " ", " hypervisor ")) return true;
+    if (exists(root + "/sys/hypervisor/type") || exists(root + "/proc/device-tree/hypervisor")) return true;
+    const std::optional<std::string> product = read_file(root + "/sys/class/dmi/id/product_name");
+    const std::optional<std::string> maker = read_file(root + "/sys/class/dmi/id/sys_vendor");
+    for (const char* name : {"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "HVM", "Google Compute Engine", "Amazon EC2"}) {
+        const bool bare_metal = contains(product, ".metal");  // EC2 names its bare-metal machines so
+        if (!bare_metal && (contains(product, name) || contains(maker, name))) return true;
+    }
+    if (cpuinfo.empty()) return std::nullopt;
+    return false;
+}
+
+std::optional<std::string> device_class(const std::string& root, const Topology& topology, const std::string& model, const std::string& architecture) {
+    for (const char* name : {"Xeon", "EPYC", "Opteron", "Neoverse", "ThunderX", "A64FX", "Kunpeng", "Ampere", "POWER"}) {
+        if (contains(model, name)) return "server";
+    }
+    if (topology.sockets > 1) return "server";
+    const bool is_arm = architecture.compare(0, 3, "arm") == 0 || architecture == "aarch64";
+    if (is_arm && exists(root + "/proc/device-tree/model")) return "embedded";
+    for (const char* name : {"Core", "Ryzen", "Pentium", "Celeron", "Athlon"}) {
+        if (contains(model, name)) return "desktop";
+    }
+    return std::nullopt;
+}
+
+std::string uname_machine() {
+    utsname names{};
+    return uname(&names) == 0 ? names.machine : "unknown";
+}
+
+std::string uname_release() {
+    utsname names{};
+    return uname(&names) == 0 ? names.release : "unknown";
+}
+
+}  // namespace
+
+Hardware read_hardware(const std::string& root, const Topology& topology) {
+    Hardware hardware;
+    const std::string cpuinfo = read_file(root + "/proc/cpuinfo").value_or("");
+    const std::string block = cpuinfo_block(cpuinfo, topology.processors.front().id);
+    const std::optional<std::string> arm_names = arm_core_names(cpuinfo, topology);
+    const char* const arm_maker = arm_vendor(hexadecimal(field(block, "CPU implementer")));
+    // A recorded machine names its architecture; here uname() does, which an emulator answers for what it emulates.
+    hardware.architecture = root.empty() ? uname_machine() : read_file(root + "/proc/sys/kernel/arch").value_or("unknown");
+    hardware.kernel = root.empty() ? uname_release() : read_file(root + "/proc/sys/kernel/osrelease").value_or("unknown");
+    hardware.cpu_model = first_text({field(block, "model name"), arm_names, field(cpuinfo, "cpu"), field(cpuinfo, "Hardware"),
+                                     read_file(root + "/proc/device-tree/model")});
+    hardware.vendor = field(block, "vendor_id");
+    if (!hardware.vendor && arm_maker != nullptr) hardware.vendor = arm_maker;
+    hardware.microarchitecture = arm_names;
+    hardware.device_class = device_class(root, topology, hardware.cpu_model, hardware.architecture);
+    hardware.base_mhz = base_mhz(root, topology, hardware.cpu_model, block);
+    hardware.max_mhz = from_khz(read_number(root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) + "/cpufreq/cpuinfo_max_freq"));
+    hardware.l1d_bytes = cache_bytes(root, topology, 1);
+    hardware.l2_bytes = cache_bytes(root, topology, 2);
+    hardware.l3_bytes = cache_bytes(root, topology, 3);
+    const std::int64_t memory_kib = std::atoll(field(read_file(root + "/proc/meminfo").value_or(""), "MemTotal").value_or("0").c_str());
+    if (memory_kib > 0) hardware.memory_bytes = memory_kib * 1024;
+    hardware.virtualised = is_virtualised(root, cpuinfo);
+    return hardware;
+}
+
+bool is_emulated() {
+    const char* const origin = std::getenv("MPET_ORIGIN");
+    if (origin != nullptr && std::string(origin) == "emulated") return true;
+    char program[4096];  // qemu-user answers /proc/self/exe itself, but not this spelling of it
+    const ssize_t length = readlink("/proc/thread-self/exe", program, sizeof program - 1);
+    if (length <= 0) return false;
+    const std::string path(program, static_cast<std::size_t>(length));
+    return path.find("/qemu-") != std::string::npos;
+}
+
+std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware, const Build& build) {
+    std::vector<std::string> placement;
+    for (const int id : topology.placement()) placement.push_back(json::number(id));
+    json::Object platform;
+    platform.add("name", json::quoted(name))
+        .add("cpu_model", json::quoted(hardware.cpu_model))
+        .add("vendor", json::text(hardware.vendor))
+        .add("architecture", json::quoted(hardware.architecture))
+        .add("microarchitecture", json::text(hardware.microarchitecture))
+        .add("word_bits", json::number(static_cast<std::int64_t>(8 * sizeof(void*))))
+        .add("device_class", json::text(hardware.device_class))
+        .add("sockets", json::number(topology.sockets))
+        .add("numa_nodes", json::number(topology.numa_nodes))
+        .add("physical_cores", json::number(topology.physical_cores))
+        .add("threads", json::number(topology.threads))
+        .add("n_nu", json::number(topology.n_nu))
+        .add("n_ht", json::number(topology.n_ht))
+        .add("n_max", json::number(topology.n_max))
+        .add("placement", json::array(placement))
+        .add("base_mhz", json::number(hardware.base_mhz))
+        .add("max_mhz", json::number(hardware.max_mhz))
+        .add("l1d_bytes", json::number(hardware.l1d_bytes))
+        .add("l2_bytes", json::number(hardware.l2_bytes))
+        .add("l3_bytes", json::number(hardware.l3_bytes))
+        .add("memory_bytes", json::number(hardware.memory_bytes))
+        .add("virtualised", json::boolean(hardware.virtualised))
+        .add("kernel", json::quoted(hardware.kernel))
+        .add("compiler", json::quoted(build.compiler))
+        .add("compiler_flags", json::quoted(build.flags));
+    return platform.str() + "\n";
+}
+
+}  // namespace mpet
