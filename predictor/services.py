@@ -11,7 +11,7 @@ import hashlib
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ from predictor.snapshot import MEASURED, Snapshot, read_snapshot
 from profiles.models import Platform, Profile, Workload
 
 DEFAULT_METHOD = "mpet2020"
-ANSWER_VERSION = "1"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+SIMULATED = ("simulated",)
+ANSWER_VERSION = "2"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 SUGGESTIONS = 5
 MOST_THREAD_COUNTS = 4096
 LARGEST_THREAD_COUNT = 2**20
@@ -112,19 +113,21 @@ class Question:
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     """The stored prediction for the request, made now unless it was made before. Raises a RequestError.
 
-    A workload that nobody measured anywhere is predicted from its simulated profiles, as if they had been asked for.
+    A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
-    origins = (*MEASURED, "simulated") if request.include_simulated else MEASURED
+    origins = (*MEASURED, *SIMULATED) if request.include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins)
     question = resolve(request, snapshot.database, user)
     if not request.include_simulated and is_only_simulated(question, snapshot.database, user):
-        return predict(replace(request, include_simulated=True), user)
+        origins = SIMULATED
+        snapshot = read_snapshot(user, origins=origins)
+        question = resolve(request, snapshot.database, user)
     asked = asked_of(question, snapshot.database)
-    key = request_key(asked, snapshot, user, request.include_simulated)
+    key = request_key(asked, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         return stored
-    document = answer_document(answered(question, snapshot), asked)
+    document = answer_document(answered(question, snapshot), asked | {"include_simulated": request.include_simulated})
     stored, _ = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -233,10 +236,10 @@ def asked_of(question: Question, database: Database) -> dict[str, Any]:
     return asked
 
 
-def request_key(asked: dict[str, Any], snapshot: Snapshot, user: Any, include_simulated: bool) -> str:
+def request_key(asked: dict[str, Any], snapshot: Snapshot, user: Any, origins: Sequence[str]) -> str:
     """Answers from public data alone are shared; others belong to their viewer and his own revision."""
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
-    parts = [ANSWER_VERSION, asked, snapshot.database.revision, viewer, include_simulated]
+    parts = [ANSWER_VERSION, asked, snapshot.database.revision, viewer, origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

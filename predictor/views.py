@@ -108,7 +108,7 @@ def curl(request: HttpRequest, answer: dict[str, Any]) -> str:
         for name in ("workload", "target", "references", "method", "n", "settings")
         if answer.get(name)
     }
-    if answer.get("simulated"):
+    if answer.get("include_simulated"):
         asked["include_simulated"] = True
     address = request.build_absolute_uri(reverse("api-predictions"))
     return " \\\n  ".join(

@@ -82,7 +82,8 @@ class PredictionSerializer(serializers.ModelSerializer):
     settings = serializers.DictField()
     t1_s = number()
     time_kind = Text()
-    simulated = serializers.BooleanField()
+    include_simulated = serializers.BooleanField(help_text="As asked.")
+    simulated = serializers.BooleanField(help_text="Simulated profiles took part.")
     curve = inline_serializer(
         "PredictedPoint",
         {"n": Integer()} | {name: number() for name in ("time_s", "low_s", "high_s", "speedup", "efficiency")},
@@ -125,6 +126,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "n",
             "t1_s",
             "time_kind",
+            "include_simulated",
             "simulated",
             "curve",
             "scaling_curves",

@@ -309,7 +309,21 @@ class TestSimulated:
         prediction = predict(request)
         assert prediction.answer["simulated"] is True
         assert "simulated profiles took part" in prediction.answer["confidence"]["reasons"]
-        assert predict(replace(request, include_simulated=True)) == prediction
+        by_hand = predict(replace(request, include_simulated=True)).answer
+        assert by_hand["simulated"] is True
+        assert (prediction.answer["include_simulated"], by_hand["include_simulated"]) == (False, True)
+
+    def test_and_nothing_measured_takes_part_in_it(self, db):
+        records = [sample_workload(at, runtime="simulated") for at in range(6)]
+        demo = replace(sample_measurements(3, 6, origin="simulated"), workloads=records)
+        store(demo, "demo", kind="simulator")
+        before = predict(REQUEST).answer
+        strange = sample_platform(9, base_mhz=9.0, n_nu=None)
+        store(replace(sample_measurements(1, 6, seed=9), platforms=[strange]), "measured")
+        after = predict(replace(REQUEST, workload=before["workload"])).answer
+        assert after["revision"] > before["revision"]
+        assert after["candidates"] == before["candidates"]
+        assert after["curve"] == before["curve"]
 
     def test_one_measurement_of_the_workload_ends_that(self, measured):
         """Also where it does not lead to an answer: measured and simulated data are mixed on request alone."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from predictor.core.methods import METHODS
@@ -5,7 +7,7 @@ from predictor.models import Prediction
 from profiles.scaling.names import FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
 from tests.mpet_site.test_problems import problem_in
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 ASKED = {"workload": "app0-section0", "target": "machine-0"}
@@ -127,12 +129,19 @@ def test_asking_needs_a_token_reading_does_not(ada, database):
     assert client_of().get(ask(ada).json()["url"]).status_code == 200
 
 
-def test_simulated_profiles_take_part_only_on_request(ada):
-    store(sample_measurements(3, 4, origin="simulated"))
-    problem_in(ask(ada), 422)
-    answer = ask(ada, include_simulated=True)
+def test_simulated_profiles_take_part_only_on_request(ada, database):
+    simulated = sample_measurements(1, 4, seed=5, origin="simulated")
+    store(replace(simulated, platforms=[sample_platform(8)]), label="simulated")
+    assert ask(ada).json()["simulated"] is False
+    problem_in(ask(ada, target="machine-8"), 422)
+    answer = ask(ada, target="machine-8", include_simulated=True)
     assert answer.status_code == 201
     assert answer.json()["simulated"] is True
+
+
+def test_a_workload_that_is_only_simulated_needs_no_request(ada):
+    store(sample_measurements(3, 4, origin="simulated"))
+    assert ask(ada).json()["simulated"] is True
 
 
 def test_prediction_is_not_modified_for_ever(ada, database):
