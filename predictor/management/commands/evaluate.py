@@ -63,7 +63,7 @@ class Command(BaseCommand):
 
     def read(self, dataset: Path | None) -> Database:
         if dataset is None:
-            return snapshot()
+            return self.read_stored()
         try:
             measurements = read_dataset(dataset)
         except DatasetError as error:
@@ -75,6 +75,16 @@ class Command(BaseCommand):
             return tqdm(profiles, desc="fit", unit="profile", leave=False)
 
         return database_from_measurements(measurements, progress)
+
+    def read_stored(self) -> Database:
+        """What was measured; where nothing was, what was simulated: never both."""
+        database = snapshot()
+        if len(database):
+            return database
+        simulated = snapshot(origins=("simulated",))
+        if len(simulated):
+            self.stderr.write("nothing was measured: these are the simulated profiles")
+        return simulated
 
     def evaluate(self, database: Database, methods: list[Method[Any]], protocol: Protocol, jobs: int) -> Evaluation:
         with tqdm(desc="evaluate", unit="prediction", leave=False) as bar:

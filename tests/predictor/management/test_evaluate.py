@@ -174,3 +174,25 @@ def test_public_measurements(shared_data, tmp_path):
     result = run(shared_data / "gbm", out=tmp_path / "report.json")
     assert result["full"]["count"] + result["full"]["refused"] == 59
     assert 0 < result["t1"]["median"] < 50
+
+
+@pytest.mark.django_db
+def test_a_database_of_simulated_profiles_alone_is_evaluated_and_says_so(capsys):
+    store(sample_measurements(4, 6, origin="simulated"), "demo", kind="simulator")
+    call_command("evaluate", "--database", "--method", "mpet2020")
+    shown = capsys.readouterr()
+    assert "simulated" in shown.err
+    assert "24" in shown.out
+
+
+@pytest.mark.django_db
+def test_simulated_profiles_take_no_part_beside_measured_ones(tmp_path, capsys):
+    store(sample_measurements(4, 6))
+    out = tmp_path / "report.json"
+    arguments = ("evaluate", "--method", "mpet2020", "--json", str(out))
+    call_command(*arguments)
+    before = json.loads(out.read_text())["methods"]["mpet2020"]["full"]
+    store(sample_measurements(5, 6, seed=3, origin="simulated"), "demo", kind="simulator")
+    call_command(*arguments)
+    assert json.loads(out.read_text())["methods"]["mpet2020"]["full"] == before
+    assert "simulated" not in capsys.readouterr().err
