@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import joblib
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import BoolArray, Database, FloatArray, IntArray
@@ -181,9 +182,10 @@ def _outcomes(
     database: Database, methods: list[tuple[Method[Any], Any]], protocol: Protocol, rows: IntArray
 ) -> list[Outcome]:
     found = []
-    for row in rows.tolist():
-        view = database.without(*hidden_pairs(database, row, protocol))
-        found += [_outcome(database, view, row, method, settings) for method, settings in methods]
+    with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
+        for row in rows.tolist():
+            view = database.without(*hidden_pairs(database, row, protocol))
+            found += [_outcome(database, view, row, method, settings) for method, settings in methods]
     return found
 
 

@@ -1,0 +1,87 @@
+"""From the logarithms that a baseline predicts to an answer like any other method's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from predictor.core.answers import Answer, Candidate, Method, Query
+from predictor.core.baselines.log_times import LogTimes, log_times
+from predictor.core.database import Database, FloatArray
+from predictor.core.reconstruct import thread_counts
+from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
+
+VERSION = "1"
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """A baseline without choices."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """log(n t(n)) of A on T at `LogTimes.n`, (J,), and the references it rests on: position -> weight.
+
+    Without any named reference it rests on all alike.
+    """
+
+    values: FloatArray
+    references: dict[int, float] = field(default_factory=dict)
+
+
+Estimator = Callable[[Database, LogTimes, Settings], Estimate]
+
+
+def baseline(name: str, settings: type[Settings], estimate: Estimator[Settings], summary: str) -> Method[Settings]:
+    """The estimator as a registered method."""
+
+    def predict(database: Database, query: Query, chosen: Settings) -> Answer:
+        view = database.without(query.target, query.workload)
+        logs = log_times(view, query)
+        return _answer(view, query, logs, estimate(view, logs, chosen))
+
+    return Method(name, VERSION, settings, predict, summary, baseline=True)
+
+
+def _answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:
+    n = thread_counts(database, query.target, query.n)
+    t1_s = float(np.exp(estimate.values[0]))
+    time_s = np.exp(np.interp(np.log(n), np.log(logs.n), estimate.values)) / n
+    candidates = _candidates(database, logs, estimate)
+    return Answer(
+        t1_s=t1_s,
+        n=n,
+        time_s=time_s,
+        features=np.full(len(FEATURE_NAMES), np.nan),
+        curves=_curves(n * time_s / t1_s, decomposed=database.groups[logs.group].decomposed),
+        candidates_t1=candidates,
+        candidates_scaling=candidates,
+        warnings=["a baseline, for comparison: it predicts times alone, no features and no shares"],
+        confidence={"references": len(logs.platforms), "benchmarks": len(logs.workloads)},
+    )
+
+
+def _curves(redundancy: FloatArray, *, decomposed: bool) -> dict[str, FloatArray]:
+    """Of a time-only profile R(n) = n t(n) / t(1) and U = 1; of a decomposed one the parts are not predicted."""
+    invalid = np.full(len(redundancy), np.nan)
+    curves = dict.fromkeys((*CURVE_NAMES, "utilisation"), invalid)
+    return curves if decomposed else curves | {"redundancy": redundancy, "utilisation": np.ones(len(redundancy))}
+
+
+def _candidates(database: Database, logs: LogTimes, estimate: Estimate) -> list[Candidate]:
+    """The named references with every workload that they share with the target. Feature distances play no part."""
+    found = []
+    for position, weight in estimate.references.items():
+        shared = np.flatnonzero(~np.isnan(logs.difference[position]).all(axis=1))
+        platform = database.platforms[logs.platforms[position]]
+        found += [
+            Candidate(platform, database.workloads[logs.workloads[b]], None, None, None, weight)
+            for b in shared.tolist()
+        ]
+    return found

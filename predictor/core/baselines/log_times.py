@@ -1,0 +1,203 @@
+"""What baselines see: log(n t(n)) of the references, of the benchmarks on the target, of A on the references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.candidates import check_query, choose_groups, reference_rows, why_no_benchmark
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.reconstruct import thread_counts
+
+MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
+
+
+@dataclass(frozen=True, eq=False)
+class LogTimes:
+    """log(n t(n)) at the same thread counts everywhere, NaN where a pair was not measured.
+
+    Natural logarithms of seconds. R reference platforms have A and at least one of the B workloads known on the
+    target; `n[0]` is 1.
+    """
+
+    group: int
+    workload: int  # A
+    target: int  # T
+    n: IntArray  # (J,)
+    platforms: IntArray  # (R,)
+    workloads: IntArray  # (B,)
+    of_references: FloatArray  # (R, B, J)
+    of_target: FloatArray  # (B, J)
+    of_workload: FloatArray  # (R, J) A on the references
+
+    @cached_property
+    def difference(self) -> FloatArray:
+        """(R, B, J): target minus reference, the logarithm of the ratio of their times."""
+        return self.of_target - self.of_references
+
+    @cached_property
+    def all_platforms(self) -> FloatArray:
+        """(R + 1, B, J): the references, and last the target."""
+        return np.concatenate([self.of_references, self.of_target[None]])
+
+    @cached_property
+    def speed(self) -> FloatArray:
+        """s(p, n), (R + 1, J): the platforms' part of the additive model."""
+        return additive_parts(self.all_platforms)[1]
+
+    @cached_property
+    def completed(self) -> FloatArray:
+        """(R + 1, B, J): pairs that were not measured have the value of the additive model."""
+        of_workload, of_platform = additive_parts(self.all_platforms)
+        model = of_workload[None] + of_platform[:, None]
+        return np.where(np.isnan(self.all_platforms), model, self.all_platforms)
+
+
+def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
+    """log(n t(n)) of measured curves, linear in ln n between their points and held constant outside.
+
+    Parameters: `rows` of any shape, -1 = none; `n` (J,). Returns (*rows.shape, J), NaN for no row or no curve.
+
+    Example: t(1) = 8 s and t(4) = 3 s, so n t(n) is 8 and 12: at n = 2 it is their geometric mean, at n = 9 still 12.
+
+    >>> from predictor.core.database import Group
+    >>> database = Database.build(
+    ...     platforms=("p",), workloads=("w",), platform_index=[0], workload_index=[0], groups=(Group(False, "", ""),),
+    ...     group=[0], features=np.ones((1, 84)), t1_s=[8.0], n_nu=[np.nan], n_ht=[np.nan], n_max=[4],
+    ...     curve_offsets=[0, 2], curve_n=[1, 4], curve_time_s=[8.0, 3.0])
+    >>> np.exp(log_times_at(database, np.array([0, -1]), np.array([1, 2, 9]))).round(3).tolist()
+    [[8.0, 9.798, 12.0], [nan, nan, nan]]
+    """
+    start, stop = database.curve_offsets[rows], database.curve_offsets[rows + 1]
+    known = (rows >= 0) & (stop > start)
+    start, last = np.where(known, start, 0)[..., None], np.where(known, stop - 1, 0)[..., None]
+    if not len(database.curve_n):
+        return np.full((*rows.shape, len(n)), np.nan)
+    log_n, log_time = _measured_logs(database)
+    # Curves follow each other in one array: with the row number in front they are one ascending key.
+    above = np.searchsorted(_curve_keys(database), rows[..., None] * _stride(database) + n).clip(start, last)
+    below = (above - 1).clip(start, last)
+    wanted = np.log(n)
+    gap = log_n[above] - log_n[below]
+    share = np.where(gap > 0, (wanted - log_n[below]) / np.where(gap > 0, gap, 1.0), 0.0).clip(0.0, 1.0)
+    values = log_time[below] + share * (log_time[above] - log_time[below])
+    return np.where(known[..., None], values, np.nan)
+
+
+def _measured_logs(database: Database) -> tuple[FloatArray, FloatArray]:
+    def logs() -> tuple[FloatArray, FloatArray]:
+        log_n = np.log(database.curve_n.astype(np.float64))
+        return log_n, log_n + np.log(database.curve_time_s)
+
+    values: tuple[FloatArray, FloatArray] = database.derive("measured_logs", logs)
+    return values
+
+
+def _stride(database: Database) -> int:
+    return int(np.iinfo(np.int32).max)
+
+
+def _curve_keys(database: Database) -> IntArray:
+    def keys() -> IntArray:
+        row = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
+        return row * _stride(database) + database.curve_n
+
+    values: IntArray = database.derive("curve_keys", keys)
+    return values
+
+
+def additive_parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Workload part c (B, J) and platform part s (P, J) of z = c + s + rest, by two rounds of alternating means.
+
+    `values` (P, B, J), NaN = not measured; a part without any value is 0.
+    """
+    of_workload = valid_mean(values, axis=0)
+    of_platform = valid_mean(values - of_workload[None], axis=1)
+    for _ in range(2):
+        of_workload = of_workload + valid_mean(values - of_workload[None] - of_platform[:, None], axis=0)
+        of_platform = of_platform + valid_mean(values - of_workload[None] - of_platform[:, None], axis=1)
+    return of_workload, of_platform
+
+
+def valid_mean(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
+    """Mean over what is not NaN, 0 where nothing is.
+
+    >>> valid_mean(np.array([[1.0, 3.0, np.nan], [np.nan, np.nan, np.nan]]), axis=1)
+    array([2., 0.])
+    """
+    valid = ~np.isnan(values)
+    count = valid.sum(axis=axis)
+    return np.asarray(np.where(valid, values, 0.0).sum(axis=axis) / np.maximum(count, 1))
+
+
+# Several methods are asked the same about the same view; the entry goes when the view does.
+_last: WeakKeyDictionary[Database, tuple[Query, LogTimes]] = WeakKeyDictionary()
+
+
+def log_times(database: Database, query: Query) -> LogTimes:
+    """Everything that a baseline may use for the query, with (T,A) hidden whatever the caller hid before.
+
+    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
+    """
+    check_query(database, query)
+    view = database.without(query.target, query.workload)
+    query_asked, found = _last.get(view, (None, None))
+    if found is None or query_asked != query:
+        found = _read(view, query)
+        _last[view] = query, found
+    return found
+
+
+def _read(view: Database, query: Query) -> LogTimes:
+    n = np.unique(np.append(1, thread_counts(view, query.target, query.n)))
+    rows_a = reference_rows(view, query)
+    groups = choose_groups(view, query, rows_a, mix_runtimes=False)
+    platforms = np.unique(view.platform_index[rows_a[np.isin(view.group[rows_a], groups)]]).astype(np.int64)
+    if not len(platforms):
+        raise NoReference(*_names(view, query), " in the group that was asked for")
+    rows_t = view.rows_of_platform(query.target)
+    workloads = np.unique(view.workload_index[rows_t[np.isin(view.group[rows_t], groups)]]).astype(np.int64)
+    if not len(workloads):
+        raise TooFewCandidates(0, 1, why_no_benchmark(view, query, groups, rows_t))
+    rows = view.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
+    n = _thinned(n, MOST_VALUES // rows.size)
+    values = log_times_at(view, rows, n)
+    of_target = log_times_at(view, view.lookup(query.target, workloads, groups), n)
+    shared = np.asarray(~np.isnan(values[:, :-1, 0] - of_target[:, 0]))  # (R, B); a curve is known at all n or none
+    usable = shared.any(axis=1) & ~np.isnan(values[:, -1, 0])
+    if not usable.any():
+        workload, target = _names(view, query)
+        raise TooFewCandidates(0, 1, f"no platform that has {workload} shares a workload with {target}")
+    known = shared[usable].any(axis=0)
+    return LogTimes(
+        group=groups[0],
+        workload=query.workload,
+        target=query.target,
+        n=n,
+        platforms=platforms[usable],
+        workloads=workloads[known],
+        of_references=values[usable][:, :-1][:, known],
+        of_target=of_target[known],
+        of_workload=values[usable, -1],
+    )
+
+
+def _names(view: Database, query: Query) -> tuple[str, str]:
+    return view.workloads[query.workload], view.platforms[query.target]
+
+
+def _thinned(n: IntArray, most: int) -> IntArray:
+    """At most about `most` of the thread counts, evenly in ln n, with the first and the last.
+
+    >>> _thinned(np.arange(1, 1000), 5).tolist()
+    [1, 6, 32, 178, 999]
+    """
+    if len(n) <= max(most, 2):
+        return n
+    wanted = np.geomspace(n[0], n[-1], max(most, 2))
+    return np.unique(n[np.searchsorted(n, wanted * (1 - 1e-9)).clip(0, len(n) - 1)])

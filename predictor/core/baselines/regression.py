@@ -1,0 +1,139 @@
+"""Baselines that learn A's log times from those of the benchmarks, over all reference platforms.
+
+All work on residuals: log(n t(n)) less the platform's speed s(p, n) of the additive model. Pairs that were not measured
+have the residual that the additive model gives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import RidgeCV
+
+from predictor.core.baselines.answers import Estimate, NoSettings, baseline
+from predictor.core.baselines.log_times import LogTimes
+from predictor.core.database import PLATFORM_NUMBERS, Database, FloatArray, IntArray
+from predictor.core.errors import SettingsError
+
+RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
+
+
+@dataclass(frozen=True)
+class _Positive:
+    """Settings that must be above 0."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if not getattr(self, f.name) > 0:
+                raise SettingsError(f.name, f"{getattr(self, f.name)!r} is not above 0")
+
+
+@dataclass(frozen=True)
+class KernelRidgeSettings(_Positive):
+    """`width` of the Gaussian kernel, in medians of the squared distance of two references; `penalty` as scikit-learn's
+    alpha."""
+
+    width: float = 4.0
+    penalty: float = 0.01
+
+
+@dataclass(frozen=True)
+class BoostingSettings(_Positive):
+    """Trees and learning rate of scikit-learn's HistGradientBoostingRegressor."""
+
+    trees: int = 100
+    learning_rate: float = 0.1
+
+
+@dataclass(frozen=True)
+class LowRankSettings(_Positive):
+    """`rank`: hidden properties of a platform beside its speed."""
+
+    rank: int = 4
+
+
+def additive(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """z(T,A) = s(T) + mean over p of (z(p,A) - s(p)), for each n."""
+    return Estimate(logs.speed[-1] + _wanted(logs).mean(axis=0))
+
+
+def ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """Ridge regression on the residuals at all n; the penalty with the least closed-form leave-one-out error."""
+    x = _inputs(logs)
+    model = RidgeCV(np.array(RIDGE_PENALTIES)).fit(x[:-1], _wanted(logs)) if len(x) > 2 else None
+    values = _wanted(logs).mean(axis=0) if model is None else model.predict(x[-1:]).ravel()
+    return Estimate(logs.speed[-1] + values)
+
+
+def kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
+    """Ridge regression with a Gaussian kernel on the same."""
+    x, y = _inputs(logs), _wanted(logs)
+    squares = ((x[:-1] - x[:-1].mean(axis=0)) ** 2).sum(axis=1)
+    scale = 2 * float(np.median(squares)) or 1.0  # about the median squared distance of two references
+    model = KernelRidge(kernel="rbf", gamma=1 / (settings.width * scale), alpha=settings.penalty)
+    model.fit(x[:-1], y - y.mean(axis=0))
+    return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1:]).ravel())
+
+
+def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
+    """Gradient boosted trees; a row for each reference and n: all residuals at that n, ln n, metadata."""
+    residuals = logs.all_platforms - logs.speed[:, None]  # trees take NaN
+    metadata = _metadata(database, np.append(logs.platforms, logs.target))
+    log_n = np.broadcast_to(np.log(logs.n), (len(residuals), len(logs.n)))
+    columns = [np.moveaxis(residuals, 1, 2), log_n[..., None], np.repeat(metadata[:, None], len(logs.n), axis=1)]
+    x = np.concatenate(columns, axis=2)
+    known = x[:-1].reshape(-1, x.shape[2])
+    varied = np.fmax.reduce(known, axis=0) > np.fmin.reduce(known, axis=0)  # the library refuses columns of one value
+    if not varied.any():
+        return additive(database, logs, NoSettings())
+    model = HistGradientBoostingRegressor(
+        max_iter=settings.trees, learning_rate=settings.learning_rate, early_stopping=False, random_state=0
+    )
+    model.fit(known[:, varied], _wanted(logs).ravel())
+    return Estimate(logs.speed[-1] + model.predict(x[-1][:, varied]))
+
+
+def low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
+    """Factors of the references' residuals, A's among them; T's from its benchmarks by least squares, then T's A."""
+    x, y = _inputs(logs), _wanted(logs)
+    columns = np.concatenate([x[:-1], y], axis=1)
+    mean = columns.mean(axis=0)
+    _, strength, factors = np.linalg.svd(columns - mean, full_matrices=False)
+    factors = factors[: settings.rank]
+    known = x.shape[1]
+    noise = (strength[settings.rank :] ** 2).sum() / columns.size  # what the factors leave over: probabilistic PCA
+    spread = strength[: len(factors)] ** 2 / len(columns)
+    penalty = np.diag(noise / np.maximum(spread, 1e-12) + 1e-9)
+    of_known = factors[:, :known]
+    weights = np.linalg.solve(of_known @ of_known.T + penalty, of_known @ (x[-1] - mean[:known]))
+    return Estimate(logs.speed[-1] + mean[known:] + weights @ factors[:, known:])
+
+
+def _inputs(logs: LogTimes) -> FloatArray:
+    """(R + 1, B J): residuals of the benchmarks, the target last, less the references' mean."""
+    residuals = (logs.completed - logs.speed[:, None]).reshape(len(logs.platforms) + 1, -1)
+    return residuals - residuals[:-1].mean(axis=0)
+
+
+def _wanted(logs: LogTimes) -> FloatArray:
+    """(R, J): the residual of A on the references."""
+    return logs.of_workload - logs.speed[:-1]
+
+
+def _metadata(database: Database, platforms: IntArray) -> FloatArray:
+    """Logarithms of clock, caches, memory, cores and threads, (P, 7); NaN = unknown."""
+    numbers = np.stack([np.asarray(database.platform_table[name], dtype=np.float64) for name in PLATFORM_NUMBERS], 1)
+    numbers = numbers[platforms]
+    return np.asarray(np.log(np.where(numbers > 0, numbers, np.nan)))
+
+
+ADDITIVE = baseline("additive-log", NoSettings, additive, "Log time = speed of the platform + size of the workload.")
+RIDGE = baseline("ridge", NoSettings, ridge, "Ridge regression on the log times of the benchmarks.")
+KERNEL_RIDGE = baseline(
+    "kernel-ridge", KernelRidgeSettings, kernel_ridge, "Ridge regression with a Gaussian kernel on the same."
+)
+BOOSTING = baseline("gradient-boosting", BoostingSettings, boosting, "Gradient boosted trees on the same and metadata.")
+LOW_RANK = baseline("low-rank", LowRankSettings, low_rank, "Low-rank factorisation of the log times.")
