@@ -1,4 +1,4 @@
-# make run     set up everything and serve on http://127.0.0.1:8000
+# make run     set up everything and serve on http://127.0.0.1:8000, with demo data (DEMO=0: without)
 # make test    set up everything and run all tests
 # make check   lint, format, types, deployment and migration checks
 # make help    the rest
@@ -6,6 +6,8 @@
 HOST ?= 127.0.0.1
 PORT ?= 8000
 WORKERS ?= 2
+DEMO ?= 1
+REFERENCE := $(wildcard benchmarks/reference/*.tar.gz)
 PYTEST_ARGS ?=
 
 # The first interpreter that is new enough and can make an environment (a name on PATH may be neither).
@@ -44,6 +46,8 @@ $(VENV)/.installed-dev: requirements.txt requirements-dev.txt requirements-postg
 run: $(VENV)/.installed-run
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
+	$(if $(filter 1,$(DEMO)),$(MANAGE) load_demo)
+	$(if $(REFERENCE),$(MANAGE) import_results $(REFERENCE))
 	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
 	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
 
