@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from predictor.core.answers import Answer, Candidate, Method, Query, settings_values
+from predictor.core.baselines import BASELINES
 from predictor.core.errors import (
     InvalidThreadCounts,
     NoReference,
@@ -16,6 +17,7 @@ from predictor.core.errors import (
     UnknownWorkload,
 )
 from predictor.core.mpet2020 import MPET2020
+from predictor.core.transfer.mpet import MPET, MPET_LOG
 
 __all__ = [
     "METHODS",
@@ -35,7 +37,7 @@ __all__ = [
     "settings_values",
 ]
 
-METHODS: dict[str, Method[Any]] = {method.name: method for method in (MPET2020,)}
+METHODS: dict[str, Method[Any]] = {method.name: method for method in (MPET, MPET_LOG, MPET2020, *BASELINES)}
 
 
 def get_method(name: str) -> Method[Any]:

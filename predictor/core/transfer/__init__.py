@@ -1,0 +1,1 @@
+"""Transfer of evaluated curves: the methods `mpet` and `mpet-log` (docs/method-mpet.md)."""

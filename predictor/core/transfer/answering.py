@@ -1,0 +1,151 @@
+"""From a transfer at the knots to an answer: every n that was asked for, consistent curves, named candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.answers import Answer, Candidate
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.distance import tuple_distance
+from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.overheads import Overheads, overheads
+from predictor.core.transfer.transfer import Transfer
+from profiles.scaling.features import CURVE_NAMES, FRACTIONS, feature_fit
+from profiles.scaling.runs import ScalingCurves
+
+SHOWN_PLATFORMS, SHOWN_WORKLOADS = 8, 5
+FEW_WORKLOADS, FEW_REFERENCES = 3, 3
+FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as references are from each other
+
+
+def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
+    """The answer to what the evidence was gathered for."""
+    n = evidence.asked_n
+    log_time = at_counts(evidence, transfer.value, n) - np.log(n)
+    sequential = evidence.mean_curve.largest_n == 1
+    time_s = np.where(sequential & (n > 1), np.nan, np.exp(log_time))
+    t1_s = first_time(evidence, transfer, n, time_s)
+    shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
+    curves = consistent_curves(n, time_s, t1_s, shares)
+    values = np.stack([time_s, *(curves[name] for name in CURVE_NAMES)])
+    decomposed = shares is not None
+    return Answer(
+        t1_s=t1_s,
+        n=n,
+        time_s=time_s,
+        features=fitted_features(database, evidence.target, n, values, t1_s=t1_s, decomposed=decomposed),
+        curves=curves,
+        candidates_t1=candidates(database, evidence, transfer, transfer.platform_weights[0]),
+        candidates_scaling=candidates(database, evidence, transfer, transfer.platform_weights.mean(axis=0)),
+        warnings=warnings(database, evidence, transfer),
+        confidence=confidence(database, evidence, transfer),
+    )
+
+
+def at_counts(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
+    """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them."""
+    x = np.log(n)
+    mean = evidence.mean_curve
+    return np.asarray(np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x))
+
+
+def first_time(evidence: Evidence, transfer: Transfer, n: IntArray, time_s: FloatArray) -> float:
+    """t(1) in seconds. Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in."""
+    if evidence.measured_at_one < 0.5 and n.min() > 1:
+        least = int(n.argmin())
+        return float(time_s[least] * n[least])
+    return float(np.exp(at_counts(evidence, transfer.value, np.ones(1, dtype=np.int64))[0]))
+
+
+def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Overheads | None) -> dict[str, FloatArray]:
+    """The 14 curves and `utilisation`, such that t(n) = t(1) R(n) / (n U(n)) and U = 1 - fractions hold (Eq. 3-4)."""
+    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
+    used = np.ones(len(n))
+    if shares is not None:
+        curves |= dict(zip(FRACTIONS, shares.fractions, strict=True)) | shares.measures
+        used = 1.0 - shares.fractions.sum(axis=0)
+    return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
+
+
+def fitted_features(
+    database: Database, target: int, n: IntArray, curves: FloatArray, *, t1_s: float, decomposed: bool
+) -> FloatArray:
+    """The 84 elements fitted to the predicted time and curves (15, N) (Eq. 5-9)."""
+    counts, at = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
+    counts, at = counts[counts > 0], at[counts > 0]
+    sequential = bool(len(counts) == 1 and counts[0] == 1)
+    profile = ScalingCurves(counts, curves[:, at], decomposed, sequential, t1_s)
+    return feature_fit(profile, float(database.n_nu[target]), float(database.n_ht[target])).values
+
+
+def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
+    """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
+    found = []
+    heaviest = np.argsort(-transfer.workload_weights, kind="stable")
+    for p in np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS].tolist():
+        known = heaviest[evidence.known[p, heaviest]]
+        of_platform = transfer.workload_weights[known]
+        for b, share in zip(known[:SHOWN_WORKLOADS].tolist(), of_platform / of_platform.sum(), strict=False):
+            d_p, d_a = transfer.platform_distance[p], transfer.workload_distance[b]
+            found.append(
+                Candidate(
+                    database.platforms[evidence.platforms[p]],
+                    database.workloads[evidence.workloads[b]],
+                    float(d_p),
+                    float(d_a),
+                    float(tuple_distance(d_p, d_a)),
+                    float(u[p] * share),
+                )
+            )
+    return found
+
+
+def warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
+    found = []
+    target = database.platforms[evidence.target]
+    architecture = database.platform_table["architecture"]
+    isa = architecture[evidence.target]
+    if isa and all(architecture[p] != isa for p in evidence.platforms):
+        found.append(f"no reference platform has the instruction set of {target} ({isa}): expect errors of 30 to 70 %")
+    runtimes = sorted({database.groups[g].runtime or "unknown" for g in evidence.groups})
+    if len(runtimes) > 1:
+        found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
+    if len(evidence.workloads) < FEW_WORKLOADS:
+        found.append(f"{target} is known by {len(evidence.workloads)} comparable workloads only")
+    if len(evidence.platforms) < FEW_REFERENCES:
+        found.append(f"{len(evidence.platforms)} reference platforms only")
+    elif transfer.platform_distance.min() > FAR_APART:
+        found.append(f"{target} behaves unlike every reference: the nearest is far away")
+    if evidence.outliers:
+        found.append(f"{evidence.outliers} profiles were left out: far from what all others say")
+    return found + range_warnings(database, evidence)
+
+
+def range_warnings(database: Database, evidence: Evidence) -> list[str]:
+    """What was asked for beyond what was measured."""
+    found = []
+    n, largest = evidence.asked_n, evidence.mean_curve.largest_n
+    if n.max() > database.n_max[evidence.target]:
+        found.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
+    if largest == 1 and n.max() > 1:
+        found.append("no scaling: the workload was measured at n = 1 alone")
+    elif n.max() > largest:
+        found.append(f"n over {largest} was measured on no reference: the last trend is continued")
+    if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
+        found.append(
+            f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "
+            "beyond, its difference from the references is held"
+        )
+    return found
+
+
+def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
+    """What a reader can judge the answer by."""
+    u = transfer.platform_weights.mean(axis=0)
+    return {
+        "references": len(evidence.platforms),
+        "benchmarks": len(evidence.workloads),
+        "nearest_distance": float(transfer.platform_distance.min()),
+        "negative_weight": float(np.maximum(-u, 0.0).sum()),
+        "sigma_percent": 100.0 * float(np.median(transfer.sigma)),
+    }

@@ -1,0 +1,219 @@
+"""What the database says about A on T: curves of A on the references, and of the workloads both they and T have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.candidates import check_query, choose_groups, reference_rows, why_no_benchmark
+from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.reconstruct import thread_counts
+from predictor.core.transfer.evaluated import EvaluatedCurves, evaluated_curves, spread
+
+MOST_KNOTS = 12
+MOST_SUPPORT = 12  # thread counts at which mean curves are known
+STEEPEST = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
+LIKE_ALL = 3.0  # a mean step counts as so many profiles of the average workload
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,); `slope` continues it beyond `largest_n`."""
+
+    log_n: FloatArray
+    values: FloatArray
+    largest_n: int
+    slope: float
+
+    def at(self, log_n: FloatArray) -> FloatArray:
+        beyond = np.maximum(log_n - np.log(self.largest_n), 0.0)
+        return np.asarray(np.interp(log_n, self.log_n, self.values) + beyond * self.slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
+
+    At J thread counts, the knots. `curves` is 0 where `known` is False. `outside` is how far in ln n a knot lies
+    outside the measured range of (P,A). Everything of (T,A) is absent.
+    """
+
+    groups: tuple[int, ...]
+    target: int
+    workload: int
+    platforms: IntArray  # (R,)
+    workloads: IntArray  # (B,)
+    rows: IntArray  # (R + 1, B + 1) of the database, -1 = none; A is the last column
+    n: IntArray  # (J,)
+    log_n: FloatArray  # (J,)
+    known: BoolArray  # (R + 1, B)
+    curves: FloatArray  # (R + 1, B, J)
+    of_workload: FloatArray  # (R, J)
+    outside: FloatArray  # (R, J)
+    asked_n: IntArray  # as the query asks
+    mean_curve: MeanCurve  # of A over the references
+    measured_at_one: float  # the share of references where A was measured at n = 1
+    largest_on_target: int  # n
+    outliers: int = 0  # profiles left out
+
+    def nearest(self, order: IntArray) -> Evidence:
+        """Only these references, in this order."""
+        with_target = np.append(order, len(self.platforms))
+        return replace(
+            self,
+            platforms=self.platforms[order],
+            rows=self.rows[with_target],
+            known=self.known[with_target],
+            curves=self.curves[with_target],
+            of_workload=self.of_workload[order],
+            outside=self.outside[order],
+        )
+
+
+def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
+    """Collect the evidence. (T,A) is hidden here, whatever the caller hid before.
+
+    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
+    """
+    check_query(database, query)
+    database = database.without(query.target, query.workload)
+    groups = choose_groups(database, query, reference_rows(database, query), mix_runtimes)
+    evaluated = evaluated_curves(database, groups)
+    rows, platforms, workloads = _rows(database, query, groups, evaluated)
+    asked = thread_counts(database, query.target, query.n)
+    knots = _knots(evaluated, rows, asked)
+    support = _support(evaluated, rows)
+    curves = _at_knots(evaluated, rows, _mean_curves(evaluated, rows, support), knots)
+    known = rows >= 0
+    of_workload, on_target = evaluated.pattern[rows[:-1, -1]], evaluated.pattern[rows[-1, :-1]]
+    return Evidence(
+        groups=groups,
+        target=query.target,
+        workload=query.workload,
+        platforms=platforms,
+        workloads=workloads,
+        rows=rows,
+        n=evaluated.n[knots],
+        log_n=evaluated.log_n[knots],
+        known=known[:, :-1],
+        curves=curves[:, :-1],
+        of_workload=curves[:-1, -1],
+        outside=evaluated.outside[of_workload][:, knots],
+        asked_n=asked,
+        mean_curve=_mean_curve(evaluated, rows[:-1, -1:]),
+        measured_at_one=float(evaluated.inside[of_workload, 0].mean()),
+        largest_on_target=int(evaluated.n[evaluated.measured[on_target].any(axis=0)].max()),
+    )
+
+
+def _rows(
+    database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets."""
+    rows_a = reference_rows(database, query)
+    platforms = np.unique(database.platform_index[rows_a[np.isin(database.group[rows_a], groups)]]).astype(np.int64)
+    platforms = platforms[platforms != query.target]
+    table = _table(database, np.append(platforms, query.target), groups, evaluated)
+    platforms = platforms[table[:-1, query.workload] >= 0]
+    table = table[np.append(table[:-1, query.workload] >= 0, True)]
+    if not len(platforms):
+        raise NoReference(
+            database.workloads[query.workload], database.platforms[query.target], " in the group that was asked for"
+        )
+    workloads = np.flatnonzero(table[-1] >= 0)
+    if not len(workloads):
+        rows_t = database.rows_of_platform(query.target)
+        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
+    rows = table[:, np.append(workloads, query.workload)]
+    related = (rows[:-1, :-1] >= 0).any(axis=1)
+    if not related.any():
+        names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
+        raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
+    return rows[np.append(related, True)], platforms[related], workloads
+
+
+def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
+    """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
+    starts = np.searchsorted(database.platform_index, platforms)
+    stops = np.searchsorted(database.platform_index, platforms, side="right")
+    lengths = stops - starts
+    at = np.repeat(np.arange(len(platforms)), lengths)
+    rows = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
+    usable = ~database.hidden[rows] & (evaluated.pattern[rows] > 0)
+    for group in reversed(groups):
+        mine = usable & (database.group[rows] == group)
+        table[at[mine], database.workload_index[rows[mine]]] = rows[mine]
+    return table
+
+
+def _knots(evaluated: EvaluatedCurves, rows: IntArray, asked: IntArray) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
+
+    Too many are thinned, but those that were asked for stay if they are few enough.
+    """
+    at = np.flatnonzero(evaluated.measured[evaluated.pattern[rows[-1, :-1]]].any(axis=0))
+    columns = np.arange(len(evaluated.n))
+    beyond = (columns < at[0]) | (columns > at[-1])
+    wanted = evaluated.measured[np.unique(evaluated.pattern[rows[:-1, -1]])].any(axis=0) & beyond
+    wanted[at] = True
+    requested = np.flatnonzero(np.isin(evaluated.n, asked))
+    both = np.union1d(np.flatnonzero(wanted), requested)
+    if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:
+        return requested
+    return both[spread(evaluated.log_n[both], MOST_KNOTS)]
+
+
+def _support(evaluated: EvaluatedCurves, rows: IntArray) -> IntArray:
+    """Columns that some row measured, thinned to equal steps of ln n."""
+    patterns = np.unique(evaluated.pattern[rows[rows >= 0]])
+    columns = np.flatnonzero(evaluated.measured[patterns].any(axis=0))
+    return columns[spread(evaluated.log_n[columns], MOST_SUPPORT)]
+
+
+def _mean_curves(evaluated: EvaluatedCurves, rows: IntArray, support: IntArray) -> FloatArray:
+    """The mean shape of every workload's curve on the grid, (B + 1, G), from mean steps between supports.
+
+    A step counts where a profile was measured across it, so platforms of any size can be averaged.
+    """
+    at = np.where(rows >= 0, rows, 0)
+    inside = evaluated.inside[:, support][evaluated.pattern[at]] & (rows >= 0)[..., None]
+    values = evaluated.values[:, support][at]
+    across = inside[..., 1:] & inside[..., :-1]
+    steps = np.where(across, values[..., 1:] - values[..., :-1], 0.0).sum(axis=0)
+    counts = across.sum(axis=0)
+    overall = steps.sum(axis=0) / np.maximum(counts.sum(axis=0), 1)
+    mean = (steps + LIKE_ALL * overall) / (counts + LIKE_ALL)
+    curve = np.concatenate([np.zeros((len(mean), 1)), np.cumsum(mean, axis=1)], axis=1)
+    x = evaluated.log_n[support]
+    return np.stack([np.interp(evaluated.log_n, x, one) for one in curve])
+
+
+def _mean_curve(evaluated: EvaluatedCurves, rows: IntArray) -> MeanCurve:
+    """Of one workload, at every n that was measured; `rows` (P, 1)."""
+    support = np.flatnonzero(evaluated.measured[np.unique(evaluated.pattern[rows])].any(axis=0))
+    values = _mean_curves(evaluated, rows, support)[0]
+    slope = 0.0
+    if len(support) > 1:
+        last = support[-2:]
+        slope = float(np.clip(np.diff(values[last])[0] / np.diff(evaluated.log_n[last])[0], 0.0, STEEPEST))
+    return MeanCurve(evaluated.log_n, values, int(evaluated.n[support[-1]]), slope)
+
+
+def _at_knots(evaluated: EvaluatedCurves, rows: IntArray, mean_curves: FloatArray, knots: IntArray) -> FloatArray:
+    """Curves (P, B, J) whose deviation from their workload's mean curve is linear in ln n, and held outside; 0 = none.
+
+    value = linear(values) + mean(n) - linear(mean), so that nothing changes where it was measured.
+    """
+    patterns, which = np.unique(evaluated.pattern[np.where(rows >= 0, rows, 0)], return_inverse=True)
+    patterns = patterns.astype(np.int64)
+    left, right, share = (table[patterns][:, knots] for table in (evaluated.left, evaluated.right, evaluated.share))
+    linear = (1.0 - share) * mean_curves[:, left] + share * mean_curves[:, right]  # (B, patterns, J)
+    bend = mean_curves[:, knots][:, None] - linear
+    values = evaluated.values[:, knots][np.where(rows >= 0, rows, 0)]
+    values += bend[np.arange(rows.shape[1])[None, :], which.reshape(rows.shape)]
+    values[rows < 0] = 0.0
+    return values

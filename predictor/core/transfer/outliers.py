@@ -1,0 +1,66 @@
+"""Profiles that cannot be right: so far from what the rest says that no platform could explain it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from predictor.core.database import BoolArray, FloatArray
+from predictor.core.transfer.evidence import Evidence
+
+FEWEST_PLATFORMS, FEWEST_WORKLOADS = 6, 3  # with fewer nobody can tell who is wrong
+ROUNDS = 2
+DEVIATIONS = 12.0  # robust standard deviations of the workload
+LEAST = 3.0  # and twenty times too fast or too slow
+TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
+
+
+def without_outliers(evidence: Evidence) -> Evidence:
+    """The evidence less its outlying profiles, which it counts. T and one reference always remain."""
+    known = np.ones((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
+    known[:, :-1] = evidence.known
+    known[-1, -1] = False
+    if min(known.sum(axis=1).max() - FEWEST_WORKLOADS, len(known) - FEWEST_PLATFORMS) < 0:
+        return evidence
+    level = np.zeros(known.shape)
+    level[:, :-1] = evidence.curves.mean(axis=2)
+    level[:-1, -1] = evidence.of_workload.mean(axis=1)
+    wrong = outlying(level, known)
+    if not wrong.any():
+        return evidence
+    remaining = evidence.known & ~wrong[:, :-1]
+    kept = np.flatnonzero(~wrong[:-1, -1] & remaining[:-1].any(axis=1))
+    if not len(kept) or not remaining[-1].any():
+        return evidence
+    curves = np.where(remaining[:, :, None], evidence.curves, 0.0)
+    return replace(evidence, known=remaining, curves=curves, outliers=int(wrong.sum())).nearest(kept)
+
+
+def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
+    """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
+
+    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off.
+
+    >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
+    >>> level[2, 1] += 7
+    >>> np.argwhere(outlying(level, np.ones(level.shape, dtype=bool))).tolist()
+    [[2, 1]]
+    """
+    rest = np.where(known, level, np.inf)
+    for _ in range(ROUNDS):
+        rest = rest - _medians(rest.T)
+        rest = rest - _medians(rest)[:, None]
+    rest = rest - _medians(rest.T)
+    spread = TO_SIGMA * _medians(np.abs(rest).T)
+    with np.errstate(invalid="ignore"):
+        far = np.abs(rest) > np.maximum(DEVIATIONS * spread, LEAST)
+    return np.asarray(known & far)
+
+
+def _medians(rows: FloatArray) -> FloatArray:
+    """The lower median of what is finite in each row; 0 where nothing is."""
+    ascending = np.sort(rows, axis=1)
+    counts = np.isfinite(ascending).sum(axis=1)
+    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
+    return np.where(counts > 0, np.where(np.isfinite(middle), middle, 0.0), 0.0)

@@ -1,0 +1,82 @@
+"""Databases of known curves for tests of the transfer: platforms and workloads with latent behaviour."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.database import Database
+from profiles.scaling.features import feature_fits
+from profiles.scaling.runs import ScalingCurves
+from tests.predictor.core.databases import TIME_ONLY
+
+COUNTS = (1, 2, 4, 8, 16)
+
+
+def curve_arrays(seed, platforms=30, workloads=12, *, noise=0.01, missing=0.1, counts=COUNTS, group=TIME_ONLY):
+    """Arguments of Database.build: t(n) from platform speeds, workload work and three latent factors of both."""
+    rng = np.random.default_rng(seed)
+    x = np.log(counts)
+    speed, work = rng.normal(size=platforms), rng.normal(size=workloads)
+    tilt = 0.3 * rng.random(platforms)
+    loss = 0.4 * rng.random(workloads)
+    factors = 0.2 * rng.normal(size=(platforms, 3)) @ rng.normal(size=(3, workloads))
+    log_work = (
+        work[None, :, None]
+        - speed[:, None, None]
+        + factors[:, :, None]
+        + (tilt[:, None] + loss)[:, :, None] * x
+        + noise * rng.normal(size=(platforms, workloads, len(counts)))
+    )
+    p, w = np.nonzero(rng.random((platforms, workloads)) >= missing)
+    time_s = np.exp(log_work[p, w]) / np.array(counts)
+    return {
+        "platforms": [f"p{i:03}" for i in range(platforms)],
+        "workloads": [f"w{i:03}" for i in range(workloads)],
+        "platform_index": p,
+        "workload_index": w,
+        "groups": (group,),
+        "group": np.zeros(len(p), dtype=int),
+        "features": time_only_features(counts, time_s),
+        "t1_s": time_s[:, 0],
+        "curve_offsets": len(counts) * np.arange(len(p) + 1),
+        "curve_n": np.tile(counts, len(p)),
+        "curve_time_s": time_s.ravel(),
+        "n_nu": np.full(platforms, np.nan),
+        "n_ht": np.full(platforms, np.nan),
+        "n_max": np.full(platforms, counts[-1]),
+        "platform_table": {
+            "cpu_model": [f"cpu{i // 2}" for i in range(platforms)],
+            "microarchitecture": [f"march{i // 4}" for i in range(platforms)],
+            "architecture": ["x86_64"] * platforms,
+            "base_mhz": 2000.0 + 100 * rng.random(platforms),
+        },
+        "workload_table": {"application": [f"app{i // 2}" for i in range(workloads)]},
+    }
+
+
+def time_only_features(counts, time_s):
+    """(N, 84) fitted to times (N, K)."""
+    n = np.array(counts)
+    profiles = []
+    for row in time_s:
+        values = np.full((15, len(n)), np.nan)
+        values[0], values[1] = row, n * row / row[0]
+        profiles.append(ScalingCurves(n, values, False, False, float(row[0])))
+    return feature_fits(profiles, [None] * len(profiles), [None] * len(profiles)).values
+
+
+def curve_database(seed, *shape, **options):
+    return Database.build(**curve_arrays(seed, *shape, **options))
+
+
+def without_rows(arrays, dropped):
+    """The arguments without these profiles; every curve has equally many n."""
+    keep = ~dropped
+    length = len(arrays["curve_n"]) // len(dropped)
+    result = dict(arrays)
+    for name in ("platform_index", "workload_index", "group", "features", "t1_s"):
+        result[name] = np.asarray(arrays[name])[keep]
+    result["curve_offsets"] = length * np.arange(keep.sum() + 1)
+    for name in ("curve_n", "curve_time_s"):
+        result[name] = np.asarray(arrays[name]).reshape(-1, length)[keep].ravel()
+    return result

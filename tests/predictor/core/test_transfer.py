@@ -1,0 +1,351 @@
+"""What `mpet` and `mpet-log` promise (docs/method-mpet.md), on databases whose truth is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from predictor.core.database import Database, Group
+from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionError, SettingsError, TooFewCandidates
+from predictor.core.evaluate import Protocol, evaluate
+from predictor.core.methods import METHODS, Query
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, time_only_features, without_rows
+from tests.predictor.core.databases import TIME_ONLY, permuted, random_arrays, random_database
+
+MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
+BOTH = pytest.mark.parametrize("method", [MPET, MPET_LOG], ids=lambda method: method.name)
+SIZES = pytest.mark.parametrize("platforms", [2, 5, 12, 30])  # one for each way of transfer
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def answered(method, database, query, **chosen):
+    """Everything an answer says, or how it was refused, as one comparable value."""
+    try:
+        answer = method.predict(database, query, method.settings_from(chosen))
+    except PredictionError as error:
+        return type(error).__name__, str(error)
+    numbers = [answer.t1_s, *answer.time_s, *answer.features, *np.concatenate([*answer.curves.values()])]
+    return (
+        [None if np.isnan(x) else x for x in numbers],
+        answer.candidates_t1,
+        answer.candidates_scaling,
+        answer.warnings,
+        answer.confidence,
+    )
+
+
+def predict(method, database, query, **chosen):
+    return method.predict(database, query, method.settings_from(chosen))
+
+
+def time_of(database, platform, workload):
+    return database.curve(int(database.lookup(platform, workload, 0)))[1]
+
+
+@BOTH
+@SIZES
+def test_what_was_measured_for_the_queried_pair_changes_nothing(method, platforms):
+    """Neither removing (T,A) nor planting absurd times there."""
+    arrays = curve_arrays(3, platforms, missing=0.0)
+    own = (arrays["platform_index"] == 1) & (arrays["workload_index"] == 2)
+    planted = dict(arrays)
+    planted["curve_time_s"] = np.where(np.repeat(own, len(COUNTS)), 1e9, arrays["curve_time_s"])
+    planted["t1_s"] = np.where(own, 1e9, arrays["t1_s"])
+    query = Query(2, 1)
+    expected = answered(method, Database.build(**without_rows(arrays, own)), query)
+    assert expected[0] != "TooFewCandidates"
+    assert answered(method, Database.build(**arrays), query) == expected
+    assert answered(method, Database.build(**planted), query) == expected
+    assert answered(method, Database.build(**arrays).without(1, 2), query) == expected
+
+
+@BOTH
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_hidden_profiles_are_as_good_as_none(method, seed):
+    arrays = curve_arrays(seed, 24, 6, missing=0.05)
+    platforms, workloads = np.divmod(np.random.default_rng(seed).permutation(24 * 6)[:50], 6)
+    hidden = np.isin(arrays["platform_index"] * 6 + arrays["workload_index"], platforms * 6 + workloads)
+    view, fewer = Database.build(**arrays).without(platforms, workloads), Database.build(**without_rows(arrays, hidden))
+    for query in (Query(0, 0), Query(5, 11), Query(3, 4, n=(1, 3, 40))):
+        assert answered(method, view, query) == answered(method, fewer, query)
+
+
+@BOTH
+@given(SEEDS, SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_the_order_of_the_database_changes_no_answer(method, seed, order):
+    arrays = random_arrays(seed, 9, 5)
+    first, second = Database.build(**arrays), Database.build(**permuted(arrays, order))
+    for query in (Query(0, 0), Query(3, 2), Query(4, 1, n=(1, 2, 30))):
+        assert answered(method, first, query) == answered(method, second, query)
+
+
+@BOTH
+@SIZES
+def test_a_target_slower_in_everything_is_predicted_slower_by_as_much(method, platforms):
+    arrays = curve_arrays(5, platforms, missing=0.0)
+    on_target = arrays["platform_index"] == 1
+    slower = arrays | {
+        "curve_time_s": arrays["curve_time_s"] * np.where(np.repeat(on_target, len(COUNTS)), 7.0, 1.0),
+        "t1_s": arrays["t1_s"] * np.where(on_target, 7.0, 1.0),
+    }
+    first, second = (predict(method, Database.build(**one), Query(2, 1)) for one in (arrays, slower))
+    np.testing.assert_allclose(second.time_s / first.time_s, 7.0, rtol=0.08)  # the level of speed tells a little
+    np.testing.assert_allclose(second.t1_s / first.t1_s, 7.0, rtol=0.08)
+
+
+@BOTH
+@SIZES
+def test_units_do_not_matter(method, platforms):
+    arrays = curve_arrays(6, platforms, missing=0.0)
+    in_ms = arrays | {"curve_time_s": 1000 * arrays["curve_time_s"], "t1_s": 1000 * arrays["t1_s"]}
+    first, second = (predict(method, Database.build(**one), Query(2, 1)) for one in (arrays, in_ms))
+    np.testing.assert_allclose(second.time_s, 1000 * first.time_s, rtol=1e-8)
+
+
+@BOTH
+@SIZES
+def test_a_reference_identical_in_everything_is_followed(method, platforms):
+    arrays = curve_arrays(7, platforms, missing=0.0, noise=0.0)
+    rows = {index: np.flatnonzero(arrays["platform_index"] == index) for index in (0, 1)}
+    time_s = arrays["curve_time_s"].reshape(-1, len(COUNTS)).copy()
+    time_s[rows[1]] = time_s[rows[0]]
+    twin = arrays | {"curve_time_s": time_s.ravel(), "t1_s": time_s[:, 0]}
+    database = Database.build(**twin)
+    answer = predict(method, database, Query(2, 1, n=COUNTS))
+    tolerance = 1e-9 if platforms == 2 else 0.04
+    np.testing.assert_allclose(answer.time_s, time_of(database, 0, 2), rtol=tolerance)
+
+
+@BOTH
+def test_one_ratio_between_two_platforms_is_exact(method):
+    """T is three times as slow as P in all benchmarks, at every n: A is, too."""
+    arrays = curve_arrays(8, 2, 5, missing=0.0)
+    first = arrays["platform_index"] == 0
+    time_s = arrays["curve_time_s"].reshape(-1, len(COUNTS))
+    time_s[~first] = 3 * time_s[first]
+    database = Database.build(**arrays | {"curve_time_s": time_s.ravel(), "t1_s": time_s[:, 0]})
+    answer = predict(method, database, Query(2, 1, n=COUNTS))
+    np.testing.assert_allclose(answer.time_s, 3 * time_of(database, 0, 2))
+    assert {candidate.platform for candidate in answer.candidates_scaling} == {"p000"}
+    assert sum(candidate.weight for candidate in answer.candidates_scaling) == pytest.approx(1.0)
+
+
+@BOTH
+def test_errors_are_near_the_noise_and_below_the_paper_s_method(method):
+    database = curve_database(9, 40, 14, noise=0.02)
+    methods = [method, METHODS["mpet2020"]]
+    report = evaluate(database, methods, Protocol(sample=60)).report()["methods"]
+    assert report[method.name]["full"]["median"] < 5.0
+    assert report[method.name]["full"]["median"] < report["mpet2020"]["full"]["median"] / 2
+    assert report[method.name]["full"]["refused"] == 0
+
+
+@SIZES
+def test_mpet_log_has_positive_weights_that_sum_to_one(platforms):
+    answer = predict(MPET_LOG, curve_database(4, platforms, 5, missing=0.0), Query(2, 1))
+    weights = np.array([candidate.weight for candidate in answer.candidates_scaling])
+    assert (weights >= 0).all()
+    assert weights.sum() <= 1 + 1e-9
+    assert answer.confidence["negative_weight"] == 0
+
+
+@BOTH
+@SIZES
+def test_distances_are_in_0_to_1_and_candidates_were_measured(method, platforms):
+    database = curve_database(4, platforms, 7)
+    answer = predict(method, database, Query(2, 1))
+    assert answer.candidates_scaling
+    assert answer.candidates_t1
+    for one in answer.candidates_scaling + answer.candidates_t1:
+        assert 0 <= one.distance_platform <= 1
+        assert 0 <= one.distance_workload <= 1
+        assert one.distance_tuple == pytest.approx(1 - (1 - one.distance_platform) * (1 - one.distance_workload))
+        assert one.platform != "p001"
+        assert one.workload != "w002"
+        platform, workload = database.platforms.index(one.platform), database.workloads.index(one.workload)
+        assert (database.lookup(platform, [workload, 2], 0) >= 0).all()
+        assert database.lookup(1, workload, 0) >= 0
+
+
+@BOTH
+def test_asking_for_one_n_or_for_all_gives_the_same_times(method):
+    database = curve_database(10, 30, 8)
+    everything = predict(method, database, Query(2, 1))
+    assert everything.n.tolist() == list(range(1, 17))
+    assert everything.time_s[0] == everything.t1_s
+    for n in (1, 3, 8, 16):
+        alone = predict(method, database, Query(2, 1, n=(n,)))
+        np.testing.assert_allclose(alone.time_s, everything.time_s[n - 1], rtol=0.02)
+
+
+@BOTH
+def test_between_and_beyond_measured_n(method):
+    database = curve_database(10, 30, 8)
+    answer = predict(method, database, Query(2, 1, n=(8, 12, 16, 64)))
+    assert answer.time_s[0] > answer.time_s[1] > answer.time_s[2] > answer.time_s[3]
+    assert any("beyond the 16 threads of the target" in warning for warning in answer.warnings)
+    assert any("n over 16 was measured on no reference" in warning for warning in answer.warnings)
+    inside = predict(method, database, Query(2, 1))
+    assert not any("n over" in warning or "beyond" in warning for warning in inside.warnings)
+
+
+def test_beyond_the_measured_n_the_last_trend_is_continued():
+    """R(n) rises as n^0.5 everywhere: t(64) = t(16) / 2."""
+    arrays = curve_arrays(1, 3, 4, missing=0.0)
+    time_s = np.repeat(arrays["t1_s"][:, None], len(COUNTS), axis=1) / np.sqrt(COUNTS)
+    database = Database.build(**arrays | {"curve_time_s": time_s.ravel()})
+    answer = predict(MPET, database, Query(2, 1, n=(1, 16, 64)))
+    np.testing.assert_allclose(answer.time_s[1:] / answer.t1_s, [1 / 4, 1 / 8], rtol=1e-9)
+
+
+@BOTH
+def test_sequential_profiles_give_t1_alone(method):
+    database = curve_database(2, 30, 6, counts=(1,))
+    answer = predict(method, database, Query(2, 1, n=(1, 4)))
+    assert answer.t1_s == answer.time_s[0]
+    assert np.isnan(answer.time_s[1])
+    assert np.isnan(answer.features).all()
+    assert "no scaling: the workload was measured at n = 1 alone" in answer.warnings
+
+
+def test_a_workload_that_starts_at_more_threads_has_a_stand_in_for_t1():
+    database = curve_database(2, 30, 6, counts=(8, 16, 32))
+    answer = predict(MPET, database, Query(2, 1, n=(8, 16, 32)))
+    assert answer.t1_s == pytest.approx(8 * answer.time_s[0])
+
+
+def test_references_of_other_sizes_are_carried_to_the_target_s_n():
+    """Half of the references were measured up to 4 only; the truth is still found at 16."""
+    arrays = curve_arrays(11, 40, 14, missing=0.0)
+    small = arrays["platform_index"] % 2 == 0
+    keep = ~(np.repeat(small, len(COUNTS)) & (arrays["curve_n"] > 4))
+    lengths = np.where(small, 3, len(COUNTS))
+    database = Database.build(
+        **arrays
+        | {
+            "curve_offsets": np.append(0, np.cumsum(lengths)),
+            "curve_n": arrays["curve_n"][keep],
+            "curve_time_s": arrays["curve_time_s"][keep],
+        }
+    )
+    large = tuple(range(1, 40, 2))
+    report = evaluate(database, [MPET], Protocol(targets=large, sample=40)).report()["methods"]["mpet"]
+    assert report["full"]["median"] < 5.0
+
+
+def decomposed_arrays(seed, platforms=12, workloads=6):
+    """Profiles with all 84 elements of which lock delay is 0 everywhere and imbalance depends on the workload."""
+    arrays = curve_arrays(seed, platforms, workloads, group=Group(True, "mpal", "measured"))
+    values = np.array(time_only_features(COUNTS, arrays["curve_time_s"].reshape(-1, len(COUNTS))))
+    imbalance = 0.02 * (1 + arrays["workload_index"])
+    for curve, element in ((1, 0.0), (2, imbalance), (3, 0.001), (4, 0.0), (5, 0.002), (6, 0.01)):
+        values[:, 6 * curve] = 0.0
+        values[:, 6 * curve + 1] = element
+    values[:, 6 * 7 + 1] = 0.2 + 0.01 * arrays["workload_index"]  # BR/INSTR
+    return arrays | {"features": values}
+
+
+@BOTH
+def test_decomposed_curves_and_times_are_consistent(method):
+    """Eq. 3: t(n) = t(1) R(n) / (n U(n)); Eq. 4: U = 1 - fractions."""
+    database = Database.build(**decomposed_arrays(3))
+    answer = predict(method, database, Query(2, 1))
+    fractions = [answer.curves[name] for name in ("lock_delay", "work_imbalance", "task_creation")]
+    fractions += [answer.curves[name] for name in ("task_distribution", "task_switching", "task_join")]
+    np.testing.assert_allclose(answer.curves["utilisation"], 1 - np.sum(fractions, axis=0), rtol=1e-12)
+    rebuilt = answer.t1_s * answer.curves["redundancy"] / (answer.n * answer.curves["utilisation"])
+    np.testing.assert_allclose(answer.time_s, rebuilt, rtol=1e-12)
+    assert (answer.curves["lock_delay"] == 0).all()
+    np.testing.assert_allclose(answer.curves["work_imbalance"], 0.06, rtol=0.05)
+    np.testing.assert_allclose(answer.curves["BR/INSTR"], 0.22, rtol=0.05)
+    assert np.isnan(answer.curves["BR-M/BR"]).all()
+    assert np.isfinite(answer.features[:14]).any()
+
+
+@BOTH
+def test_features_rebuild_the_predicted_redundancy(method):
+    answer = predict(method, curve_database(10, 30, 8), Query(2, 1))
+    m, b = answer.features[:2]
+    assert np.abs(m * answer.n + b - answer.curves["redundancy"]).mean() < 0.1
+
+
+@BOTH
+def test_refusals_name_what_is_missing(method):
+    database = curve_database(1, 6, 4, missing=0.0)
+    everything = np.repeat(np.arange(6), 4), np.tile(np.arange(4), 6)
+    with pytest.raises(NoReference, match="w002 has no reference profile"):
+        predict(method, database.without(np.arange(6), 2), Query(2, 1))
+    with pytest.raises(TooFewCandidates, match="no other workload was measured on p001"):
+        predict(method, database.without(1, np.arange(4)), Query(2, 1))
+    with pytest.raises(NoReference):
+        predict(method, database.without(*everything), Query(2, 1))
+    with pytest.raises(InvalidThreadCounts):
+        predict(method, database, Query(2, 1, n=(0,)))
+    known_elsewhere = database.without(np.arange(1, 6), 0).without([0, 2, 3, 4, 5, 0], [1, 1, 1, 1, 1, 3])
+    alone = known_elsewhere.without(1, [0, 2, 3])  # p001 knows w001, which nobody else does
+    with pytest.raises(TooFewCandidates, match="share no workload with the target"):
+        predict(method, alone, Query(2, 1))
+
+
+@BOTH
+def test_references_can_be_chosen_and_limited(method):
+    database = curve_database(12, 30, 8, missing=0.0)
+    answer = predict(method, database, Query(2, 1, references=(3, 5, 9)))
+    assert {one.platform for one in answer.candidates_scaling} == {"p003", "p005", "p009"}
+    assert predict(method, database, Query(2, 1), references=10).confidence["references"] == 10
+    with pytest.raises(SettingsError):
+        method.settings(references=0)
+
+
+@BOTH
+def test_runtimes_are_mixed_only_when_asked(method):
+    groups = (Group(False, "mpal", "measured"), Group(False, "openmp", "measured"))
+    database = random_database(4, 9, 5, groups=groups, missing=0.0)
+    apart = predict(method, database, Query(2, 1))
+    mixed = predict(method, database, Query(2, 1), mix_runtimes=True)
+    assert not any("runtimes" in warning for warning in apart.warnings)
+    assert "profiles of different runtimes are compared: mpal, openmp" in mixed.warnings
+
+
+def test_an_unknown_instruction_set_is_warned_of():
+    arrays = curve_arrays(4, 10, 5, missing=0.0)
+    arrays["platform_table"]["architecture"][1] = "riscv64"
+    answer = predict(MPET, Database.build(**arrays), Query(2, 1))
+    assert any("no reference platform has the instruction set" in warning for warning in answer.warnings)
+    assert not any(
+        "instruction set" in warning for warning in predict(MPET, Database.build(**arrays), Query(2, 3)).warnings
+    )
+
+
+@pytest.mark.parametrize("platforms", [12, 30])
+def test_one_absurd_upload_moves_nobody_else_much(platforms):
+    """A profile a million times too slow: the error of others changes by under 5 %."""
+    arrays = curve_arrays(13, platforms, 8, missing=0.0, noise=0.02)
+    absurd = (arrays["platform_index"] == 0) & (arrays["workload_index"] == 3)
+    planted = arrays | {
+        "curve_time_s": arrays["curve_time_s"] * np.where(np.repeat(absurd, len(COUNTS)), 1e6, 1.0),
+        "t1_s": arrays["t1_s"] * np.where(absurd, 1e6, 1.0),
+    }
+    protocol = Protocol(targets=tuple(range(1, platforms)))
+    errors = []
+    for one in (arrays, planted):
+        outcomes = evaluate(Database.build(**one), [MPET], protocol).outcomes["mpet"]
+        errors.append(np.mean([outcome.errors["full"] for outcome in outcomes]))
+    assert errors[1] < 1.05 * errors[0]
+
+
+def test_profiles_without_a_kept_curve_are_compared_by_t1():
+    arrays = curve_arrays(4, 30, 6) | {"curve_offsets": None, "curve_n": (), "curve_time_s": ()}
+    database = Database.build(**arrays)
+    answer = predict(MPET, database, Query(2, 1, n=(1,)))
+    assert answer.t1_s == pytest.approx(float(database.t1_s[int(database.lookup(1, 2, 0))]), rel=0.3)
+
+
+def test_time_only_profiles_use_no_decomposed_ones():
+    groups = (TIME_ONLY, TIME_ONLY._replace(decomposed=True))
+    database = random_database(8, 12, 5, groups=groups, missing=0.0)
+    answer = predict(MPET, database, Query(1, 2, group=0))
+    assert (answer.curves["utilisation"] == 1).all()
+    assert np.isnan(answer.curves["lock_delay"]).all()
