@@ -1,0 +1,44 @@
+"""Dataclass -> Plotly figure. Pure: no Django, no colours."""
+
+from profiles.figures.base import (
+    SPEEDUP,
+    Breakpoints,
+    Chart,
+    MeasuredCurve,
+    Table,
+    figure,
+    ideal_line,
+    line,
+    logarithmic_ticks,
+    room_for_speedup,
+    scatter,
+    series_style,
+    speedup_of,
+    stacked_shares,
+    table,
+    thread_counts,
+)
+from profiles.figures.comparison import comparison_charts
+from profiles.figures.profile import ProfileDrawing, profile_charts
+
+__all__ = [
+    "SPEEDUP",
+    "Breakpoints",
+    "Chart",
+    "MeasuredCurve",
+    "ProfileDrawing",
+    "Table",
+    "comparison_charts",
+    "figure",
+    "ideal_line",
+    "line",
+    "logarithmic_ticks",
+    "profile_charts",
+    "room_for_speedup",
+    "scatter",
+    "series_style",
+    "speedup_of",
+    "stacked_shares",
+    "table",
+    "thread_counts",
+]

@@ -1,0 +1,228 @@
+"""What every figure is made of. Pure: no Django, no colours (a trace names its own in meta; charts.js looks it up)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from profiles.measurements import FloatArray, IntArray
+from profiles.scaling.names import SCALING_PARTS
+
+THREADS = "threads n (count)"
+SPEEDUP = "speedup t(1)/t(n) (ratio)"
+SERIES_COLOURS = 8
+COLOUR_OF_PART = dict(
+    zip(
+        SCALING_PARTS,
+        ("redundancy", "lock", "imbalance", "creation", "distribution", "switching", "join"),
+        strict=True,
+    )
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure, what to read in it, and the same numbers as a table. `name` is its id on the page."""
+
+    name: str
+    title: str
+    caption: str
+    figure: go.Figure
+    table: Table
+
+    @property
+    def json(self) -> dict[str, Any]:
+        drawn: dict[str, Any] = self.figure.to_plotly_json()
+        return drawn
+
+
+@dataclass(frozen=True)
+class Breakpoints:
+    """Thread counts beyond which a second NUMA node / hyperthreads are used; None = no such effect."""
+
+    n_nu: int | None = None
+    n_ht: int | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredCurve:
+    """t(n) of one profile, under the name that tells it from its neighbours in the figure."""
+
+    label: str
+    n: IntArray
+    time_s: FloatArray
+    t1_s: float | None
+
+
+def thread_counts(n: IntArray, at_most: int = 200) -> IntArray:
+    """Every thread count from the smallest to the largest measured one, thinned evenly where there are many.
+
+    >>> thread_counts(np.array([1, 4])).tolist()
+    [1, 2, 3, 4]
+    """
+    low, high = int(n.min()), int(n.max())
+    return np.unique(np.linspace(low, high, min(high - low + 1, at_most)).round().astype(np.int64))
+
+
+def numbers(values: Any) -> list[float | None]:
+    """A list that JSON can carry: NaN and infinity are gaps."""
+    return [None if not np.isfinite(value) else float(value) for value in np.asarray(values, dtype=float)]
+
+
+def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
+    return Table(
+        tuple(columns),
+        [
+            (int(first), *(None if not np.isfinite(v) else float(v) for v in rest))
+            for first, *rest in zip(*columns.values(), strict=True)
+        ],
+    )
+
+
+def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: Any) -> go.Scatter:
+    return go.Scatter(
+        name=name,
+        x=[int(value) for value in x],
+        y=numbers(y),
+        meta={"colour": colour},
+        hovertemplate=f"%{{y:.4~g}}{unit}",
+        **style,
+    )
+
+
+def figure(
+    traces: Sequence[go.Scatter],
+    y_title: str,
+    *,
+    breakpoints: Breakpoints | None = None,
+    hovermode: str = "x unified",
+    largest: int = 0,
+    showlegend: bool = True,
+    **y_axis: Any,
+) -> go.Figure:
+    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace."""
+    largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
+    drawn = go.Figure(data=list(traces))
+    drawn.update_layout(
+        template=go.layout.Template(),
+        xaxis={"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"},
+        yaxis={"title": {"text": y_title}, **y_axis},
+        hovermode=hovermode,
+        showlegend=showlegend,
+        margin={"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 48},
+        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
+    )
+    if breakpoints is not None:
+        mark(drawn, breakpoints, largest)
+    return drawn
+
+
+def mark(drawn: go.Figure, breakpoints: Breakpoints, largest: int) -> None:
+    """Vertical lines at the breakpoints that the figure reaches."""
+    marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "hyperthreads", 2))
+    for n, label, height in marks:
+        if n is not None and n < largest:
+            drawn.update_layout(margin_t=44)
+            drawn.add_vline(x=n, line={"dash": "dot", "width": 1.2})
+            drawn.add_annotation(
+                x=n,
+                y=1,
+                yref="paper",
+                yshift=height,
+                text=f"{label}: n > {n}",
+                showarrow=False,
+                xanchor="center",
+                yanchor="bottom",
+            )
+
+
+def room_for(values: Any) -> list[float]:
+    """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
+    return [0.0, 1.05 * float(np.nanmax(np.asarray(values, dtype=float)))]
+
+
+def room_for_speedup(n: IntArray, speedups: Any) -> list[float]:
+    """As `room_for`; the ideal line may leave at the top, so that a speedup far below it can still be read."""
+    return room_for([min(float(n.max()), 1.7 * float(np.nanmax(speedups))), *speedups])
+
+
+def ideal_line(n: IntArray) -> go.Scatter:
+    ends = [1, int(n.max())]
+    return scatter("ideal", "ideal", ends, ends, mode="lines", line={"dash": "dash", "width": 1.5}, hoverinfo="skip")
+
+
+def points(name: str, colour: str, x: Any, y: Any, **style: Any) -> go.Scatter:
+    return scatter(name, colour, x, y, mode="markers", marker={"size": 7}, **style)
+
+
+def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> go.Scatter:
+    return scatter(name, colour, x, y, mode="lines", line={"width": 2} | style.pop("line", {}), **style)
+
+
+def logarithmic_ticks(values: Any) -> dict[str, Any]:
+    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number.
+
+    >>> logarithmic_ticks([0.4, 13.0])["ticktext"]
+    ['0.5', '1', '2', '5', '10']
+    """
+    known = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
+    if not len(known):
+        return {"type": "log"}
+    low, high = known.min(), known.max()
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    span = high / low
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < 10 else (1, 2, 5) if span < 1e4 else (1,)
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
+    return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}
+
+
+def speedup_of(curve: MeasuredCurve) -> FloatArray:
+    return (np.nan if curve.t1_s is None else curve.t1_s) / curve.time_s
+
+
+def series_style(index: int) -> tuple[str, str]:
+    """The colour's name and the dash of the line of that index.
+
+    >>> series_style(0), series_style(9)
+    (('series-0', 'solid'), ('series-1', 'dot'))
+    """
+    return f"series-{index % SERIES_COLOURS}", ("solid", "dot", "dash")[index // SERIES_COLOURS % 3]
+
+
+def stacked_shares(
+    n: IntArray, fractions: Mapping[str, FloatArray], breakpoints: Breakpoints, *, title: str, caption: str
+) -> Chart:
+    """The seven shares of the thread time n*t(n), stacked to 100 %: use = U(n), then Eq. 4's six fractions."""
+    losses = {part: 100 * fraction for part, fraction in fractions.items()}
+    shares = {"use": 100 - np.sum(list(losses.values()), axis=0)} | losses
+    traces = [
+        scatter(
+            part.replace("_", " "),
+            COLOUR_OF_PART.get(part, "use"),
+            n,
+            share,
+            unit=" %",
+            mode="lines",
+            line={"width": 0.5},
+            stackgroup="share",
+        )
+        for part, share in shares.items()
+    ]
+    return Chart(
+        "shares",
+        title,
+        caption,
+        figure(traces, "share of thread time (%)", breakpoints=breakpoints, range=[0, 100]),
+        table({"n": n, **{f"{part.replace('_', ' ')} (%)": share for part, share in shares.items()}}),
+    )
