@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
@@ -18,10 +18,19 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
+def valid_now() -> Q:
+    unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return unexpired & Q(revoked_at__isnull=True, user__is_active=True)
+
+
 class ApiTokenQuerySet(models.QuerySet):
     def valid(self) -> Self:
-        now = timezone.now()
-        return self.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None, user__is_active=True)
+        return self.filter(valid_now())
+
+    def listed_for(self, user: Any) -> Self:
+        """The user's own, each with whether it can be used now (`valid`)."""
+        valid = ExpressionWrapper(valid_now(), output_field=models.BooleanField())
+        return self.filter(user_id=user.pk).annotate(valid=valid)
 
 
 class ApiToken(models.Model):

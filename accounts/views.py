@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.forms import TokenForm
 from accounts.models import ApiToken
+from mpet_site.pages import twin
 
 
 @never_cache
@@ -16,7 +17,6 @@ from accounts.models import ApiToken
 def tokens(request: HttpRequest) -> HttpResponse:
     """The user's tokens. A new one is shown in the answer to its own POST and never again, so nothing redirects."""
     user: Any = request.user
-    own = user.api_tokens.all()
     form = TokenForm(request.POST or None)
     secret = None
     if form.is_valid():
@@ -26,9 +26,9 @@ def tokens(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "secret": secret,
-        "tokens": own,
-        "valid": set(own.valid().values_list("pk", flat=True)),
+        "tokens": ApiToken.objects.listed_for(user),
         "section": "tokens",
+        "twin": twin("api-tokens"),
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
 

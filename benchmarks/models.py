@@ -1,10 +1,31 @@
 import uuid
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
-from profiles.models import Source
+from profiles.models import Profile, Source
+
+
+class UploadQuerySet(models.QuerySet):
+    def readable_by(self, user: Any) -> Self:
+        """The user's own uploads; of others those that were accepted and are public."""
+        published = Q(
+            visibility=Upload.Visibility.PUBLIC,
+            status=Upload.Status.ACCEPTED,
+            source__isnull=False,
+            source__private_to__isnull=True,
+        )
+        own = Q(owner=user) if user.is_authenticated else Q()
+        return self.filter(published | own).select_related("source")
+
+    def listed_for(self, user: Any) -> Self:
+        """The user's own uploads, each with how many profiles came of it."""
+        profiles = Profile.objects.visible_to(user).filter(source=OuterRef("source")).order_by()
+        counted = profiles.values("source").annotate(over=Count("pk")).values("over")
+        return self.filter(owner_id=user.pk).annotate(profile_count=Coalesce(Subquery(counted), 0))
 
 
 class Upload(models.Model):
@@ -35,6 +56,8 @@ class Upload(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    objects = UploadQuerySet.as_manager()
+
     class Meta:
         ordering = ["-created_at", "-pk"]
         constraints = [
@@ -48,3 +71,7 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.filename
+
+    @property
+    def waits(self) -> bool:
+        return self.status in {self.Status.RECEIVED, self.Status.PROCESSING}

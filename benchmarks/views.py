@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,20 +13,6 @@ from benchmarks.models import Upload
 from benchmarks.services import receive
 from mpet_site.pages import page_of, twin
 from profiles.models import Profile
-
-WAITING = (Upload.Status.RECEIVED, Upload.Status.PROCESSING)
-
-
-def readable_by(user: Any) -> QuerySet[Upload]:
-    """The user's own uploads; of others those that were accepted and are public."""
-    published = Q(
-        visibility=Upload.Visibility.PUBLIC,
-        status=Upload.Status.ACCEPTED,
-        source__isnull=False,
-        source__private_to__isnull=True,
-    )
-    own = Q(owner=user) if user.is_authenticated else Q()
-    return Upload.objects.filter(published | own).select_related("source")
 
 
 @login_required
@@ -49,19 +34,20 @@ def upload(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def uploads(request: HttpRequest) -> HttpResponse:
-    page = page_of(request, Upload.objects.filter(owner_id=request.user.pk))
-    return render(request, "benchmarks/uploads.html", {"page": page, "section": "uploads"})
+    page = page_of(request, Upload.objects.listed_for(request.user))
+    query = f"page={page.number}" if page.number > 1 else ""
+    context = {"page": page, "section": "uploads", "twin": twin("api-uploads", query=query)}
+    return render(request, "benchmarks/uploads.html", context)
 
 
 @require_safe
 def report(request: HttpRequest, uid: Any) -> HttpResponse:
     """Others see what came out of a public upload, not its file."""
-    shown = get_object_or_404(readable_by(request.user), uid=uid)
+    shown = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     context = {
         "upload": shown,
         "owned": request.user.is_authenticated and shown.owner_id == request.user.pk,
-        "waiting": shown.status in WAITING,
         "page": page_of(request, profiles.filter(source=shown.source) if shown.source else profiles.none()),
         "section": "uploads",
         "twin": twin("api-upload", shown.uid),

@@ -107,7 +107,10 @@ class ListView(ApiView, ListAPIView):
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         queryset = self.filter_queryset(self.get_queryset())
         build = self.rows if self.wants_csv else self.page
-        return unless_unchanged(request, database_etag(request), lambda: build(queryset))
+        return unless_unchanged(request, self.etag(queryset), lambda: build(queryset))
+
+    def etag(self, queryset: Any) -> str:
+        return database_etag(self.request)
 
     def page(self, queryset: Any) -> Response:
         page = self.paginate_queryset(queryset)

@@ -14,6 +14,7 @@ ENDPOINTS = {
     "workloads": "api-workloads",
     "profiles": "api-profiles",
     "uploads": "api-uploads",
+    "tokens": "api-tokens",
     "distances/platforms": "api-platform-distance",
     "distances/workloads": "api-workload-distance",
     "predictions": "api-predictions",

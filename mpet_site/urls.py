@@ -7,6 +7,7 @@ api = [
     path("", include("profiles.api.urls")),
     path("", include("predictor.api.urls")),
     path("", include("benchmarks.api.urls")),
+    path("", include("accounts.api.urls")),
     path("", include("mpet_site.api_urls")),
 ]
 

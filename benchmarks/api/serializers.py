@@ -89,3 +89,27 @@ class UploadSerializer(serializers.ModelSerializer):
             return []
         profiles = Profile.objects.visible_to(self.context["request"].user).filter(source=upload.source_id)
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]
+
+
+class UploadRowSerializer(serializers.ModelSerializer):
+    """One of the viewer's own uploads in their list. `report` and `profiles` are at its `url`."""
+
+    id = serializers.UUIDField(source="uid", read_only=True)
+    url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
+    profile_count = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = Upload
+        fields: tuple[str, ...] = (
+            "id",
+            "url",
+            "status",
+            "visibility",
+            "filename",
+            "size_bytes",
+            "sha256",
+            "created_at",
+            "finished_at",
+            "profile_count",
+        )
+        read_only_fields = fields

@@ -1,33 +1,68 @@
 import hashlib
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Count, Max
+from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
+from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
 from benchmarks import services
-from benchmarks.api.serializers import UploadRequestSerializer, UploadSerializer
+from benchmarks.api.serializers import UploadRequestSerializer, UploadRowSerializer, UploadSerializer
 from benchmarks.kit_archive import TOP, NoKitError, kit_tarball, kit_version
 from benchmarks.models import Upload
-from mpet_site.api import ApiView, DetailView
+from mpet_site.api import ApiView, DetailView, ListView
 from mpet_site.etags import database_etag, etag_of, unless_unchanged
 from mpet_site.parsers import MultiPartParser
 from mpet_site.problems import PayloadTooLarge
-from mpet_site.renderers import TarballRenderer
+from mpet_site.renderers import JSONRenderer, TarballRenderer
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 
 
-class UploadList(ApiView):
-    """Send a results tarball. The same tarball again answers with the first upload."""
+class UploadFilter(FilterSet):
+    class Meta:
+        model = Upload
+        fields = ("status", "visibility")
 
-    permission_classes = (MayUpload,)
+
+@extend_schema_view(get=extend_schema(operation_id="uploads_list", summary="Your own uploads"))
+class UploadList(ListView):
+    """Your own uploads; and where results tarballs are sent. The same tarball again answers with the first upload."""
+
+    permission_classes = (MayUpload, IsAuthenticated)
     parser_classes = (MultiPartParser,)
+    queryset = Upload.objects.none()
+    serializer_class = UploadRowSerializer
+    csv_serializer_class = UploadRowSerializer
+    filterset_class = UploadFilter
+    search_fields = ("filename",)
+    ordering_fields: ClassVar[dict[str, str]] = {
+        "filename": "filename",
+        "status": "status",
+        "size_bytes": "size_bytes",
+        "created_at": "created_at",
+        "profile_count": "profile_count",
+    }
+
+    def get_queryset(self) -> Any:
+        return Upload.objects.listed_for(self.request.user)
+
+    def get_renderers(self) -> Any:
+        return super().get_renderers() if self.request.method in SAFE_METHODS else [JSONRenderer()]
+
+    def known_parameters(self) -> tuple[str, ...]:
+        return super().known_parameters() if self.request.method in SAFE_METHODS else ()
+
+    def etag(self, queryset: Any) -> str:
+        """Uploads change without a revision: how many are in which state is what can change of a list."""
+        states = queryset.order_by().values_list("status", "visibility").annotate(Count("pk"), Max("finished_at"))
+        return database_etag(self.request, self.request.user.pk, *sorted(map(str, states)))
 
     @extend_schema(
         operation_id="uploads_create",
@@ -57,14 +92,7 @@ class UploadDetail(DetailView):
     lookup_url_kwarg = "id"
 
     def get_queryset(self) -> Any:
-        published = Q(
-            visibility=Upload.Visibility.PUBLIC,
-            status=Upload.Status.ACCEPTED,
-            source__isnull=False,
-            source__private_to__isnull=True,
-        )
-        own = Q(owner=self.request.user) if self.request.user.is_authenticated else Q()
-        return Upload.objects.filter(published | own).select_related("source")
+        return Upload.objects.readable_by(self.request.user)
 
     def etag(self, upload: Upload) -> str:
         viewer = self.request.user.pk if upload.owner_id == self.request.user.pk else None

@@ -123,8 +123,35 @@ def test_uploading_needs_the_upload_scope():
     assert send(client_of(bob)).status_code == 201
 
 
-def test_uploads_are_not_listed(ada):
-    problem_in(ada.get(API + "uploads/"), 405)
+def test_the_list_holds_one_s_own_uploads_and_how_many_profiles_came_of_each(ada):
+    upload = send(ada).json()
+    send(ada, SimpleUploadedFile("broken.tar.gz", b"no"))
+    listed = ada.get(API + "uploads/?ordering=created_at").json()
+    assert [(row["filename"], row["status"], row["profile_count"]) for row in listed["results"]] == [
+        ("results.tar.gz", "accepted", len(upload["profiles"])),
+        ("broken.tar.gz", "rejected", 0),
+    ]
+    assert listed["results"][0]["url"] == upload["url"]
+    assert ada.get(API + "uploads/?status=rejected").json()["count"] == 1
+    assert ada.get(API + "uploads/?format=csv").getvalue().count(b".tar.gz") == 2
+    assert client_of(make_user("eve")).get(API + "uploads/").json()["count"] == 0
+    problem_in(client_of().get(API + "uploads/"), 401)
+
+
+def test_the_list_is_the_same_until_an_upload_changes(ada):
+    send(ada)
+    before = ada.get(API + "uploads/")["ETag"]
+    assert ada.get(API + "uploads/", HTTP_IF_NONE_MATCH=before).status_code == 304
+    send(ada, SimpleUploadedFile("broken.tar.gz", b"no"))
+    assert ada.get(API + "uploads/", HTTP_IF_NONE_MATCH=before).status_code == 200
+
+
+def test_the_list_takes_a_fixed_number_of_queries(ada, django_assert_num_queries):
+    for seed in range(3):
+        send(ada, tarball(sample_measurements(1, 2, seed=seed), f"{seed}.tar.gz"))
+    # token with user, states of the uploads (ETag), revisions, count, page
+    with django_assert_num_queries(5):
+        assert ada.get(API + "uploads/").json()["count"] == 3
 
 
 def test_queries_of_an_upload(ada, django_assert_num_queries):

@@ -1,0 +1,5 @@
+from django.urls import path
+
+from accounts.api import views
+
+urlpatterns = [path("tokens/", views.TokenList.as_view(), name="api-tokens")]
