@@ -82,7 +82,7 @@ def derive(profiles: Sequence[Profile]) -> None:
 def _rebuild(keys: list[int]) -> list[Profile]:
     """At most CHUNK profiles."""
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
-    tables, readings = _run_tables(keys), _counter_tables(keys)
+    tables, readings = run_tables(keys), _counter_tables(keys)
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
     before = [_derived_columns(profile) for profile in profiles]
     fits = describe(profiles, curves)
@@ -133,7 +133,7 @@ def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[
     yield from rows.items()
 
 
-def _run_tables(keys: list[int]) -> dict[int, RunTable]:
+def run_tables(keys: list[int]) -> dict[int, RunTable]:
     columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *PART_COLUMNS)
     return {key: _run_table(rows) for key, rows in _grouped(Run, keys, columns)}
 

@@ -66,14 +66,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All outcomes of one protocol, grouped by method."""
+    """All outcomes of one protocol, grouped by method; `floor`: the noise of the same pairs, where it was asked for."""
 
     protocol: Protocol
     outcomes: dict[str, list[Outcome]]
+    floor: list[Outcome] = field(default_factory=list)
 
     def report(self) -> dict[str, Any]:
         """The published statistics, percent and seconds; None where there is nothing to tell."""
-        return {"methods": {name: _summary(outcomes) for name, outcomes in self.outcomes.items()}}
+        return {
+            "methods": {name: _summary(outcomes) for name, outcomes in self.outcomes.items()},
+            "noise_floor": {part: _statistics(self.floor, part) for part in PARTS} if self.floor else None,
+        }
 
 
 def evaluate(

@@ -37,7 +37,8 @@ __all__ = [
     "settings_values",
 ]
 
-METHODS: dict[str, Method[Any]] = {method.name: method for method in (MPET, MPET_LOG, MPET2020, *BASELINES)}
+_REGISTERED: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
+METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 
 
 def get_method(name: str) -> Method[Any]:

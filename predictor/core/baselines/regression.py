@@ -18,6 +18,7 @@ from predictor.core.baselines.log_times import LogTimes
 from predictor.core.database import PLATFORM_NUMBERS, Database, FloatArray, IntArray
 from predictor.core.errors import SettingsError
 
+REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 
 
@@ -50,7 +51,7 @@ class BoostingSettings(_Positive):
 
 @dataclass(frozen=True)
 class LowRankSettings(_Positive):
-    """`rank`: hidden properties of a platform beside its speed."""
+    """`rank`: hidden properties of a platform beside its speed; never more than a quarter of the references."""
 
     rank: int = 4
 
@@ -102,9 +103,10 @@ def low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> E
     columns = np.concatenate([x[:-1], y], axis=1)
     mean = columns.mean(axis=0)
     _, strength, factors = np.linalg.svd(columns - mean, full_matrices=False)
-    factors = factors[: settings.rank]
+    rank = min(settings.rank, len(logs.platforms) // REFERENCES_PER_FACTOR)
+    factors = factors[:rank]
     known = x.shape[1]
-    noise = (strength[settings.rank :] ** 2).sum() / columns.size  # what the factors leave over: probabilistic PCA
+    noise = (strength[rank:] ** 2).sum() / columns.size  # what the factors leave over: probabilistic PCA
     spread = strength[: len(factors)] ** 2 / len(columns)
     penalty = np.diag(noise / np.maximum(spread, 1e-12) + 1e-9)
     of_known = factors[:, :known]
@@ -114,8 +116,8 @@ def low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> E
 
 def _inputs(logs: LogTimes) -> FloatArray:
     """(R + 1, B J): residuals of the benchmarks, the target last, less the references' mean."""
-    residuals = (logs.completed - logs.speed[:, None]).reshape(len(logs.platforms) + 1, -1)
-    return residuals - residuals[:-1].mean(axis=0)
+    residuals: FloatArray = (logs.completed - logs.speed[:, None]).reshape(len(logs.platforms) + 1, -1)
+    return np.asarray(residuals - residuals[:-1].mean(axis=0))
 
 
 def _wanted(logs: LogTimes) -> FloatArray:

@@ -1,6 +1,7 @@
 import argparse
 import csv
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,13 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from mpet_site.json import clean
+from predictor import evaluations
 from predictor.core.database import Database
-from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol, evaluate
+from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
-from predictor.snapshot import database_from_measurements, snapshot
+from predictor.core.noise import NOISE_FLOOR
+from predictor.evaluations import ORIGINS, NothingStored, Subject, evaluated, stored_subject
+from predictor.snapshot import database_from_measurements
 from predictor.tables import number, table
 from profiles.datasets import DatasetError, read_dataset
 
@@ -31,8 +35,13 @@ class Command(BaseCommand):
             "--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory: no database is used"
         )
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
+        parser.add_argument(
+            "--origin", choices=ORIGINS, help="of the stored profiles (default: measured; simulated where none is)"
+        )
         parser.add_argument("--method", metavar="M[,M...]", required=True, type=names, help=f"of {', '.join(METHODS)}")
-        parser.add_argument("--baselines", action="store_true", help="also the plain baselines")
+        parser.add_argument(
+            "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
+        )
         parser.add_argument("--holdout", choices=HOLDOUTS, default="pair", help="what is hidden (default: pair)")
         parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
@@ -46,24 +55,34 @@ class Command(BaseCommand):
             help=f"write a row for each prediction to this file: {', '.join(CSV_COLUMNS)}",
         )
         parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; -1 = one for each core")
+        parser.add_argument(
+            "--save",
+            action=argparse.BooleanOptionalAction,
+            help="keep the result for /accuracy/ (default: of the database yes; a dataset's cannot be kept)",
+        )
 
     def handle(self, **options: Any) -> None:
+        dataset, started = options["dataset"], time.perf_counter()
+        if dataset is not None and (options["save"] or options["origin"]):
+            raise CommandError("--save and --origin are about the database: not allowed with --dataset")
         for out in (options["json"], options["csv"]):
             if out is not None and not out.resolve().parent.is_dir():
                 raise CommandError(f"{out}: there is no such folder")
         methods = chosen_methods(options["method"], options["baselines"])
-        database = self.read(options["dataset"])
-        evaluation = self.evaluate(database, methods, protocol_of(options, database), options["jobs"])
+        subject = self.read(dataset) if dataset else self.read_stored(options["origin"])
+        protocol = protocol_of(options, subject.database)
+        evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
         report = clean(evaluation.report())
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:
             write_csv(options["csv"], evaluation)
         self.stdout.write("\n".join(summary(report)))
+        if dataset is None and options["save"] is not False:
+            stored = evaluations.store(evaluation, subject, started)
+            self.stdout.write(f"kept as evaluation {stored.uid} of revision {stored.revision}")
 
-    def read(self, dataset: Path | None) -> Database:
-        if dataset is None:
-            return self.read_stored()
+    def read(self, dataset: Path) -> Subject:
         try:
             measurements = read_dataset(dataset)
         except DatasetError as error:
@@ -74,19 +93,23 @@ class Command(BaseCommand):
         def progress(profiles: Any) -> Any:
             return tqdm(profiles, desc="fit", unit="profile", leave=False)
 
-        return database_from_measurements(measurements, progress)
+        database = database_from_measurements(measurements, progress)
+        return Subject(database, measurements.origin, measurements=measurements)
 
-    def read_stored(self) -> Database:
+    def read_stored(self, origin: str | None) -> Subject:
         """What was measured; where nothing was, what was simulated: never both."""
-        database = snapshot()
-        if len(database):
-            return database
-        simulated = snapshot(origins=("simulated",))
-        if len(simulated):
-            self.stderr.write("nothing was measured: these are the simulated profiles")
-        return simulated
+        try:
+            subject = stored_subject(origin)
+        except NothingStored as error:
+            raise CommandError(str(error)) from error
+        if subject.origin == "simulated":
+            asked = "as asked" if origin else "nothing was measured"
+            self.stderr.write(f"{asked}: these are the simulated profiles")
+        return subject
 
-    def evaluate(self, database: Database, methods: list[Method[Any]], protocol: Protocol, jobs: int) -> Evaluation:
+    def evaluate(
+        self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, jobs: int
+    ) -> Evaluation:
         with tqdm(desc="evaluate", unit="prediction", leave=False) as bar:
 
             def progress(done: int, total: int) -> None:
@@ -94,7 +117,7 @@ class Command(BaseCommand):
                 bar.update(done - bar.n)
 
             try:
-                return evaluate(database, methods, protocol, n_jobs=jobs, progress=progress)
+                return evaluated(subject, methods, protocol, floor=floor, n_jobs=jobs, progress=progress)
             except ValueError as error:
                 raise CommandError(str(error)) from error
 
@@ -104,10 +127,9 @@ def names(text: str) -> list[str]:
 
 
 def chosen_methods(wanted: list[str], baselines: bool) -> list[Method[Any]]:
-    if baselines:
-        raise CommandError("--baselines: this version has no baselines yet")
+    names = [*wanted, *(method.name for method in evaluations.baselines() if baselines)]
     try:
-        return [get_method(name) for name in wanted]
+        return [get_method(name) for name in dict.fromkeys(names)]
     except UnknownMethod as error:
         raise CommandError(str(error)) from error
 
@@ -158,14 +180,24 @@ def write_csv(path: Path, evaluation: Evaluation) -> None:
 
 
 def summary(report: dict[str, Any]) -> list[str]:
-    rows = []
-    for name, result in report["methods"].items():
-        for part in PARTS:
-            rows.append([name, part, *(number(result[part][statistic]) for statistic in STATISTICS)])
-    lines = table(["method", "part", *STATISTICS], rows, words=2)
+    """A table for each part, then how long each method took and what its intervals cover."""
+    lines = []
+    floor = report["noise_floor"]
+    for part in PARTS:
+        rows = [[name, *statistics_of(result[part])] for name, result in report["methods"].items()]
+        rows += [[NOISE_FLOOR, *statistics_of(floor[part])]] if floor and floor[part]["count"] else []
+        lines += [*table([f"{part}: error in %", *STATISTICS], rows, words=1), ""]
     for name, result in report["methods"].items():
         line = f"{name}: {result['seconds']:.1f} s"
         if result["coverage"] is not None:
             line += f", intervals cover {result['coverage']:.1%}, median width {number(result['interval_width'])}"
         lines.append(line)
+    if floor and floor["full"]["count"]:
+        lines.append(f"{NOISE_FLOOR}: single runs against the median of the others, where runs were repeated")
+    elif floor:
+        lines.append(f"{NOISE_FLOOR}: no run was repeated")
     return lines
+
+
+def statistics_of(result: dict[str, Any]) -> list[str]:
+    return [number(result[statistic], 3) for statistic in STATISTICS]

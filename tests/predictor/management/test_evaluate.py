@@ -60,14 +60,14 @@ def run(folder, *arguments, out=None):
 def test_the_json_has_the_promised_shape(folder, capsys):
     out = folder.parent / "report.json"
     result = run(folder, out=out)
-    assert set(json.loads(out.read_text())) == {"methods"}
+    assert set(json.loads(out.read_text())) == {"methods", "noise_floor"}
     assert set(result) == {"full", "t1", "scaling", "coverage", "interval_width", "seconds"}
     assert all(set(result[part]) == STATISTICS for part in ("full", "t1", "scaling"))
     assert result["full"]["count"] + result["full"]["refused"] == PLATFORMS * WORKLOADS
     assert (result["coverage"], result["interval_width"]) == (None, None)
     table = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert table[0][:3] == ["method", "part", "mean"]
-    assert float(table[1][2]) == pytest.approx(result["full"]["mean"], rel=1e-3)
+    assert table[0][:5] == ["full:", "error", "in", "%", "mean"]
+    assert float(table[1][1]) == pytest.approx(result["full"]["mean"], rel=1e-2)
 
 
 def test_a_csv_row_for_each_prediction_gives_the_statistics(folder):
@@ -122,7 +122,8 @@ def test_only_the_targets(folder):
     ("arguments", "reason"),
     [
         (["--method", "mpet2020,guess"], "guess"),
-        (["--baselines"], "no baselines"),
+        (["--save"], "not allowed with --dataset"),
+        (["--origin", "simulated"], "not allowed with --dataset"),
         (["--holdout", "moon"], "moon"),
         (["--probes", "0"], "probes"),
         (["--sample", "0"], "sample"),

@@ -1,0 +1,79 @@
+"""The repeat-run noise floor: how far one run is from the others of the same pair.
+
+It is no method and can never be asked for a prediction: it reads the very measurements that evaluations hide. No method
+can be expected to err less, because the times it is compared with are no more certain than this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from predictor.core.database import FloatArray
+from predictor.core.evaluate import Outcome, Part
+from profiles.measurements import RunTable
+
+NOISE_FLOOR = "noise-floor"
+
+
+def noise_floor(profiles: Iterable[tuple[str, str, RunTable]]) -> list[Outcome]:
+    """The floor of every (platform, workload, runs); refused where no n has two runs."""
+    return [_outcome(*profile) for profile in profiles]
+
+
+def _outcome(platform: str, workload: str, runs: RunTable) -> Outcome:
+    errors = repeat_errors(runs)
+    if not len(errors["full"]):
+        return Outcome(NOISE_FLOOR, platform, workload, 0.0, refusal="no thread count was measured twice")
+    known = {part: values for part, values in errors.items() if len(values)}
+    return Outcome(
+        NOISE_FLOOR,
+        platform,
+        workload,
+        0.0,
+        errors={part: float(np.abs(values).mean()) for part, values in known.items()},
+        biases={part: float(values.mean()) for part, values in known.items()},
+    )
+
+
+def repeat_errors(runs: RunTable) -> dict[Part, FloatArray]:
+    """Signed relative errors of single runs against the median of the other runs at the same n.
+
+        full: t_r(n) / m_r(n) - 1;    t1: the same at the smallest n;
+        scaling: (t_r(n) / t_r(1)) / (m_r(n) / m_r(1)) - 1
+
+    t_r is the r-th run at n, m_r(n) the median of the others there, at every n with two runs or more; only the runs
+    that t(n) is made of count, the clean ones where there are any. Empty where nothing was measured twice.
+
+    Example: two runs of 10 s and 12 s err by 10/12 - 1 and 12/10 - 1.
+
+    >>> two = RunTable(n=np.array([1, 1]), repeat=np.array([1, 2]), is_profile_pass=np.zeros(2, bool),
+    ...                time_s=np.array([10.0, 12.0]))
+    >>> repeat_errors(two)["full"].round(3).tolist()
+    [-0.167, 0.2]
+    """
+    ratios = [ratio for n in np.unique(runs.n) if len(ratio := _ratios(_times(runs, n))) > 1]
+    if not ratios:
+        return dict.fromkeys(("full", "t1", "scaling"), np.zeros(0))
+    first_is_measured_twice = len(_times(runs, runs.n.min())) > 1
+    first = ratios[0] if first_is_measured_twice else np.zeros(0)
+    paired = [np.zeros(0), *(_paired(ratio, first) for ratio in ratios)]
+    return {"full": np.concatenate(ratios) - 1, "t1": first - 1, "scaling": np.concatenate(paired) - 1}
+
+
+def _times(runs: RunTable, n: int) -> FloatArray:
+    at_n = runs.n == n
+    clean = at_n & ~runs.is_profile_pass
+    chosen = np.flatnonzero(clean if clean.any() else at_n)
+    return runs.time_s[chosen[np.argsort(runs.repeat[chosen], kind="stable")]]
+
+
+def _ratios(times: FloatArray) -> FloatArray:
+    """Each time over the median of the others."""
+    return np.array([time / np.median(np.delete(times, r)) for r, time in enumerate(times)] if len(times) > 1 else [])
+
+
+def _paired(ratios: FloatArray, first: FloatArray) -> FloatArray:
+    both = min(len(ratios), len(first))
+    return ratios[:both] / first[:both]

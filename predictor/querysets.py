@@ -1,0 +1,37 @@
+"""Reads, named for the page that asks. Evaluations are of public profiles alone, so everybody sees all of them."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from django.db import models
+from django.db.models import Prefetch
+
+
+class EvaluationQuerySet(models.QuerySet):
+    def listed(self) -> Self:
+        """A row of the list: without pairs and errors, which can be long."""
+        return self._with_methods("errors_full", "errors_t1", "errors_scaling").defer("pairs")
+
+    def with_errors(self) -> Self:
+        """One evaluation in full, for its page and its CSV."""
+        return self._with_methods()
+
+    def history(self, origin: str, holdout: str, probes: int | None) -> list[dict[str, Any]]:
+        """Every method's statistics of like evaluations, oldest first: revision, name, version, statistics, when."""
+        rows = self.filter(origin=origin, holdout=holdout, probes=probes).order_by("revision", "created_at", "pk")
+        return list(
+            rows.values(
+                "revision",
+                "created_at",
+                "uid",
+                "methods__name",
+                "methods__version",
+                "methods__statistics",
+            )
+        )
+
+    def _with_methods(self, *deferred: str) -> Self:
+        related: Any = self.model._meta.get_field("methods").related_model
+        methods = related.objects.defer(*deferred).order_by("position")
+        return self.prefetch_related(Prefetch("methods", queryset=methods))
