@@ -107,12 +107,28 @@ def settle(noun: Noun, drafts: Sequence[Any], notes: Notes) -> list[Any]:
     if new:
         _warn_of_near_misses(noun, new, notes)
         _create(noun, new)
-    return [row or draft for draft, row in zip(drafts, rows, strict=True)]
+    return _standing(noun, [row or draft for draft, row in zip(drafts, rows, strict=True)])
+
+
+def _standing(noun: Noun, rows: list[Any]) -> list[Any]:
+    """The rows that stand for these: of merged platforms the one they were merged into, and none of them hidden, as
+    what is delivered anew is seen anew."""
+    standing = [getattr(row, "merged_into", None) or row for row in rows]
+    if len({row.pk for row in standing}) < len(standing):
+        raise IngestError(f"two {noun.word}s of the delivery are known here to be the same one")
+    for row in standing:
+        if row.hidden:
+            row.hidden = False
+            row.save(update_fields=["hidden"])
+    return standing
 
 
 def _visible(noun: Noun, owner_id: int | None) -> Any:
+    """What a deliverer may meet: a public delivery the hidden rows too, so that no twin of one is made."""
     public = Q(private_to__isnull=True)
-    return noun.model.objects.filter(public if owner_id is None else public | Q(private_to=owner_id))
+    if owner_id is None:
+        return noun.model.objects.filter(public)
+    return noun.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
 
 
 def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:

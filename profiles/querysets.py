@@ -29,7 +29,13 @@ class VisibleQuerySet(models.QuerySet):
         return self.filter(private_to__isnull=True)
 
 
-class MeasuredQuerySet(VisibleQuerySet):
+class ModeratedQuerySet(VisibleQuerySet):
+    def visible_to(self, user: Any) -> Self:
+        """Nothing that a moderator hid (profiles.moderation), whoever asks."""
+        return super().visible_to(user).filter(hidden=False)
+
+
+class MeasuredQuerySet(ModeratedQuerySet):
     """Platforms and workloads: what profiles are of."""
 
     searched: tuple[str, ...] = ("name", "slug")
@@ -83,7 +89,7 @@ class WorkloadQuerySet(MeasuredQuerySet):
     searched = ("name", "slug", "application", "section", "runtime", "strategy")
 
 
-class SourceQuerySet(VisibleQuerySet):
+class SourceQuerySet(ModeratedQuerySet):
     def datasets_beside(self, profiles: Any) -> Self:
         """The datasets to name, with their licences, where these profiles are shown."""
         shown = {profile.source_id for profile in profiles}
@@ -93,10 +99,10 @@ class SourceQuerySet(VisibleQuerySet):
         return self.visible_to(user).filter(kind="dataset").order_by("label")
 
 
-class ProfileQuerySet(VisibleQuerySet):
+class ProfileQuerySet(ModeratedQuerySet):
     def candidates_for(self, user: Any) -> Self:
-        """What the user's predictions may use: all that the user sees, but nothing emulated."""
-        return self.visible_to(user).exclude(origin="emulated")
+        """What the user's predictions may use: all that the user sees, but nothing emulated and no outliers."""
+        return self.visible_to(user).exclude(origin="emulated").filter(outlier_reason="")
 
     def on_platform_page(self, platform: Any, user: Any) -> Self:
         return self.visible_to(user).filter(platform=platform).select_related("workload").order_by("workload__slug")

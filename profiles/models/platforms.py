@@ -49,6 +49,14 @@ class Platform(Owned):
     kernel = models.CharField(max_length=200, null=True, blank=True)
     compiler = models.CharField(max_length=200, null=True, blank=True)
     compiler_flags = models.TextField(null=True, blank=True)
+    merged_into = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        help_text="a moderator found the two to be one machine; this row stays hidden, for its slug and deliveries to come",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = PlatformQuerySet.as_manager()

@@ -27,6 +27,9 @@ class Profile(Owned):
     n_largest = models.PositiveIntegerField()
     fit_error = models.FloatField(null=True, help_text="mean relative error of t(n) rebuilt from the fit")
     warnings = models.JSONField(default=list)
+    outlier_reason = models.CharField(
+        max_length=200, blank=True, default="", help_text="why a moderator keeps it out of predictions; empty: it is in"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ProfileQuerySet.as_manager()

@@ -15,6 +15,9 @@ class Owned(models.Model):
     private_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+", db_index=True
     )
+    hidden = models.BooleanField(
+        default=False, help_text="by a moderator: nobody sees it, nothing is predicted from it"
+    )
 
     class Meta:
         abstract = True
