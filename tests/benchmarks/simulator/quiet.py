@@ -1,0 +1,49 @@
+"""Machines without noise and programs of one phase, for tests that know what has to come out."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.simulator import execute, find_hardware
+from benchmarks.simulator.programs import Access, Kernel, Phase, Program, StaticLoop
+from profiles.measurements import PARTS
+
+COMPUTE = Kernel(loads=0.1, stores=0.05, branches=0.1, parallel=2.5)
+STREAM = Kernel(loads=0.35, stores=0.15, branches=0.05, vector=0.5, accesses=(Access(1.0, 1 << 30, parallel=10),))
+CHAIN = Kernel(loads=0.4, stores=0.0, parallel=2.0, accesses=(Access(0.05, 1 << 30, "shared", 64, 1.0),))
+
+
+def quiet(name, **fields):
+    return replace(find_hardware(name), **({"noise": 0.0, "kernel_share": 0.0} | fields))
+
+
+def steady(name, **fields):
+    """The same without turbo: a core is as fast with busy neighbours as alone."""
+    hardware = find_hardware(name)
+    return quiet(name, max_mhz=hardware.base_mhz, all_cores_mhz=hardware.base_mhz, **fields)
+
+
+BLOCKS = StaticLoop()
+
+
+def program(kernel=COMPUTE, structure=BLOCKS, instructions=2e9, **fields):
+    return Program("test", "phase", "unknown", None, "", (Phase(instructions, kernel, structure, **fields),))
+
+
+def run(hardware, what, n, seed=0, probed=True):
+    return execute(hardware, what, n, np.random.default_rng(seed), probed=probed)
+
+
+def seconds(hardware, what, n):
+    return run(hardware, what, n, probed=False).time_ns / 1e9
+
+
+def shares(hardware, what, n):
+    """Each part of the thread time, as a fraction."""
+    done = run(hardware, what, n)
+    return dict(zip(PARTS, np.array(done.parts_ns) / (n * done.time_ns), strict=True))
+
+
+def redundancy(hardware, what, n):
+    one, many = run(hardware, what, 1), run(hardware, what, n)
+    return many.parts_ns[0] / one.time_ns
