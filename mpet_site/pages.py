@@ -34,6 +34,12 @@ def page_of(request: HttpRequest, rows: Any, size: int = ROWS) -> Page[Any]:
     return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
+def csv_export(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:
+    """The address of all rows of a list, not only those of one of its pages, as CSV."""
+    chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
+    return twin(view, query=urlencode(chosen | {"format": "csv"}))
+
+
 def list_parameters(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
     """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
     chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}

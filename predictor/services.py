@@ -2,7 +2,6 @@
 
 docs/decisions/prediction-idempotence.md: the same request at the same revision is the same stored prediction.
 """
-# ruff: noqa: N818 - a refusal is named for what is missing; its base class says that it is an error
 
 from __future__ import annotations
 

@@ -105,11 +105,13 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self.visible_to(user).exclude(origin="emulated").filter(outlier_reason="")
 
     def on_platform_page(self, platform: Any, user: Any) -> Self:
-        return self.visible_to(user).filter(platform=platform).select_related("workload").order_by("workload__slug")
+        return self._on_page(user, "workload").filter(platform=platform).order_by("workload__slug")
 
     def on_workload_page(self, workload: Any, user: Any) -> Self:
-        rows = self.visible_to(user).filter(workload=workload).select_related("platform", "curves")
-        return rows.order_by("platform__slug")
+        return self._on_page(user, "platform").filter(workload=workload).order_by("platform__slug")
+
+    def _on_page(self, user: Any, other: str) -> Self:
+        return self.visible_to(user).select_related(other, "curves")
 
     def on_profile_page(self, user: Any) -> Self:
         return self.visible_to(user).select_related("platform", "workload", "source", "curves", "feature_vector")

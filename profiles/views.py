@@ -3,14 +3,17 @@ from typing import Any
 import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.pages import list_parameters, ordered, page_of, twin
+from mpet_site.pages import csv_export, list_parameters, ordered, page_of, twin
 from profiles.api.views import PlatformList, WorkloadList
 from profiles.figures import Breakpoints, MeasuredCurve, ProfileDrawing, comparison_charts, profile_charts, series_style
+from profiles.figures.multiples import small_multiples
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
+from profiles.topology import Topology, drawn_sockets, memory_levels
 
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
 
@@ -29,6 +32,7 @@ def listing(request: HttpRequest, model: Any, api: Any, noun: str, offered: tupl
         "filtered": any(request.GET.get(name) for name in ("search", *api.filterset_class.base_filters)),
         "section": noun,
         "sources": Source.objects.datasets_seen_by(request.user),
+        "csv": csv_export(f"api-{noun}", request.GET, api.filterset_class.base_filters),
         "twin": twin(f"api-{noun}", query=list_parameters(request.GET, page, api.filterset_class.base_filters)),
     }
     return render(request, f"profiles/{noun}.html", context)
@@ -36,26 +40,44 @@ def listing(request: HttpRequest, model: Any, api: Any, noun: str, offered: tupl
 
 @require_safe
 def platforms(request: HttpRequest) -> HttpResponse:
-    return listing(request, Platform, PlatformList, "platforms", ("architecture", "vendor", "device_class"))
+    return listing(
+        request, Platform, PlatformList, "platforms", ("device_class", "vendor", "microarchitecture", "architecture")
+    )
 
 
 @require_safe
 def workloads(request: HttpRequest) -> HttpResponse:
-    return listing(request, Workload, WorkloadList, "workloads", ("application", "strategy", "runtime"))
+    return listing(request, Workload, WorkloadList, "workloads", ("application", "strategy", "bound", "runtime"))
 
 
 @require_safe
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
+    multiples = small_multiples([measured_curve(profile, profile.workload.name) for profile in page])
     context = {
         "platform": shown,
         "page": page,
+        "sockets": drawn_sockets(topology_of(shown)),
+        "levels": memory_levels(memory_of(shown)),
+        "multiples": multiples,
+        "rows": list(zip(page, multiples.drawn, strict=True)),
+        "csv": twin("api-profiles", query=urlencode({"platform": shown.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
         "twin": twin("api-platform", shown.slug),
     }
     return render(request, "profiles/platform.html", context)
+
+
+def topology_of(platform: Platform) -> Topology:
+    counts = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
+    return Topology(**{name: getattr(platform, name) for name in counts})
+
+
+def memory_of(platform: Platform) -> dict[str, int | None]:
+    levels = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
+    return {name: getattr(platform, field) for name, field in levels.items()}
 
 
 @require_safe
@@ -66,7 +88,9 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "workload": shown,
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
-        "charts": comparison_charts([measured_curve(profile) for profile in page], time_unit(shown)),
+        "charts": comparison_charts(
+            [measured_curve(profile, profile.platform.name) for profile in page], time_unit(shown)
+        ),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
         "twin": twin("api-workload", shown.slug),
@@ -94,12 +118,12 @@ def time_unit(workload: Workload) -> str:
     return "unknown unit" if workload.time_kind == Workload.TimeKind.RELATIVE else "s"
 
 
-def measured_curve(profile: Profile) -> MeasuredCurve:
+def measured_curve(profile: Profile, label: str) -> MeasuredCurve:
     """t(n) as stored; empty where the curves wait to be derived."""
     stored = getattr(profile, "curves", None)
     n = stored.n if stored else np.array([], dtype=np.int64)
     time_s = stored.values[: len(n)] if stored else np.array([])
-    return MeasuredCurve(profile.platform.name, n, time_s, profile.t1_s)
+    return MeasuredCurve(label, n, time_s, profile.t1_s)
 
 
 def drawing_of(profile: Profile) -> ProfileDrawing | None:

@@ -25,7 +25,22 @@ class PlatformList(ListView, PlatformRead):
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
     ordering_fields: ClassVar = {
-        name: name for name in ("slug", "name", "cpu_model", "vendor", "architecture", "threads", "n_max", "base_mhz")
+        name: name
+        for name in (
+            "slug",
+            "name",
+            "cpu_model",
+            "vendor",
+            "architecture",
+            "microarchitecture",
+            "device_class",
+            "sockets",
+            "numa_nodes",
+            "physical_cores",
+            "threads",
+            "n_max",
+            "base_mhz",
+        )
     } | {"profiles": "profile_count"}
 
 

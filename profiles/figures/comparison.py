@@ -22,6 +22,7 @@ from profiles.figures.base import (
     series_style,
     speedup_of,
 )
+from profiles.measurements import FloatArray
 
 
 def comparison_charts(curves: Sequence[MeasuredCurve], time_unit: str = "s") -> list[Chart]:

@@ -1,6 +1,7 @@
 import pytest
 from django.urls import reverse
 
+from predictor.snapshot import snapshot
 from profiles.ingest import ingest
 from profiles.models import Platform, Profile, Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
@@ -71,11 +72,14 @@ def test_an_empty_database_says_what_to_do(client):
 
 def test_a_platform_shows_its_topology_and_its_profiles(client, public):
     platform = public[0].platform
-    words = text_of(client.get(reverse("platform", args=[platform.slug])))
+    address = reverse("platform", args=[platform.slug])
+    words = text_of(client.get(address))
     assert "Second NUMA node beyond 4 threads" in words
     assert "Hyperthreads beyond 8 threads" in words
     assert "L1 data, L2, L3 32 KiB, 1 MiB, 16 MiB" in words
     assert "4 profiles" in words
+    assert "2 sockets, 2 NUMA nodes, 8 cores, 16 hardware threads" in client.get(address).content.decode()
+    assert "machine-1" in words  # among the most similar
 
 
 def test_a_workload_shows_time_and_speedup_on_its_platforms(client, public):
@@ -185,13 +189,14 @@ def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client,
 
 def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
     profile = public[0]
-    # count, page, sources, and the values of three filters
-    with django_assert_num_queries(6):
+    snapshot()  # made once a revision and process
+    # count, page, sources, and the values of four filters
+    with django_assert_num_queries(7):
         client.get(reverse("platforms"))
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         client.get(reverse("workloads"))
-    # the platform, count, page with workloads, sources
-    with django_assert_num_queries(4):
+    # the platform, count, page with workloads and curves, sources; revision and newest profile, the neighbours
+    with django_assert_num_queries(7):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources
     with django_assert_num_queries(4):

@@ -1,0 +1,14 @@
+"""For pages of profiles/, which knows nothing of predictions: `{% similar "platforms" platform.slug %}`."""
+
+from typing import Any
+
+from django import template
+
+from predictor.similarity import neighbours_of
+
+register = template.Library()
+
+
+@register.inclusion_tag("predictor/similar.html", takes_context=True)
+def similar(context: Any, kind: Any, slug: str) -> dict[str, Any]:
+    return {"kind": kind, "slug": slug, "neighbours": neighbours_of(context["request"].user, kind, slug)}

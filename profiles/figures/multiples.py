@@ -1,0 +1,76 @@
+"""Small multiples: a small speedup curve a profile, all on the same axes, as points of an SVG that needs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiles.figures.base import MeasuredCurve, room_for_speedup, speedup_of
+
+WIDTH, HEIGHT = 140.0, 84.0
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """`points`, `ideal`: SVG coordinates in a box of WIDTH x HEIGHT, y downwards. `best`: the largest speedup, at
+    `best_n` threads."""
+
+    points: list[tuple[float, float]]
+    ideal: list[tuple[float, float]]
+    best: float
+    best_n: int
+
+    @property
+    def path(self) -> str:
+        return path_of(self.points)
+
+    @property
+    def ideal_path(self) -> str:
+        return path_of(self.ideal)
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """`drawn`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`."""
+
+    drawn: list[Multiple | None]
+    n_top: int
+    top: float
+
+
+def path_of(points: Sequence[tuple[float, float]]) -> str:
+    """
+    >>> path_of([(0.0, 84.0), (7.0, 80.5)])
+    'M0,84 L7,80.5'
+    """
+    return "M" + " L".join(f"{x:g},{y:g}" for x, y in points) if points else ""
+
+
+def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
+    """Speedups over n on common axes; a curve without t(1), or with one thread count, has none."""
+    speedups = [speedup_of(curve) if curve.t1_s and len(curve.n) > 1 else np.array([]) for curve in curves]
+    shown = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
+    if not shown:
+        return Multiples([None] * len(curves), 1, 1.0)
+    n_top = max(int(n.max()) for n, _ in shown)
+    top = room_for_speedup(np.array([n_top]), np.concatenate([speedup for _, speedup in shown]))[1]
+
+    def place(n: float, speedup: float) -> tuple[float, float]:
+        return round(WIDTH * n / n_top, 1), round(HEIGHT * (1 - speedup / top), 1)
+
+    ideal_end = min(float(n_top), top)
+    ideal = [place(0, 0), place(ideal_end, ideal_end)]
+    drawn = [
+        Multiple(
+            [place(n, value) for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)],
+            ideal,
+            float(speedup.max()),
+            int(curve.n[speedup.argmax()]),
+        )
+        if len(speedup)
+        else None
+        for curve, speedup in zip(curves, speedups, strict=True)
+    ]
+    return Multiples(drawn, n_top, float(top))

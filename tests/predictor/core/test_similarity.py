@@ -1,0 +1,86 @@
+"""Matrices of mean distances against the distances one by one, and maps of known points."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from predictor.api.distances import platform_distances, workload_distances
+from predictor.core.database import Database, Group
+from predictor.core.similarity import completed, mean_distances, nearest, neighbours, plane
+
+
+def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:
+    """Not every pair is measured, not every element valid; two groups that cannot be compared."""
+    rng = np.random.default_rng(seed)
+    pairs = [(p, w) for p in range(platforms) for w in range(workloads) if rng.random() < 0.7]
+    features = np.where(rng.random((len(pairs), 84)) < 0.4, np.nan, rng.normal(size=(len(pairs), 84)))
+    return Database.build(
+        platforms=[f"p{i}" for i in range(platforms)],
+        workloads=[f"w{i}" for i in range(workloads)],
+        platform_index=[p for p, _ in pairs],
+        workload_index=[w for _, w in pairs],
+        groups=(Group(True, "", "measured"), Group(False, "", "measured")),
+        group=rng.integers(0, 2, len(pairs)),
+        features=features,
+        t1_s=np.ones(len(pairs)),
+        n_nu=np.full(platforms, np.nan),
+        n_ht=np.full(platforms, np.nan),
+        n_max=np.full(platforms, 4),
+    )
+
+
+@given(st.integers(0, 1000))
+def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
+    of = database(seed)
+    for kind, single, size in (("platforms", platform_distances, 5), ("workloads", workload_distances, 4)):
+        found = mean_distances(of, kind, range(size), range(size))
+        for a in range(size):
+            for b in range(size):
+                expected = single(of, a, b)["mean"]
+                assert found.count[a, b] == expected["count"]
+                mean = np.nan if expected["distance"] is None else expected["distance"]
+                assert found.mean[a, b] == pytest.approx(mean, abs=1e-6, nan_ok=True)
+
+
+def test_neighbours_are_a_row_of_the_matrix():
+    of = database()
+    whole = mean_distances(of, "platforms", range(5), range(5))
+    assert neighbours(of, "platforms", 2).mean[0] == pytest.approx(whole.mean[2], nan_ok=True)
+
+
+def test_hidden_profiles_take_no_part():
+    of = database(3)
+    before = mean_distances(of, "platforms", range(5), range(5))
+    hidden = of.without(0, range(4))
+    after = mean_distances(hidden, "platforms", range(5), range(5))
+    assert before.count[0].any()
+    assert not after.count[0].any()
+    assert np.isnan(after.mean[0]).all()
+
+
+def test_nothing_measured_has_no_distance():
+    empty = Database.build(
+        platforms=["a"], workloads=[], platform_index=[], workload_index=[], groups=(), group=[],
+        features=np.ones((0, 84)), t1_s=[], n_nu=[np.nan], n_ht=[np.nan], n_max=[1],
+    )  # fmt: skip
+    assert np.isnan(mean_distances(empty, "platforms", [0], [0]).mean).all()
+
+
+def test_nearest_leaves_out_what_has_no_distance():
+    assert nearest(np.array([np.nan, 0.0, np.nan]), of=1, count=5) == []
+
+
+def test_points_in_a_plane_are_found_again_up_to_a_turn():
+    points = np.random.default_rng(1).random((12, 2)) / 2
+    distances = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
+    found, stress = plane(distances)
+    assert np.hypot(*(found[:, None] - found).transpose(2, 0, 1)) == pytest.approx(distances, abs=1e-6)
+    assert stress == pytest.approx(0, abs=1e-6)
+    assert np.ptp(found[:, 0]) >= np.ptp(found[:, 1])
+
+
+def test_what_nothing_connects_is_as_far_as_can_be():
+    apart = np.array([[0.0, np.nan], [np.nan, 0.0]])
+    assert completed(apart)[0, 1] == 1.0
+    assert plane(apart)[0][:, 0].tolist() == [0.0, 1.0]
