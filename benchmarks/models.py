@@ -17,6 +17,7 @@ class UploadQuerySet(models.QuerySet):
             status=Upload.Status.ACCEPTED,
             source__isnull=False,
             source__private_to__isnull=True,
+            source__hidden=False,
         )
         own = Q(owner=user) if user.is_authenticated else Q()
         return self.filter(published | own).select_related("source")
@@ -25,7 +26,11 @@ class UploadQuerySet(models.QuerySet):
         """The user's own uploads, each with how many profiles came of it."""
         profiles = Profile.objects.visible_to(user).filter(source=OuterRef("source")).order_by()
         counted = profiles.values("source").annotate(over=Count("pk")).values("over")
-        return self.filter(owner_id=user.pk).annotate(profile_count=Coalesce(Subquery(counted), 0))
+        return (
+            self.filter(owner_id=user.pk)
+            .select_related("source")
+            .annotate(profile_count=Coalesce(Subquery(counted), 0))
+        )
 
 
 class Upload(models.Model):
@@ -71,6 +76,11 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return self.filename
+
+    @property
+    def hidden(self) -> bool:
+        """A moderator hid what came of it (profiles.moderation)."""
+        return self.source is not None and self.source.hidden
 
     @property
     def waits(self) -> bool:

@@ -45,6 +45,7 @@ class UploadSerializer(serializers.ModelSerializer):
     url = serializers.SerializerMethodField()
     filename = serializers.SerializerMethodField()
     sha256 = serializers.SerializerMethodField()
+    hidden = serializers.BooleanField(read_only=True, help_text="By a moderator: nobody sees what came of it.")
     report = serializers.SerializerMethodField()
     profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
 
@@ -60,6 +61,7 @@ class UploadSerializer(serializers.ModelSerializer):
             "sha256",
             "created_at",
             "finished_at",
+            "hidden",
             "report",
             "profiles",
         )
@@ -96,6 +98,7 @@ class UploadRowSerializer(serializers.ModelSerializer):
 
     id = serializers.UUIDField(source="uid", read_only=True)
     url = serializers.HyperlinkedIdentityField("api-upload", lookup_field="uid", lookup_url_kwarg="id")
+    hidden = serializers.BooleanField(read_only=True)
     profile_count = serializers.IntegerField(read_only=True)
 
     class Meta:
@@ -110,6 +113,7 @@ class UploadRowSerializer(serializers.ModelSerializer):
             "sha256",
             "created_at",
             "finished_at",
+            "hidden",
             "profile_count",
         )
         read_only_fields = fields

@@ -141,6 +141,7 @@ class ProfileRowSerializer(serializers.ModelSerializer):
             "n_largest",
             "fit_error",
             "warnings",
+            "outlier_reason",
             "upload",
             "private",
             "source_label",

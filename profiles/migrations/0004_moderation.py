@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
             name="merged_into",
             field=models.ForeignKey(
                 blank=True,
-                help_text="a moderator found the two to be one machine; this row stays hidden, for its slug and deliveries to come",
+                help_text="is one machine with that; stays, hidden, for its old address and for deliveries to come",
                 null=True,
                 on_delete=django.db.models.deletion.RESTRICT,
                 related_name="+",

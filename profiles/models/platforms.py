@@ -55,7 +55,7 @@ class Platform(Owned):
         blank=True,
         on_delete=models.RESTRICT,
         related_name="+",
-        help_text="a moderator found the two to be one machine; this row stays hidden, for its slug and deliveries to come",
+        help_text="is one machine with that; stays, hidden, for its old address and for deliveries to come",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,0 +1,67 @@
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from benchmarks.models import Upload
+from predictor.snapshot import snapshot
+from profiles.models import Profile
+from tests.mpet_site.api_samples import API, client_of, make_user, tarball
+from tests.pages import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+
+
+@pytest.fixture
+def ada():
+    return make_user("ada")
+
+
+@pytest.fixture
+def upload(ada) -> Upload:
+    client_of(ada).post(API + "uploads/", {"file": tarball()})
+    return Upload.objects.get()
+
+
+def act(client, action: str, *uploads: Upload):
+    client.force_login(User.objects.filter(is_superuser=True).first() or User.objects.create_superuser("moderator"))
+    fields = {"action": action, "_selected_action": [row.pk for row in uploads]}
+    page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
+    client.logout()
+    return text_of(page)
+
+
+def test_a_hidden_upload_is_seen_by_its_owner_only_and_without_profiles(client, ada, upload):
+    address = reverse("upload-report", args=[upload.uid])
+    assert client.get(address).status_code == 200
+    assert "1 uploads hidden" in act(client, "hide", upload)
+    assert client.get(address).status_code == 404
+    assert not Profile.objects.visible_to(None).exists()
+    assert len(snapshot()) == 0
+    client.force_login(ada)
+    assert "A moderator has hidden" in text_of(client.get(address))
+    assert "hidden by a moderator" in text_of(client.get(reverse("uploads")))
+    detail = client_of(ada).get(f"{API}uploads/{upload.uid}/").json()
+    assert (detail["hidden"], detail["profiles"]) == (True, [])
+
+
+def test_it_can_be_shown_again(client, upload):
+    act(client, "hide", upload)
+    assert "1 uploads shown again" in act(client, "show", upload)
+    assert client.get(reverse("upload-report", args=[upload.uid])).status_code == 200
+    assert Profile.objects.visible_to(None).count() == 2
+    assert "0 uploads shown again" in act(client, "show", upload)
+
+
+def test_private_uploads_are_not_in_the_admin(client, ada):
+    client_of(ada).post(API + "uploads/", {"file": tarball(), "visibility": "private"})
+    mine = Upload.objects.get()
+    act(client, "hide", mine)
+    mine.refresh_from_db()
+    assert not mine.source.hidden
+    client.force_login(User.objects.get(is_superuser=True))
+    assert "results.tar.gz" not in text_of(client.get(reverse("admin:benchmarks_upload_changelist")))
