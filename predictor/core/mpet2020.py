@@ -77,10 +77,10 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
         settings.scaling_platform_distance,
         beyond=settings.scaling_beyond_limits,
     )
-    return _answer(database, query, settings, near, t1=t1, scaling=scaling)
+    return answer_from(database, query, settings, near, t1=t1, scaling=scaling)
 
 
-def _answer(
+def answer_from(
     database: Database,
     query: Query,
     settings: Mpet2020Settings,
@@ -89,6 +89,7 @@ def _answer(
     t1: Selection,
     scaling: Selection,
 ) -> Answer:
+    """The answer that the candidates chosen for t(1) and for the vector give."""
     n = thread_counts(database, query.target, query.n)
     weights_t1 = candidate_weights(t1.workload_distance, settings.t1_k)
     weights_scaling = candidate_weights(scaling.workload_distance, settings.scaling_k)
