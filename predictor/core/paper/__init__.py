@@ -1,0 +1,104 @@
+"""The tables and figures of the paper's Section 4.1, on any database.
+
+Everything is rows of plain values under the names in TABLES, so that CSV, JSON and charts are the same numbers. Errors
+are in percent, as defined in `evaluate`. Whatever was measured for a predicted pair is hidden from its prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from predictor.core.database import BoolArray, Database
+from predictor.core.evaluate import Outcome, Progress, Protocol, chosen_rows, evaluate
+from predictor.core.mpet2020 import MPET2020
+from predictor.core.paper.ablation import ablation_rows, variants
+from predictor.core.paper.candidates import FEW, MANY, errors_by_distance, sorted_errors, with_candidates
+from predictor.core.paper.influence import influence
+from predictor.core.paper.statistics import PART_NAMES, Row, statistics
+
+Results = dict[str, list[Row]]
+Stage = Callable[[str], Progress | None]
+
+TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
+DEVICE_CLASSES = ("server", "desktop", "embedded")
+
+
+def _silent(name: str) -> None:
+    return None
+
+
+def paper_results(
+    database: Database, *, sample: int | None = None, seed: int = 0, n_jobs: int = 1, stage: Stage = _silent
+) -> Results:
+    """Rows of each of TABLES, from the pairs that the sample and the seed choose.
+
+    `stage(name)` is called when a long part begins and answers with its progress callback.
+    Raises ValueError where there is nothing to predict.
+    """
+    protocol = Protocol(sample=sample, seed=seed)
+    changed = variants()
+    methods = [MPET2020, with_candidates(FEW), with_candidates(MANY), *(variant.method for variant in changed)]
+    outcomes = evaluate(
+        database,
+        methods,
+        protocol,
+        settings={variant.method.name: variant.settings for variant in changed},
+        n_jobs=n_jobs,
+        progress=stage("candidates and ablation"),
+    ).outcomes
+    table5 = table5_rows("all", outcomes[MPET2020.name])
+    for device_class in DEVICE_CLASSES:
+        inside = _evaluated_inside(database, device_class, protocol, n_jobs, stage)
+        table5 += table5_rows(device_class, inside)
+    return {
+        "table5": table5,
+        "figure10": [row for count in (FEW, MANY) for row in sorted_errors(count, outcomes[f"{count} candidates"])],
+        "figure11": errors_by_distance(database, protocol, n_jobs=n_jobs, progress=stage("distances")),
+        "influence": influence(database, chosen_rows(database, protocol)),
+        "ablation": ablation_rows(changed, outcomes),
+    }
+
+
+def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[Row]:
+    """The three rows of one database set-up."""
+    return [{"platforms": platforms, "part": name, **statistics(outcomes, part)} for part, name in PART_NAMES.items()]
+
+
+def _evaluated_inside(
+    database: Database, device_class: str, protocol: Protocol, n_jobs: int, stage: Stage
+) -> list[Outcome]:
+    """mpet2020 on the platforms of one class, from the platforms of that class alone; nothing where there are none."""
+    classes = database.platform_table["device_class"]
+    inside = restricted(database, np.array([name == device_class for name in classes], dtype=bool))
+    if not len(chosen_rows(inside, protocol)):
+        return []
+    found = evaluate(inside, [MPET2020], protocol, n_jobs=n_jobs, progress=stage(device_class))
+    return found.outcomes[MPET2020.name]
+
+
+def restricted(database: Database, platforms: BoolArray) -> Database:
+    """The database as if the other platforms' profiles did not exist; `platforms` (P,)."""
+    rows = np.flatnonzero(platforms[database.platform_index] & ~database.hidden)
+    lengths = np.diff(database.curve_offsets)[rows]
+    kept = np.repeat(np.isin(np.arange(len(database)), rows), np.diff(database.curve_offsets))
+    return Database.build(
+        platforms=database.platforms,
+        workloads=database.workloads,
+        platform_index=database.platform_index[rows],
+        workload_index=database.workload_index[rows],
+        groups=database.groups,
+        group=database.group[rows],
+        features=database.features[rows],
+        t1_s=database.t1_s[rows],
+        n_nu=database.n_nu,
+        n_ht=database.n_ht,
+        n_max=database.n_max,
+        curve_offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        curve_n=database.curve_n[kept],
+        curve_time_s=database.curve_time_s[kept],
+        platform_table=database.platform_table,
+        workload_table=database.workload_table,
+        revision=database.revision,
+    )

@@ -1,0 +1,66 @@
+"""mpet2020 with one of its choices changed at a time: how many candidates, the exponent k, which distances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from predictor.core.answers import Method
+from predictor.core.evaluate import Outcome, Part
+from predictor.core.mpet2020 import MPET2020, Mpet2020Settings
+from predictor.core.paper.statistics import PART_NAMES, Row, statistics
+
+LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))  # workloads, platforms
+EXPONENTS = (0, 1, 2, 3)
+DISTANCES = ("mean", "individual")
+PARTS: tuple[Part, ...] = ("t1", "scaling")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The same choice for t(1) and for the vector, which do not depend on each other."""
+
+    varied: str
+    value: str
+    settings: Mpet2020Settings
+
+    @property
+    def method(self) -> Method[Any]:
+        return replace(MPET2020, name=f"{self.varied}: {self.value}")
+
+
+def variants() -> list[Variant]:
+    found = [_variant("most workloads, platforms", f"{b}, {p}", workloads=b, platforms=p) for b, p in LIMITS]
+    found += [_variant("exponent k", str(k), k=k) for k in EXPONENTS]
+    return found + [
+        _variant("distances of workloads, platforms", f"{a}, {p}", workload_distance=a, platform_distance=p)
+        for a in DISTANCES
+        for p in DISTANCES
+    ]
+
+
+def _variant(varied: str, value: str, **choices: Any) -> Variant:
+    named = {f"{part}_{name}": choice for part in PARTS for name, choice in choices.items()}
+    return Variant(varied, value, Mpet2020Settings(**named))
+
+
+def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Outcome]]) -> list[Row]:
+    """A row for each part and variant; `is_default` where it is the paper's own choice for that part."""
+    return [
+        {
+            "part": PART_NAMES[part],
+            "varied": variant.varied,
+            "value": variant.value,
+            "is_default": _is_default(variant, part),
+            **statistics(outcomes[variant.method.name], part),
+        }
+        for part in PARTS
+        for variant in chosen
+    ]
+
+
+def _is_default(variant: Variant, part: Part) -> bool:
+    names = [name for name in vars(variant.settings) if name.startswith(f"{part}_")]
+    default = Mpet2020Settings()
+    return all(getattr(variant.settings, name) == getattr(default, name) for name in names)

@@ -1,0 +1,133 @@
+"""Errors with few and with many candidates (Figure 10), and with near and far ones (Figure 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import joblib
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.candidates import Neighbourhood, Selection, neighbourhood, select_by_tuple, select_by_workload
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.evaluate import Outcome, Part, Progress, Protocol, chosen_rows, hidden_pairs, relative_errors
+from predictor.core.interpolate import candidate_weights
+from predictor.core.mpet2020 import MPET2020, Mpet2020Settings, answer_from
+from predictor.core.paper.statistics import PART_NAMES, Row, errors_of
+
+FEW, MANY = 1, 10
+T1_WORKLOADS = 5  # of MANY candidates for t(1), as in the paper; two platforms for each
+STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 tries for each pair
+BINS = 10
+ROWS_AT_ONCE = 20
+PARTS: tuple[Part, ...] = ("t1", "scaling")
+
+
+def with_candidates(count: int) -> Method[Mpet2020Settings]:
+    """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
+
+    def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
+        near = neighbourhood(database, query, settings.mix_runtimes)
+        return answer_from(database, query, settings, near, t1=_for_t1(near, count), scaling=_by_rank(near, 0, count))
+
+    return Method(f"{count} candidates", MPET2020.version, Mpet2020Settings, predict)
+
+
+def _for_t1(near: Neighbourhood, count: int) -> Selection:
+    workloads = min(T1_WORKLOADS, count)
+    chosen = select_by_workload(near, workloads, count // workloads)
+    if not len(chosen):
+        raise TooFewCandidates(0, count, "no candidate for t(1) can be ranked")
+    return chosen
+
+
+def _by_rank(near: Neighbourhood, start: int, count: int, ranked: Selection | None = None) -> Selection:
+    """Candidates in the order of D_t, from rank `start` on."""
+    ranked = ranked or select_by_tuple(near, start + count, start + count)
+    part = slice(start, start + count)
+    return Selection(
+        ranked.platforms[part], ranked.workloads[part], ranked.platform_distance[part], ranked.workload_distance[part]
+    )
+
+
+def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[Row]:
+    """Figure 10: the errors of all predictions in ascending order; `share`: of the predictions, percent."""
+    rows = []
+    for part in PARTS:
+        errors = sorted(errors_of(outcomes, part))
+        rows += [
+            {"part": PART_NAMES[part], "candidates": count, "share": 100 * (rank + 1) / len(errors), "error": error}
+            for rank, error in enumerate(errors)
+        ]
+    return rows
+
+
+def errors_by_distance(
+    database: Database, protocol: Protocol, *, n_jobs: int = 1, progress: Progress | None = None
+) -> list[Row]:
+    """Figure 11: the error of the scaling with one and with many candidates at varying workload distance D_a.
+
+    For every pair, STARTS ranks are spread from the nearest candidate to the farthest. From each the vector is
+    predicted by that candidate alone, and by it and the next ones; the distance of several is their mean, weighted as
+    they count. A row: mean and median error of one of BINS bins with equally many predictions.
+    """
+    rows = chosen_rows(database, protocol)
+    batches = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
+    tasks = (joblib.delayed(_tried)(database, protocol, batch) for batch in batches)
+    points: list[tuple[int, float, float]] = []
+    for done, found in enumerate(joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
+        points += found
+        if progress:
+            progress(min(done * ROWS_AT_ONCE, len(rows)), len(rows))
+    return [row for count in (FEW, MANY) for row in _binned(count, [(x, y) for c, x, y in points if c == count])]
+
+
+def _tried(database: Database, protocol: Protocol, rows: IntArray) -> list[tuple[int, float, float]]:
+    """(number of candidates, distance, error in percent) of every try for these rows."""
+    with threadpool_limits(1):
+        return [point for row in rows.tolist() for point in _tried_for(database, protocol, row)]
+
+
+def _tried_for(database: Database, protocol: Protocol, row: int) -> list[tuple[int, float, float]]:
+    view = database.without(*hidden_pairs(database, row, protocol))
+    n, time_s = database.curve(row)
+    target, workload, group = (int(x[row]) for x in (database.platform_index, database.workload_index, database.group))
+    query = Query(workload, target, group, n=tuple(n.tolist()))
+    try:
+        near = neighbourhood(view, query)
+        t1 = _for_t1(near, 1)
+    except PredictionError:
+        return []
+    ranked = select_by_tuple(near, len(near.workloads), len(near.platforms))
+    starts = np.unique(np.linspace(0, max(len(ranked) - MANY, 0), STARTS).astype(int))
+    points = []
+    for start in starts.tolist():
+        for count in (FEW, MANY):
+            chosen = _by_rank(near, start, count, ranked)
+            answer = answer_from(view, query, Mpet2020Settings(), near, t1=t1, scaling=chosen)
+            errors, _ = relative_errors(answer, time_s, float(database.t1_s[row]))
+            if "scaling" in errors:
+                points.append((count, _distance(chosen.workload_distance), 100 * errors["scaling"]))
+    return points
+
+
+def _distance(distances: FloatArray) -> float:
+    return float(np.average(distances, weights=candidate_weights(distances, Mpet2020Settings().scaling_k)))
+
+
+def _binned(count: int, points: list[tuple[float, float]]) -> list[Row]:
+    points = sorted(points)
+    bins: list[Any] = [part for part in np.array_split(np.array(points).reshape(-1, 2), BINS) if len(part)]
+    return [
+        {
+            "candidates": count,
+            "distance": float(part[:, 0].mean()),
+            "av": float(part[:, 1].mean()),
+            "med": float(np.median(part[:, 1])),
+            "count": len(part),
+        }
+        for part in bins
+    ]

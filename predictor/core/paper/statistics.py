@@ -1,0 +1,31 @@
+"""The numbers that the paper gives of many prediction errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from predictor.core.evaluate import Outcome, Part
+
+Row = dict[str, Any]
+
+PART_NAMES: dict[Part, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}  # in Table 5's order
+COLUMNS = ("av", "med", "min", "max", "p70", "p80", "p95")
+
+
+def errors_of(outcomes: Sequence[Outcome], part: Part) -> list[float]:
+    """Percent, of the predictions that were not refused."""
+    return [100.0 * outcome.errors[part] for outcome in outcomes if part in outcome.errors]
+
+
+def statistics(outcomes: Sequence[Outcome], part: Part) -> Row:
+    """The columns of Table 5 in percent, None without any prediction; and how many they rest on."""
+    errors = np.array(errors_of(outcomes, part))
+    counts = {"count": len(errors), "refused": len(outcomes) - len(errors)}
+    if not len(errors):
+        return dict.fromkeys(COLUMNS) | counts
+    p70, p80, p95 = np.percentile(errors, [70, 80, 95])
+    values = (errors.mean(), np.median(errors), errors.min(), errors.max(), p70, p80, p95)
+    return {name: float(value) for name, value in zip(COLUMNS, values, strict=True)} | counts
