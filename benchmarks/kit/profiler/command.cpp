@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include <mpet/clock.h>
 
@@ -55,6 +56,17 @@ void reopen_input() {
     execute(command.arguments);
 }
 
+// Processor time that the machine's programs have used so far, and that its host has taken from it.
+std::int64_t machine_busy_ms() {
+    std::ifstream file("/proc/stat");
+    std::string name;
+    std::int64_t user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft_interrupts = 0, stolen = 0;
+    file >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> soft_interrupts >> stolen;
+    return (user + nice + system + interrupts + soft_interrupts + stolen) * 1000 / sysconf(_SC_CLK_TCK);
+}
+
+std::int64_t milliseconds(const timeval& time) { return static_cast<std::int64_t>(time.tv_sec) * 1000 + time.tv_usec / 1000; }
+
 int status_of(int wait_status) { return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status); }
 
 }  // namespace
@@ -69,6 +81,7 @@ void pass_signals_to_children() {
 
 Outcome run(const Command& command) {
     Outcome outcome;
+    const std::int64_t busy_before_ms = machine_busy_ms();
     const std::uint64_t begin_ns = mpet_monotonic_ns();
     const pid_t process = fork();
     if (process == 0) become(command);
@@ -81,7 +94,9 @@ Outcome run(const Command& command) {
     child = 0;
     outcome.wall_ns = mpet_monotonic_ns() - begin_ns;
     outcome.status = status_of(wait_status);
-    outcome.involuntary_switches = used.ru_nivcsw;
+    const std::int64_t wall_ms = static_cast<std::int64_t>(outcome.wall_ns / 1000000);
+    const std::int64_t others_ms = machine_busy_ms() - busy_before_ms - milliseconds(used.ru_utime) - milliseconds(used.ru_stime);
+    if (wall_ms > 0 && others_ms > 0) outcome.others_percent = others_ms * 100 / wall_ms;
     outcome.interrupted = caught_signal != 0;
     return outcome;
 }

@@ -11,7 +11,7 @@ namespace mpet::profiler {
 struct Outcome {
     int status = 0;  // exit status; 128 + signal number where a signal ended it; 127 where it could not be started
     std::uint64_t wall_ns = 0;
-    std::int64_t involuntary_switches = 0;
+    std::int64_t others_percent = 0;  // of one processor that other programs, or the host, used meanwhile
     bool interrupted = false;  // by the user
 };
 

@@ -242,6 +242,10 @@ std::string preloaded(const std::string& library) {
     return others != nullptr && others[0] != '\0' ? library + ":" + others : library;
 }
 
+// The kernel counts processor time in steps of 10 ms: a shorter run says nothing about others.
+constexpr std::uint64_t shortest_judged_ns = 300000000;
+constexpr std::int64_t most_others_percent = 10;
+
 class Profiler {
 public:
     Profiler(const Program& program, const Options& options, const Topology& topology, Log& log)
@@ -267,6 +271,10 @@ public:
             spent_ns += mpet_monotonic_ns() - begin_ns;
         }
         log_.clear_progress();
+        if (disturbed_ > 0) {
+            log_.say(std::to_string(disturbed_) + " of " + std::to_string(runs.size()) +
+                     " runs were disturbed: other programs used more than a tenth of a processor. Measure again when the machine is quiet");
+        }
         return runs;
     }
 
@@ -281,8 +289,9 @@ private:
         if (!recording->missing_event.empty()) {
             throw Refusal("this libomp does not report the event " + recording->missing_event + ". Use one built with OMPT, as LLVM's and Debian's are.");
         }
-        log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, " + std::to_string(outcome.involuntary_switches) +
-                  " involuntary context switches, clock " + recording->clock);
+        log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, other programs used " +
+                  std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
+        if (outcome.wall_ns > shortest_judged_ns && outcome.others_percent > most_others_percent) disturbed_++;
         return {pass.threads, pass.profile, pass.repeat, *recording};
     }
 
@@ -327,6 +336,7 @@ private:
     Log& log_;
     std::string profile_library_, clean_library_;
     TemporaryFolder folder_;
+    int disturbed_ = 0;
 };
 
 // ---- the whole

@@ -3,8 +3,8 @@
 BUILD ?= build
 CXX ?= g++
 
-PROFILER_FLAGS := -std=c++17 -O2 -Wall -Wextra -Iinclude $(PROFILER_EXTRA_FLAGS)
-PROFILER_LIBRARY_FLAGS := $(PROFILER_FLAGS) -fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -static-libgcc
+PROFILER_FLAGS := -std=c++17 -Wall -Wextra -Wno-psabi -Iinclude $(PROFILER_EXTRA_FLAGS)
+PROFILER_LIBRARY_FLAGS := $(PROFILER_FLAGS) -O2 -fPIC -shared -fno-exceptions -fno-rtti -fvisibility=hidden -static-libgcc
 PROFILER_LIBRARIES := $(addprefix $(BUILD)/libmpet_,gomp.so gomp_clean.so ompt.so ompt_clean.so)
 PROFILER_SOURCES := $(wildcard profiler/*.cpp)
 PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp)
@@ -17,12 +17,12 @@ profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
 ifeq ($(firstword $(MAKEFILE_LIST)),profiler/profiler.mk)
 $(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/files.cpp
 	@mkdir -p $(BUILD)
-	$(CXX) $(PROFILER_FLAGS) -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
+	$(CXX) $(PROFILER_FLAGS) -O1 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
 endif
 
 $(BUILD)/mpet-profile: $(PROFILER_PROGRAM) $(PROFILER_HEADERS)
 	@mkdir -p $(BUILD)
-	$(CXX) $(PROFILER_FLAGS) $(PROFILER_PROGRAM) -o $@
+	$(CXX) $(PROFILER_FLAGS) -O1 $(PROFILER_PROGRAM) -o $@
 
 $(BUILD)/libmpet_%_clean.so: profiler/%.cpp $(PROFILER_HEADERS)
 	@mkdir -p $(BUILD)

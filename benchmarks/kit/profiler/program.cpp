@@ -66,7 +66,9 @@ void refuse_other_kinds(const std::string& path, const ElfFile& file) {
 // The shared libraries the loader would load: a line "libgomp.so.1 => /usr/lib/libgomp.so.1 (0x...)" each.
 std::vector<std::string> shared_libraries(const std::string& path, const ElfFile& file) {
     std::string text;
-    capture({file.interpreter(), "--list", path}, text);
+    if (!capture({file.interpreter(), "--list", path}, text) && text.empty()) {
+        throw Refusal(path + ": its loader " + file.interpreter() + " does not tell which libraries it needs. Is the program built for this system?");
+    }
     std::vector<std::string> libraries;
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {

@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -72,23 +71,30 @@ SourcePlace place_of(const std::string& function, const std::string& location) {
     return {function, where.substr(0, colon), where.substr(colon + 1)};
 }
 
-// addr2line prints two lines an address: the function, and file:line.
-std::vector<SourcePlace> ask_addr2line(const std::string& object, const std::vector<std::uint64_t>& addresses) {
-    std::vector<SourcePlace> places(addresses.size());
-    constexpr std::size_t at_once = 500;
-    for (std::size_t begin = 0; begin < addresses.size(); begin += at_once) {
-        const std::size_t end = std::min(begin + at_once, addresses.size());
-        std::vector<std::string> arguments{"addr2line", "-f", "-C", "-e", object};
-        for (std::size_t i = begin; i < end; i++) arguments.push_back(hexadecimal(addresses[i]));
-        std::string text;
-        if (!capture(arguments, text)) return places;
-        std::istringstream lines(text);
-        std::string function, location;
-        for (std::size_t i = begin; i < end && std::getline(lines, function) && std::getline(lines, location); i++) {
-            places[i] = place_of(function, location);
+// addr2line prints the address, then function and file:line of the innermost inlined function, of the one around it, and
+// so on. A body is a function of its own, the outermost; a call belongs to the innermost.
+std::vector<SourcePlace> read_places(const std::string& text, const std::vector<CallSite>& sites) {
+    std::vector<SourcePlace> places(sites.size());
+    std::istringstream lines(text);
+    std::string line, location;
+    std::size_t next = 0;  // site, counted from 1
+    for (bool is_first = true; std::getline(lines, line);) {
+        if (line.compare(0, 2, "0x") == 0) {
+            next++;
+            is_first = true;
+        } else if (std::getline(lines, location) && next > 0 && next <= sites.size()) {
+            if (is_first || sites[next - 1].body != 0) places[next - 1] = place_of(line, location);
+            is_first = false;
         }
     }
     return places;
+}
+
+std::vector<SourcePlace> ask_addr2line(const std::string& object, const std::vector<CallSite>& sites) {
+    std::vector<std::string> arguments{"addr2line", "-a", "-i", "-f", "-C", "-e", object};
+    for (const CallSite& site : sites) arguments.push_back(hexadecimal(site.body != 0 ? site.body : site.call - 1));
+    std::string text;
+    return capture(arguments, text) ? read_places(text, sites) : std::vector<SourcePlace>(sites.size());
 }
 
 // The function that holds the call, and how far in.
@@ -101,9 +107,7 @@ std::string name_without_source(const ElfFile& file, const std::string& path, co
 // All regions of one object. GCC gives a call that it has moved into another function that function's lines, so the
 // region's body is asked for where it is known; else the last byte of the call.
 void name_object(const std::string& path, const std::vector<CallSite>& sites, std::map<CallSite, SectionName>& names) {
-    std::vector<std::uint64_t> addresses;
-    for (const CallSite& site : sites) addresses.push_back(site.body != 0 ? site.body : site.call - 1);
-    const std::vector<SourcePlace> places = ask_addr2line(path, addresses);
+    const std::vector<SourcePlace> places = ask_addr2line(path, sites);
     const ElfFile file(path);
     for (std::size_t i = 0; i < sites.size(); i++) {
         SectionName& name = names[sites[i]];

@@ -10,7 +10,7 @@ namespace {
 class Bfs final : public mpet::Application {
 public:
     Bfs(mpet::Team& team, mpet::Scale scale)
-        : vertices_(mpet::scaled<std::uint32_t>(scale, 1 << 9, 1 << 16, 1 << 20)),
+        : vertices_(mpet::scaled<std::uint32_t>(scale, 1 << 9, 1 << 18, 1 << 21)),
           first_(vertices_ + 1),
           level_(vertices_),
           found_(static_cast<std::size_t>(team.size())) {

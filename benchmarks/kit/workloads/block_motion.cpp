@@ -16,9 +16,9 @@ struct Motion {
 class BlockMotion final : public mpet::Application {
 public:
     BlockMotion(mpet::Team&, mpet::Scale scale)
-        : width_(mpet::scaled<std::int64_t>(scale, 64, 320, 960)),
-          height_(mpet::scaled<std::int64_t>(scale, 48, 240, 544)),
-          reach_(mpet::scaled<std::int64_t>(scale, 3, 8, 16)),
+        : width_(mpet::scaled<std::int64_t>(scale, 64, 960, 1920)),
+          height_(mpet::scaled<std::int64_t>(scale, 48, 544, 1088)),
+          reach_(mpet::scaled<std::int64_t>(scale, 3, 12, 24)),
           before_(static_cast<std::size_t>(width_ * height_)),
           after_(before_.size()),
           motion_(static_cast<std::size_t>(columns() * rows())) {

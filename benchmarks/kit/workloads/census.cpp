@@ -10,7 +10,7 @@ public:
     Census(mpet::Team&, mpet::Scale scale)
         : width_(mpet::scaled<std::int64_t>(scale, 64, 640, 1920)),
           height_(mpet::scaled<std::int64_t>(scale, 48, 480, 1080)),
-          rounds_(mpet::scaled(scale, 1, 2, 5)),
+          rounds_(mpet::scaled(scale, 1, 5, 10)),
           image_(static_cast<std::size_t>(width_ * height_)),
           signature_(static_cast<std::size_t>(width_ * height_)) {
         mpet::Random random(11);

@@ -15,7 +15,7 @@ public:
     EdgePipeline(mpet::Team&, mpet::Scale scale)
         : width_(mpet::scaled<std::int64_t>(scale, 48, 320, 640)),
           height_(mpet::scaled<std::int64_t>(scale, 32, 240, 480)),
-          frames_(mpet::scaled<std::int64_t>(scale, 6, 24, 96)),
+          frames_(mpet::scaled<std::int64_t>(scale, 6, 48, 160)),
           codes_(static_cast<std::size_t>(frames_)) {
         for (auto& ring : {&captured_, &blurred_, &edges_}) {
             for (Frame& frame : *ring) frame.assign(static_cast<std::size_t>(width_ * height_), 0);

@@ -17,7 +17,7 @@ Complex times(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * 
 class Fft final : public mpet::Application {
 public:
     Fft(mpet::Team&, mpet::Scale scale)
-        : bits_(mpet::scaled(scale, 5, 9, 10)), side_(std::int64_t{1} << bits_), rounds_(mpet::scaled(scale, 1, 2, 6)) {
+        : bits_(mpet::scaled(scale, 5, 9, 10)), side_(std::int64_t{1} << bits_), rounds_(mpet::scaled(scale, 1, 6, 16)) {
         data_.resize(static_cast<std::size_t>(side_ * side_));
         transposed_.resize(data_.size());
         make_roots();

@@ -8,7 +8,7 @@ namespace {
 class Fib final : public mpet::Application {
 public:
     Fib(mpet::Team&, mpet::Scale scale)
-        : number_(mpet::scaled(scale, 18, 32, 38)), cutoff_(mpet::scaled(scale, 10, 16, 18)) {}
+        : number_(mpet::scaled(scale, 18, 37, 43)), cutoff_(mpet::scaled(scale, 10, 16, 18)) {}
 
     std::string input() const override { return std::to_string(number_) + " cut-off " + std::to_string(cutoff_); }
 

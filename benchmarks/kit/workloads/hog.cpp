@@ -15,7 +15,7 @@ public:
     Hog(mpet::Team& team, mpet::Scale scale)
         : width_(mpet::scaled<std::int64_t>(scale, 64, 640, 1920)),
           height_(mpet::scaled<std::int64_t>(scale, 48, 480, 1152)),
-          rounds_(mpet::scaled(scale, 1, 4, 16)),
+          rounds_(mpet::scaled(scale, 1, 12, 24)),
           image_(pixels()),
           magnitude_(pixels()),
           orientation_(pixels()),

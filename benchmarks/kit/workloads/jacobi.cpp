@@ -9,7 +9,7 @@ class Jacobi final : public mpet::Application {
 public:
     Jacobi(mpet::Team& team, mpet::Scale scale)
         : side_(mpet::scaled<std::int64_t>(scale, 66, 1026, 2050)),
-          sweeps_(mpet::scaled(scale, 4, 20, 100)),
+          sweeps_(mpet::scaled(scale, 4, 60, 200)),
           grid_(new double[static_cast<std::size_t>(side_ * side_)]),
           next_(new double[static_cast<std::size_t>(side_ * side_)]) {
         fill(team);

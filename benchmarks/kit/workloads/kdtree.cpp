@@ -16,8 +16,8 @@ struct Point {
 class KdTree final : public mpet::Application {
 public:
     KdTree(mpet::Team&, mpet::Scale scale)
-        : count_(mpet::scaled<std::int64_t>(scale, 500, 60000, 1200000)),
-          queries_(mpet::scaled<std::int64_t>(scale, 200, 20000, 300000)),
+        : count_(mpet::scaled<std::int64_t>(scale, 500, 200000, 2400000)),
+          queries_(mpet::scaled<std::int64_t>(scale, 200, 80000, 800000)),
           tree_(static_cast<std::size_t>(count_)),
           nearest_(static_cast<std::size_t>(queries_)) {}
 

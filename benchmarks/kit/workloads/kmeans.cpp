@@ -13,7 +13,7 @@ using Vector = std::array<std::int32_t, dimensions>;
 class KMeans final : public mpet::Application {
 public:
     KMeans(mpet::Team&, mpet::Scale scale)
-        : points_(mpet::scaled<std::size_t>(scale, 400, 30000, 200000)), rounds_(mpet::scaled(scale, 2, 4, 10)) {
+        : points_(mpet::scaled<std::size_t>(scale, 400, 30000, 200000)), rounds_(mpet::scaled(scale, 2, 12, 24)) {
         for (std::size_t i = 0; i < points_.size(); i++) {
             const std::uint64_t around = mpet::hash64(i) % clusters;
             for (std::size_t d = 0; d < dimensions; d++) {

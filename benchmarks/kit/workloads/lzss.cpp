@@ -9,7 +9,7 @@ namespace {
 
 class Lzss final : public mpet::Application {
 public:
-    Lzss(mpet::Team&, mpet::Scale scale) : text_(mpet::scaled<std::size_t>(scale, 1 << 12, 1 << 18, 3 << 20)) {
+    Lzss(mpet::Team&, mpet::Scale scale) : text_(mpet::scaled<std::size_t>(scale, 1 << 12, 2 << 20, 24 << 20)) {
         mpet::Random random(3);
         std::size_t length = 0;
         while (length < text_.size()) {

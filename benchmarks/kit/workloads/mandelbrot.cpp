@@ -10,7 +10,7 @@ public:
     explicit Mandelbrot(mpet::Scale scale)
         : width_(mpet::scaled<std::int64_t>(scale, 48, 240, 480)),
           height_(mpet::scaled<std::int64_t>(scale, 32, 160, 320)),
-          limit_(mpet::scaled(scale, 60, 500, 3000)),
+          limit_(mpet::scaled(scale, 60, 1500, 6000)),
           escape_(static_cast<std::size_t>(width_ * height_)) {}
 
     std::string input() const override {

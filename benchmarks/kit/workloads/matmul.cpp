@@ -31,7 +31,7 @@ protected:
 
 class Naive final : public Matmul {
 public:
-    Naive(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 24, 256, 640)) {}
+    Naive(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 24, 352, 768)) {}
 
     void run(mpet::Team& team) override {
         mpet::parallel_for(team, sections[0], {0, side_}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
@@ -48,7 +48,7 @@ public:
 
 class Blocked final : public Matmul {
 public:
-    Blocked(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 40, 384, 1152)) {}
+    Blocked(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 40, 576, 1440)) {}
 
     void run(mpet::Team& team) override {
         mpet::parallel_for(team, sections[0], {0, side_}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {

@@ -12,7 +12,7 @@ using Iterator = std::uint32_t*;
 class MergeSort final : public mpet::Application {
 public:
     MergeSort(mpet::Team&, mpet::Scale scale)
-        : count_(mpet::scaled<std::int64_t>(scale, 1 << 10, 1 << 18, 5 << 20)),
+        : count_(mpet::scaled<std::int64_t>(scale, 1 << 10, 1 << 19, 7 << 20)),
           leaf_(mpet::scaled<std::int64_t>(scale, 64, 4096, 16384)),
           numbers_(static_cast<std::size_t>(count_)),
           buffer_(static_cast<std::size_t>(count_)) {}

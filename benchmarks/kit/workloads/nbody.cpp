@@ -10,7 +10,7 @@ namespace {
 class NBody final : public mpet::Application {
 public:
     NBody(mpet::Team&, mpet::Scale scale)
-        : bodies_(mpet::scaled<std::int64_t>(scale, 48, 1000, 2400)), steps_(mpet::scaled(scale, 2, 4, 20)) {
+        : bodies_(mpet::scaled<std::int64_t>(scale, 48, 1000, 2400)), steps_(mpet::scaled(scale, 2, 14, 32)) {
         reset();
     }
 

@@ -16,7 +16,7 @@ struct Board {
 
 class NQueens final : public mpet::Application {
 public:
-    NQueens(mpet::Team&, mpet::Scale scale) : queens_(mpet::scaled(scale, 7, 11, 13)), all_((1u << queens_) - 1) {}
+    NQueens(mpet::Team&, mpet::Scale scale) : queens_(mpet::scaled(scale, 7, 13, 14)), all_((1u << queens_) - 1) {}
 
     std::string input() const override { return std::to_string(queens_); }
 

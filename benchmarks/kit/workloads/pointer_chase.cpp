@@ -11,7 +11,7 @@ class PointerChase final : public mpet::Application {
 public:
     PointerChase(mpet::Team&, mpet::Scale scale)
         : nodes_(mpet::scaled<std::size_t>(scale, 1 << 9, 1 << 16, 1 << 20)),
-          hops_(mpet::scaled<std::int64_t>(scale, 32, 4000, 20000)),
+          hops_(mpet::scaled<std::int64_t>(scale, 32, 6000, 12000)),
           node_(nodes_),
           end_(walks) {
         std::vector<std::uint32_t> order(nodes_);

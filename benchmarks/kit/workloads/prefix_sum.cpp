@@ -8,8 +8,8 @@ namespace {
 class PrefixSum final : public mpet::Application {
 public:
     PrefixSum(mpet::Team& team, mpet::Scale scale)
-        : length_(mpet::scaled<std::int64_t>(scale, 1 << 12, 1 << 20, 1 << 24)),
-          rounds_(mpet::scaled(scale, 2, 10, 24)),
+        : length_(mpet::scaled<std::int64_t>(scale, 1 << 12, 1 << 21, 1 << 24)),
+          rounds_(mpet::scaled(scale, 2, 30, 40)),
           in_(new std::uint32_t[static_cast<std::size_t>(length_)]),
           out_(new std::uint32_t[static_cast<std::size_t>(length_)]),
           offset_(static_cast<std::size_t>(team.size()) + 1) {

@@ -9,7 +9,7 @@ namespace {
 
 class SharedHistogram final : public mpet::Application {
 public:
-    SharedHistogram(mpet::Team&, mpet::Scale scale) : batches_(mpet::scaled<std::int64_t>(scale, 500, 100000, 1500000)) {}
+    SharedHistogram(mpet::Team&, mpet::Scale scale) : batches_(mpet::scaled<std::int64_t>(scale, 500, 1000000, 8000000)) {}
 
     std::string input() const override { return std::to_string(batches_) + "x" + std::to_string(batch); }
 

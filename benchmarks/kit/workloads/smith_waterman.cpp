@@ -10,7 +10,7 @@ namespace {
 class SmithWaterman final : public mpet::Application {
 public:
     SmithWaterman(mpet::Team&, mpet::Scale scale)
-        : length_(mpet::scaled<std::int64_t>(scale, 96, 2048, 12288)),
+        : length_(mpet::scaled<std::int64_t>(scale, 96, 4096, 18432)),
           block_(mpet::scaled<std::int64_t>(scale, 16, 64, 128)),
           a_(sequence(1)),
           b_(sequence(2)),

@@ -10,7 +10,7 @@ namespace {
 class SparseLu final : public mpet::Application {
 public:
     SparseLu(mpet::Team&, mpet::Scale scale)
-        : blocks_(mpet::scaled<std::int64_t>(scale, 6, 12, 24)), side_(mpet::scaled<std::int64_t>(scale, 6, 32, 64)) {
+        : blocks_(mpet::scaled<std::int64_t>(scale, 6, 16, 32)), side_(mpet::scaled<std::int64_t>(scale, 6, 48, 64)) {
         reset();
     }
 

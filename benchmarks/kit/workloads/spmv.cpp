@@ -9,7 +9,7 @@ class Spmv final : public mpet::Application {
 public:
     Spmv(mpet::Team& team, mpet::Scale scale)
         : rows_(mpet::scaled<std::int64_t>(scale, 1 << 9, 1 << 16, 1 << 19)),
-          rounds_(mpet::scaled(scale, 2, 6, 24)),
+          rounds_(mpet::scaled(scale, 2, 24, 32)),
           row_begin_(static_cast<std::size_t>(rows_) + 1) {
         for (std::int64_t row = 0; row < rows_; row++) {
             row_begin_[static_cast<std::size_t>(row) + 1] = row_begin_[static_cast<std::size_t>(row)] + length_of(row);

@@ -9,7 +9,7 @@ class Srad final : public mpet::Application {
 public:
     Srad(mpet::Team& team, mpet::Scale scale)
         : side_(mpet::scaled<std::int64_t>(scale, 64, 512, 1024)),
-          iterations_(mpet::scaled(scale, 2, 6, 40)),
+          iterations_(mpet::scaled(scale, 2, 40, 160)),
           image_(new float[static_cast<std::size_t>(side_ * side_)]),
           next_(new float[static_cast<std::size_t>(side_ * side_)]),
           coefficient_(new float[static_cast<std::size_t>(side_ * side_)]),

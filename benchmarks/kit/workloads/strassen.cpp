@@ -27,8 +27,8 @@ struct Square {
 class Strassen final : public mpet::Application {
 public:
     Strassen(mpet::Team&, mpet::Scale scale)
-        : side_(mpet::scaled<std::int64_t>(scale, 32, 256, 1024)),
-          leaf_(mpet::scaled<std::int64_t>(scale, 8, 64, 128)),
+        : side_(mpet::scaled<std::int64_t>(scale, 32, 512, 1536)),
+          leaf_(mpet::scaled<std::int64_t>(scale, 8, 64, 192)),
           a_(side_),
           b_(side_),
           c_(side_) {

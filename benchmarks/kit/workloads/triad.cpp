@@ -9,7 +9,7 @@ class Triad final : public mpet::Application {
 public:
     Triad(mpet::Team& team, mpet::Scale scale)
         : length_(mpet::scaled<std::int64_t>(scale, 1 << 12, 1 << 20, 1 << 23)),
-          rounds_(mpet::scaled(scale, 2, 10, 40)),
+          rounds_(mpet::scaled(scale, 2, 40, 40)),
           a_(new double[static_cast<std::size_t>(length_)]),
           b_(new double[static_cast<std::size_t>(length_)]),
           c_(new double[static_cast<std::size_t>(length_)]) {

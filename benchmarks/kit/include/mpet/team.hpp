@@ -66,6 +66,7 @@ struct alignas(128) Worker {
     std::vector<CounterReading> counted;
 };
 
+// The worker that this thread is while a section runs.
 inline thread_local Worker* current_worker = nullptr;
 
 // Where all threads of a section meet. Knows when the last of them came, which splits a wait into imbalance and join.
@@ -108,8 +109,8 @@ public:
     // Thread i runs on processors[i]; an empty list leaves the placement to the kernel.
     explicit Team(int size, std::vector<int> processors = {}) : processors_(std::move(processors)), barrier_(size) {
         mpet_clock_start();
+        sched_getaffinity(0, sizeof affinity_before_, &affinity_before_);
         for (int id = 0; id < size; id++) workers_.push_back(std::make_unique<Worker>(*this, id));
-        current_worker = workers_[0].get();
         pin(0);
         for (int id = 1; id < size; id++) threads_.emplace_back([this, id] { serve(*workers_[static_cast<std::size_t>(id)]); });
     }
@@ -121,7 +122,7 @@ public:
         stopping_ = true;
         publish_job();
         for (std::thread& thread : threads_) thread.join();
-        current_worker = nullptr;
+        if (!processors_.empty()) sched_setaffinity(0, sizeof affinity_before_, &affinity_before_);
     }
 
     int size() const { return static_cast<int>(workers_.size()); }
@@ -182,6 +183,7 @@ private:
     }
 
     void execute(Worker& me) {
+        current_worker = &me;  // every time: a thread may be the master of several teams
         me.probe.open(begin_ns_);
         if (counting_) me.counters.start();
         me.probe.charge(MPET_DISTRIBUTION);
@@ -211,7 +213,6 @@ private:
     }
 
     void serve(Worker& me) {
-        current_worker = &me;
         pin(me.id);
         for (std::uint64_t seen = 0; !stopping_;) {
             wait_for_job(seen);
@@ -262,6 +263,7 @@ private:
     }
 
     const std::vector<int> processors_;
+    cpu_set_t affinity_before_{};
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<std::thread> threads_;
     Barrier barrier_;
