@@ -111,15 +111,15 @@ def fractions(middleware, threads):
     return answers
 
 
-def test_middleware_and_profilers_agree(middleware, kernels, tmp_path):
+@pytest.mark.parametrize("kernel", ["triangle", "pyramid", "equal", "locked"])
+def test_middleware_and_profilers_agree(kernel, middleware, kernels, tmp_path):
     """Where no runtime's own cost comes in: waiting for the slower thread, waiting for a lock, no loss at all."""
 
     def check():
-        own = fractions(middleware, 2)
-        for kernel in ("triangle", "pyramid", "equal", "locked"):
-            curves = curves_of(kernels, kernel, tmp_path)
-            assert at_two(curves, "work_imbalance") == pytest.approx(own[kernel]["imbalance"], abs=0.03), kernel
-            assert at_two(curves, "lock_delay") == pytest.approx(own[kernel]["lock"], abs=0.03), kernel
-            assert at_two(curves, "utilisation") == pytest.approx(own[kernel]["use"], abs=0.05), kernel
+        own = fractions(middleware, 2)[kernel]
+        curves = curves_of(kernels, kernel, tmp_path)
+        assert at_two(curves, "work_imbalance") == pytest.approx(own["imbalance"], abs=0.03)
+        assert at_two(curves, "lock_delay") == pytest.approx(own["lock"], abs=0.03)
+        assert at_two(curves, "utilisation") == pytest.approx(own["use"], abs=0.05)
 
     eventually(check)
