@@ -1,11 +1,20 @@
 from datetime import datetime, timedelta
 
 from django import forms
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from accounts.models import ApiToken
 
 LIFETIMES = [("30", "30 days"), ("365", "a year"), ("", "until it is revoked")]
+
+
+class SignUpForm(UserCreationForm):
+    class Meta(UserCreationForm.Meta):
+        model = User
+        fields = ("username", "email")
+        help_texts = {"email": "Optional. A forgotten password can be set anew by mail to it; nothing else is sent."}
 
 
 class TokenForm(forms.Form):

@@ -117,9 +117,14 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+SIGNUP = env.bool("MPET_SIGNUP", default=True)
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
+
+# Mail is sent for forgotten passwords alone.
+vars().update(env.email_url("MPET_EMAIL_URL", default="consolemail://"))
+DEFAULT_FROM_EMAIL = env.str("MPET_EMAIL_FROM", default="mpet@localhost")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -171,6 +176,8 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,
         "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
+        "login": env.str("MPET_THROTTLE_LOGIN", default="20/min") or None,
+        "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,
     },
     "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

@@ -1,4 +1,9 @@
+import re
+
 import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.core.cache import cache
 from django.urls import reverse
 
 from accounts.models import ApiToken, digest_of
@@ -29,13 +34,83 @@ def test_a_wrong_password_says_so_and_a_foreign_address_is_not_followed(client, 
     assert client.post(reverse("login"), fields).url == reverse("home")
 
 
+def sign_up(client, **fields):
+    given = {"username": "grace", "email": "", "password1": PASSWORD, "password2": PASSWORD} | fields
+    return client.post(reverse("signup"), given)
+
+
+def test_an_account_is_made_and_signed_in_with(client):
+    answer = sign_up(client, next=reverse("upload"))
+    assert answer.url == reverse("upload")
+    assert client.get(reverse("uploads")).status_code == 200
+    made = User.objects.get()
+    assert (made.username, made.is_staff, made.is_superuser) == ("grace", False, False)
+    assert made.check_password(PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"password2": "other words entirely"}, "password fields didn’t match"),
+        ({"password1": "12345678", "password2": "12345678"}, "too common"),
+        ({"username": "ADA"}, "already exists"),
+        ({"username": ""}, "required"),
+        ({"email": "nowhere"}, "valid email"),
+    ],
+)
+def test_an_account_that_cannot_be_says_why(client, ada, fields, words):
+    assert words in text_of(sign_up(client, **fields))
+    assert User.objects.count() == 1
+
+
+def test_a_new_account_is_not_led_to_other_sites(client):
+    assert sign_up(client, next="https://example.org/").url == reverse("home")
+
+
+def test_where_sign_up_is_off_no_account_is_made_and_no_link_leads_there(client, settings):
+    settings.SIGNUP = False
+    answer = sign_up(client)
+    assert (answer.status_code, User.objects.exists()) == (403, False)
+    assert "made by those who run it" in text_of(answer)
+    assert reverse("signup") not in client.get(reverse("login")).content.decode()
+
+
+@pytest.mark.parametrize(("name", "scope"), [("login", "login"), ("signup", "signup")])
+def test_attempts_are_counted_by_address(client, ada, settings, name, scope):
+    cache.clear()
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {scope: "2/min"}}
+    right = {"username": "ada", "password": PASSWORD}
+    for _ in range(2):
+        assert client.post(reverse(name), {"username": "ada", "password": "wrong"}).status_code == 200
+    answer = client.post(reverse(name), right)
+    assert answer.status_code == 429
+    assert 0 < int(answer["Retry-After"]) <= 60
+    assert "Too many attempts" in text_of(answer)
+    assert client.post(reverse(name), right, REMOTE_ADDR="192.0.2.7").status_code != 429
+    cache.clear()
+
+
+def test_a_forgotten_password_is_set_anew_by_mail(client, ada):
+    ada.email = "ada@example.org"
+    ada.save()
+    client.post(reverse("password_reset"), {"email": "ada@example.org"})
+    (letter,) = mail.outbox
+    page = client.get(re.search(r"http://testserver(\S+)", letter.body)[1], follow=True)
+    new = {"new_password1": "another four words here", "new_password2": "another four words here"}
+    assert "Sign in" in text_of(client.post(page.redirect_chain[-1][0], new, follow=True))
+    ada.refresh_from_db()
+    assert ada.check_password(new["new_password1"])
+
+
 def test_signing_out_takes_a_post_and_leads_home(client, ada):
     client.force_login(ada)
     assert client.get(reverse("logout")).status_code == 405
     assert client.post(reverse("logout")).url == reverse("home")
 
 
-@pytest.mark.parametrize("name", ["login", "password_reset", "password_reset_done", "password_reset_complete"])
+@pytest.mark.parametrize(
+    "name", ["login", "signup", "password_reset", "password_reset_done", "password_reset_complete"]
+)
 def test_pages_about_passwords_are_ours(client, name):
     page = client.get(reverse(name))
     assert page.status_code == 200
@@ -76,6 +151,11 @@ def test_a_token_is_revoked_by_its_owner_alone(client, ada):
     assert client.get(address).status_code == 405
     assert "is revoked" in text_of(client.post(address, follow=True))
     assert not ApiToken.objects.valid().exists()
+
+
+def test_without_tokens_the_page_says_so(client, ada):
+    client.force_login(ada)
+    assert "You have none yet" in text_of(client.get(reverse("tokens")))
 
 
 def test_an_unknown_scope_issues_nothing(client, ada):

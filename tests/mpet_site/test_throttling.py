@@ -46,4 +46,4 @@ def test_a_header_does_not_make_another_client():
 
 def test_there_are_limits_unless_somebody_takes_them_away():
     rates = defaults.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]
-    assert rates == {"anon": "600/min", "user": "1200/min"}
+    assert rates == {"anon": "600/min", "user": "1200/min", "login": "20/min", "signup": "20/hour"}
