@@ -400,7 +400,8 @@ void profile(Options options) {
     log.note("mpet-profile of " + program.name + ", " + program.runtime);
     const Results results = measure(program, options, topology, log);
     pack(program, options, topology, results, log);
-    std::printf("%zu regions of %s in %s\n", results.sections.size(), program.name.c_str(), options.output.c_str());
+    const std::size_t regions = results.sections.size();
+    std::printf("%zu %s of %s in %s\n", regions, regions == 1 ? "region" : "regions", program.name.c_str(), options.output.c_str());
 }
 
 }  // namespace

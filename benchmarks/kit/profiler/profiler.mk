@@ -1,5 +1,5 @@
-# mpet-profile and the libraries that it preloads. The kit's Makefile includes this; it also works alone, from the kit's
-# folder: make -f profiler/profiler.mk profiler BUILD=build
+# mpet-profile and the libraries that it preloads. The script ../mpet-profile calls this from the kit's folder, as
+# make -f profiler/profiler.mk profiler
 BUILD ?= build
 CXX ?= g++
 
@@ -14,11 +14,9 @@ PROFILER_PROGRAM := $(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(PROFILER_
 .PHONY: profiler
 profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
 
-ifeq ($(firstword $(MAKEFILE_LIST)),profiler/profiler.mk)
 $(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/files.cpp
 	@mkdir -p $(BUILD)
 	$(CXX) $(PROFILER_FLAGS) -O1 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
-endif
 
 $(BUILD)/mpet-profile: $(PROFILER_PROGRAM) $(PROFILER_HEADERS)
 	@mkdir -p $(BUILD)

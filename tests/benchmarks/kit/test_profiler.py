@@ -131,7 +131,7 @@ def test_every_run_reads_the_same_standard_input(tmp_path):
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    assert "1 regions of reads in mpet-" in done.stdout
+    assert "1 region of reads in mpet-" in done.stdout
 
 
 # ---- refusals: each says what to do
