@@ -16,6 +16,7 @@ from predictor.core.transfer.evaluated import EvaluatedCurves, evaluated_curves,
 MOST_KNOTS = 12
 MOST_SUPPORT = 12  # thread counts at which mean curves are known
 STEEPEST = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
+MOST_AVERAGED = 128  # platforms: more of them change a mean curve no more
 LIKE_ALL = 3.0  # a mean step counts as so many profiles of the average workload
 
 
@@ -179,6 +180,7 @@ def _mean_curves(evaluated: EvaluatedCurves, rows: IntArray, support: IntArray) 
 
     A step counts where a profile was measured across it, so platforms of any size can be averaged.
     """
+    rows = rows[:: -(-len(rows) // MOST_AVERAGED)]
     at = np.where(rows >= 0, rows, 0)
     inside = evaluated.inside[:, support][evaluated.pattern[at]] & (rows >= 0)[..., None]
     values = evaluated.values[:, support][at]

@@ -14,6 +14,8 @@ from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.transfer import Transfer
 
 ROUNDS = 4
+MOST_IN_MEDIAN = 48  # platforms
+MEAN_TO_SIGMA = 1.2533  # of a normal distribution's mean absolute deviation
 TINY = 1e-12
 
 
@@ -34,9 +36,13 @@ class Hyperparameters:
     metadata: float = 0.5
     metadata_length: float = 4.0
     cpu_model: float = 0.1
+    twin_cpu_model: float = 0.5  # the same where a reference has T's cpu_model
+    twin_microarchitecture: float = 0.2
     noise: float = 0.02
     outside_noise: float = 0.6
     robust: float = 3.5  # residuals beyond so many standard deviations get more noise
+    ridge: float = 2.0  # of the workloads' residuals, in units of their variance
+    clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35
 
@@ -98,7 +104,10 @@ def nearest_references(
 def gaussian_transfer(
     evidence: Evidence, parts: Parts, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
 ) -> Transfer:
-    """Krige A's deviations from the references' speed; t = s(T) + sum_p u_p (z(p,A) - s(p)), sum u = 1."""
+    """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
+
+    t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)), sum u = 1.
+    """
     weights = workload_weights(parts, h)
     near = covariance(evidence, parts, weights, metadata, h)
     kriged = [
@@ -107,14 +116,44 @@ def gaussian_transfer(
     ]
     value = np.array([one.value for one in kriged])
     variance = np.array([one.variance for one in kriged])
+    value += unexplained(kriged, parts, _nearness(evidence, h), h) - np.minimum(h.shift * variance, h.most_shift)
     return Transfer(
-        value=parts.speed[-1] + value - np.minimum(h.shift * variance, h.most_shift),
+        value=parts.speed[-1] + value,
         sigma=np.sqrt(variance),
         platform_weights=np.stack([one.weights for one in kriged]),
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(-near.distance.mean(axis=0) / 2),
         workload_distance=1.0 - np.abs(np.clip(correlations(parts), -1.0, 1.0)),
     )
+
+
+def unexplained(kriged: list[Kriged], parts: Parts, near: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """What A's value on T gains from what the same kriging gets wrong about T's known workloads, (J,).
+
+    Each reference is predicted from the others, A and the known workloads alike; a ridge regression of A's errors on
+    the workloads' errors, over all references and knots, is applied to the errors on T.
+    """
+    known, own, target = [], [], []
+    for j, one in enumerate(kriged):
+        rest = parts.rest @ near[j]
+        scale = np.diag(one.projection)
+        known.append(one.projection @ rest[:-1] / scale[:, None])
+        own.append(one.projection @ parts.own[:, j] / scale)
+        target.append(rest[-1] - one.weights @ rest[:-1])
+    X, y, x = np.stack(known), np.stack(own), np.stack(target)
+    X, x = _clipped(X, x, h.clip)
+    y, _ = _clipped(y, y, h.clip)
+    deviation = np.sqrt((X**2).mean(axis=(0, 1))) + TINY
+    X = (X / deviation).reshape(-1, X.shape[2])
+    products = X.T @ X / len(X) + h.ridge * np.eye(X.shape[1])
+    return np.asarray((x / deviation) @ np.linalg.solve(products, X.T @ y.ravel() / len(X)))
+
+
+def _clipped(residuals: FloatArray, others: FloatArray, most: float) -> tuple[FloatArray, FloatArray]:
+    """Both within `most` robust standard deviations of the residuals (J, R, ...), at each knot."""
+    limit = most * MEAN_TO_SIGMA * np.abs(residuals).mean(axis=1, keepdims=True)
+    inner = limit.reshape(len(residuals), *residuals.shape[2:]) if others.ndim < residuals.ndim else limit
+    return np.clip(residuals, -limit, limit), np.clip(others, -inner, inner)
 
 
 class Covariance(NamedTuple):
@@ -139,15 +178,16 @@ def covariance(
     distance += own[:, None, :]
     np.maximum(distance, 0.0, out=distance)
     distance += _squared_distances(slope) + h.level * (level[:, None] - level) ** 2
-    upper = np.triu_indices(R, 1)
-    typical = np.median(distance[:, upper[0], upper[1]], axis=1)[:, None, None] + TINY
+    typical = _typical(distance[:, :R, :R])[:, None, None]
     to_target = distance[:, :R, R] / typical[:, 0]
 
     matrix = gram
     matrix *= (h.linear / (own[:, :R].mean(axis=1) + TINY))[:, None, None]
     matrix += h.shape * slope / (np.diag(slope)[:R].mean() + TINY) + _on_paper(evidence, metadata, h)
     distance /= -typical * h.smooth_length
-    matrix += h.smooth * np.exp(distance)
+    smooth = np.exp(distance)
+    smooth *= h.smooth
+    matrix += smooth
     distance *= -h.smooth_length / h.short_length
     np.sqrt(distance, out=distance)
     np.negative(distance, out=distance)
@@ -157,21 +197,37 @@ def covariance(
     return Covariance(matrix, to_target)
 
 
+def _typical(distance: FloatArray) -> FloatArray:
+    """The median distance between two references, from some of them, (J,)."""
+    step = -(-distance.shape[1] // MOST_IN_MEDIAN)
+    some = distance[:, ::step, ::step]
+    upper = np.triu_indices(some.shape[1], 1)
+    return np.asarray(np.median(some[:, upper[0], upper[1]], axis=1) + TINY)
+
+
 def _behaviour(evidence: Evidence, parts: Parts, weights: FloatArray, h: Hyperparameters) -> FloatArray:
     """Scalar products of the platforms' weighted rests, (J, P, P): at each knot those of near knots count."""
     P, B, J = parts.rest.shape
     weighted = np.ascontiguousarray((parts.rest * weights[:, None]).transpose(2, 0, 1))
     grams = np.stack([one @ one.T for one in weighted])
+    return np.asarray((_nearness(evidence, h) @ grams.reshape(J, -1)).reshape(J, P, P) / B)
+
+
+def _nearness(evidence: Evidence, h: Hyperparameters) -> FloatArray:
+    """How much each knot tells about each, (J, J); rows sum to 1."""
     near = np.exp(-((evidence.log_n[:, None] - evidence.log_n) ** 2) / h.nearness)
-    near /= near.sum(axis=1, keepdims=True)
-    return np.asarray((near @ grams.reshape(J, -1)).reshape(J, P, P) / B)
+    return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
 def _on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> FloatArray:
     index = np.append(evidence.platforms, evidence.target)
     vectors, cpu = metadata.vectors[index], metadata.cpu[index]
     alike = np.exp(-_squared_distances(vectors @ vectors.T) / h.metadata_length)
-    return np.asarray(h.metadata * alike + h.cpu_model * (cpu[:, None] == cpu))
+    if not (cpu[:-1] == cpu[-1]).any():
+        return np.asarray(h.metadata * alike + h.cpu_model * (cpu[:, None] == cpu))
+    family = metadata.microarchitecture[index]
+    related = h.twin_cpu_model * (cpu[:, None] == cpu) + h.twin_microarchitecture * (family[:, None] == family)
+    return np.asarray(h.metadata * alike + related)
 
 
 def _squared_distances(products: FloatArray) -> FloatArray:
@@ -180,11 +236,15 @@ def _squared_distances(products: FloatArray) -> FloatArray:
 
 
 class Kriged(NamedTuple):
-    """The weights of the references (sum 1), the value they give, its variance."""
+    """The weights of the references (sum 1), the value they give, its variance.
+
+    `projection` (R, R) takes values to leave-one-out residuals times its own diagonal.
+    """
 
     weights: FloatArray
     value: float
     variance: float
+    projection: FloatArray
 
 
 def krige(covariance: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS) -> Kriged:
@@ -202,7 +262,8 @@ def krige(covariance: FloatArray, values: FloatArray, noise: FloatArray, h: Hype
     free = 1.0 - rows @ to_target
     weights = through + rows * free / total
     variance = float(covariance[R, R] - to_target @ through + h.noise + free**2 / total)
-    return Kriged(weights, float(weights @ values), max(variance, 1e-9) * scale)
+    projection = inverse - rows[:, None] * (rows / total)
+    return Kriged(weights, float(weights @ values), max(variance, 1e-9) * scale, projection)
 
 
 def _without_outliers(inverse: FloatArray, values: FloatArray, h: Hyperparameters) -> FloatArray:
@@ -222,8 +283,8 @@ def _without_outliers(inverse: FloatArray, values: FloatArray, h: Hyperparameter
 
 def _inverse(matrix: FloatArray) -> FloatArray:
     """Of a symmetric positive definite matrix, by Cholesky; a third of the time of a general inverse."""
-    factor, failed = dpotrf(matrix, lower=1, clean=1)
+    factor, failed = dpotrf(matrix.T, lower=1, clean=1)  # transposed: Fortran's order
     if failed:
         return np.asarray(np.linalg.inv(matrix))
-    lower, _ = dpotri(factor, lower=1)
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
     return np.asarray(lower + np.tril(lower, -1).T)
