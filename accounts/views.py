@@ -23,7 +23,7 @@ class ThrottledForm(FormView):
     throttle: type[AddressRateThrottle]
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        throttle = self.throttle()
+        throttle: Any = self.throttle()  # made for REST views; it reads the address only
         if throttle.allow_request(request, self):
             return super().post(request, *args, **kwargs)
         wait_s = round(throttle.wait() or 1)

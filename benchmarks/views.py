@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -9,10 +10,30 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from benchmarks.forms import UploadForm
+from benchmarks.kit_archive import NoKitError, kit_version
+from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
 from benchmarks.services import receive
 from mpet_site.pages import page_of, twin
 from profiles.models import Profile
+
+
+@require_safe
+def measure(request: HttpRequest) -> HttpResponse:
+    """How to measure a machine with the kit; an installation without the kit says so."""
+    site = request.build_absolute_uri("/")
+    try:
+        workloads = kit_workloads()
+    except NoKitError:
+        return render(request, "benchmarks/measure.html", {"section": "measure"}, status=404)
+    context = {
+        "version": kit_version(),
+        "steps": steps(site),
+        "workloads": workloads,
+        "section": "measure",
+        "twin": twin("api-kit-guide"),
+    }
+    return render(request, "benchmarks/measure.html", context)
 
 
 @login_required
@@ -25,8 +46,9 @@ def upload(request: HttpRequest) -> HttpResponse:
     context = {
         "form": form,
         "section": "upload",
+        "limit_bytes": settings.UPLOAD_MAX_PACKED_BYTES,
         "address": request.build_absolute_uri(reverse("api-uploads")),
-        "kit": request.build_absolute_uri(reverse("api-kit")),
+        "twin": twin("api-uploads"),
     }
     return render(request, "benchmarks/upload.html", context, status=422 if form.errors else 200)
 

@@ -20,6 +20,7 @@ ENDPOINTS = {
     "predictions": "api-predictions",
     "methods": "api-methods",
     "kit": "api-kit",
+    "kit/guide": "api-kit-guide",
     "schema": "api-schema",
     "docs": "api-docs",
 }

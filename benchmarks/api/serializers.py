@@ -117,3 +117,24 @@ class UploadRowSerializer(serializers.ModelSerializer):
             "profile_count",
         )
         read_only_fields = fields
+
+
+class KitStepSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    note = serializers.CharField()
+    command = serializers.CharField()
+
+
+class KitWorkloadSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    computes = serializers.CharField()
+    stresses = serializers.CharField()
+    here_because = serializers.CharField()
+
+
+class KitGuideSerializer(serializers.Serializer):
+    version = serializers.CharField()
+    url = serializers.URLField(help_text="The kit as a tarball.")
+    steps = KitStepSerializer(many=True)
+    workloads = KitWorkloadSerializer(many=True)

@@ -6,4 +6,5 @@ urlpatterns = [
     path("uploads/", views.UploadList.as_view(), name="api-uploads"),
     path("uploads/<uuid:id>/", views.UploadDetail.as_view(), name="api-upload"),
     path("kit/", views.Kit.as_view(), name="api-kit"),
+    path("kit/guide/", views.KitGuide.as_view(), name="api-kit-guide"),
 ]

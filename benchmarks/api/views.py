@@ -13,8 +13,14 @@ from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
 from benchmarks import services
-from benchmarks.api.serializers import UploadRequestSerializer, UploadRowSerializer, UploadSerializer
+from benchmarks.api.serializers import (
+    KitGuideSerializer,
+    UploadRequestSerializer,
+    UploadRowSerializer,
+    UploadSerializer,
+)
 from benchmarks.kit_archive import TOP, NoKitError, kit_tarball, kit_version
+from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
 from mpet_site.api import ApiView, DetailView, ListView
 from mpet_site.etags import database_etag, etag_of, unless_unchanged
@@ -117,3 +123,19 @@ class Kit(ApiView):
             etag_of(version, hashlib.sha256(content).hexdigest()),
             lambda: Response(content, headers=disposition),
         )
+
+
+class KitGuide(ApiView):
+    """What the page "Measure your machine" shows: the commands, and the programs of the kit."""
+
+    @extend_schema(operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer})
+    def get(self, request: Request) -> Response:
+        return Response(KitGuideSerializer(kit_guide(request.build_absolute_uri("/"))).data)
+
+
+def kit_guide(site: str) -> dict[str, Any]:
+    try:
+        workloads = kit_workloads()
+    except NoKitError as error:
+        raise NotFound from error
+    return {"version": kit_version(), "url": f"{site}api/v1/kit/", "steps": steps(site), "workloads": workloads}

@@ -126,7 +126,7 @@ def test_an_upload_that_waits_says_so(client, ada):
 def test_my_uploads_lists_mine(client, ada):
     assert "nothing yet" in text_of(client.get(reverse("uploads")))
     send(client, tarball())
-    assert "results.tar.gz accepted public" in text_of(client.get(reverse("uploads")))
+    assert "results.tar.gz accepted public 3" in text_of(client.get(reverse("uploads")))
 
 
 def test_the_twin_of_a_report_has_the_same_status(client, ada):

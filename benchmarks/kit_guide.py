@@ -1,0 +1,82 @@
+"""How to measure a machine with the kit: the commands, and what it runs; for the page and its JSON twin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.kit_archive import KIT, TOP, kit_version
+
+PURPOSES = ("computes", "stresses", "here because")
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    title: str
+    note: str
+    command: str
+
+
+@dataclass(frozen=True)
+class KitWorkload:
+    """A program of the kit, as the first lines of its source describe it."""
+
+    name: str
+    computes: str
+    stresses: str
+    here_because: str
+
+
+def steps(site: str) -> list[Step]:
+    """The commands to copy; `site` is the server's address with a slash at its end."""
+    return [
+        Step(
+            "unpack",
+            "Fetch and unpack",
+            "Needed are g++ (C++17), make, tar and gzip, on Linux. Nothing is installed, nothing runs as root.",
+            f"curl -o {TOP}.tar.gz {site}api/v1/kit/\ntar xf {TOP}.tar.gz && cd {TOP}",
+        ),
+        Step(
+            "quick",
+            "Try it: about a minute",
+            "Small inputs and few repeats: enough to see that it works, too little to predict from.",
+            "make quick",
+        ),
+        Step(
+            "measure",
+            "Measure",
+            "Every workload on 1, 2, … threads, with a progress line and an estimate of the time left. Leave the "
+            "machine alone meanwhile. It ends with the name of the tarball that it wrote.",
+            'make NAME="what to call this machine"',
+        ),
+        Step(
+            "upload",
+            "Send the newest tarball",
+            "With a token of scope “upload”. VISIBILITY=private keeps it to you.",
+            f"make upload URL={site.rstrip('/')} TOKEN=mpet_…",
+        ),
+        Step(
+            "profile",
+            "Or measure your own OpenMP program",
+            "Unmodified, of gcc or clang: each parallel region becomes a workload. It writes the same kind of tarball.",
+            "./mpet-profile ./my_program its arguments",
+        ),
+    ]
+
+
+def kit_workloads(folder: Path = KIT) -> list[KitWorkload]:
+    kit_version(folder)
+    return [described(path) for path in sorted((folder / "workloads").glob("*.cpp"))]
+
+
+def described(source: Path) -> KitWorkload:
+    """From the comment that a workload's source begins with: a line each for PURPOSES."""
+    texts = dict.fromkeys(PURPOSES, "")
+    with source.open() as lines:
+        for line in lines:
+            purpose, _, text = line.removeprefix("// ").partition(": ")
+            if purpose not in texts:
+                break
+            texts[purpose] = text.strip()
+    return KitWorkload(source.stem, *texts.values())
