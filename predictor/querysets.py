@@ -13,6 +13,10 @@ class EvaluationQuerySet(models.QuerySet):
         """A row of the list: without pairs and errors, which can be long."""
         return self._with_methods("errors_full", "errors_t1", "errors_scaling").defer("pairs")
 
+    def newest_with_baselines(self) -> Any:
+        """The newest one that compares with baselines; where there is none, the newest; None where nothing is."""
+        return self.filter(methods__is_baseline=True).distinct().first() or self.first()
+
     def with_errors(self) -> Self:
         """One evaluation in full, for its page and its CSV."""
         return self._with_methods()

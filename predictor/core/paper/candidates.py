@@ -22,6 +22,7 @@ FEW, MANY = 1, 10
 T1_WORKLOADS = 5  # of MANY candidates for t(1), as in the paper; two platforms for each
 STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 tries for each pair
 BINS = 10
+POINTS = 1000
 ROWS_AT_ONCE = 20
 PARTS: tuple[Part, ...] = ("t1", "scaling")
 
@@ -54,13 +55,17 @@ def _by_rank(near: Neighbourhood, start: int, count: int, ranked: Selection | No
 
 
 def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[Row]:
-    """Figure 10: the errors of all predictions in ascending order; `share`: of the predictions, percent."""
+    """Figure 10: the errors of all predictions in ascending order, at most POINTS of them, evenly, with both ends.
+
+    `share`: percent of the predictions that err no more.
+    """
     rows = []
     for part in PARTS:
         errors = sorted(errors_of(outcomes, part))
+        ranks = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), POINTS)).round().astype(int))
         rows += [
-            {"part": PART_NAMES[part], "candidates": count, "share": 100 * (rank + 1) / len(errors), "error": error}
-            for rank, error in enumerate(errors)
+            {"part": PART_NAMES[part], "candidates": count, "share": 100 * (k + 1) / len(errors), "error": errors[k]}
+            for k in ranks.tolist()
         ]
     return rows
 

@@ -14,10 +14,9 @@ from predictor.core.database import Database
 from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.noise import NOISE_FLOOR
-from predictor.evaluations import ORIGINS, NothingStored, Subject, evaluated, stored_subject
-from predictor.snapshot import database_from_measurements
+from predictor.evaluations import ORIGINS, Subject, evaluated
+from predictor.management.subjects import dataset_subject, stored
 from predictor.tables import number, table
-from profiles.datasets import DatasetError, read_dataset
 
 STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (
@@ -69,7 +68,7 @@ class Command(BaseCommand):
             if out is not None and not out.resolve().parent.is_dir():
                 raise CommandError(f"{out}: there is no such folder")
         methods = chosen_methods(options["method"], options["baselines"])
-        subject = self.read(dataset) if dataset else self.read_stored(options["origin"])
+        subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
         report = clean(evaluation.report())
@@ -79,33 +78,8 @@ class Command(BaseCommand):
             write_csv(options["csv"], evaluation)
         self.stdout.write("\n".join(summary(report)))
         if dataset is None and options["save"] is not False:
-            stored = evaluations.store(evaluation, subject, started)
-            self.stdout.write(f"kept as evaluation {stored.uid} of revision {stored.revision}")
-
-    def read(self, dataset: Path) -> Subject:
-        try:
-            measurements = read_dataset(dataset)
-        except DatasetError as error:
-            raise CommandError(f"{dataset}: {error}") from error
-        for warning in measurements.warnings:
-            self.stderr.write(f"warning: {warning}")
-
-        def progress(profiles: Any) -> Any:
-            return tqdm(profiles, desc="fit", unit="profile", leave=False)
-
-        database = database_from_measurements(measurements, progress)
-        return Subject(database, measurements.origin, measurements=measurements)
-
-    def read_stored(self, origin: str | None) -> Subject:
-        """What was measured; where nothing was, what was simulated: never both."""
-        try:
-            subject = stored_subject(origin)
-        except NothingStored as error:
-            raise CommandError(str(error)) from error
-        if subject.origin == "simulated":
-            asked = "as asked" if origin else "nothing was measured"
-            self.stderr.write(f"{asked}: these are the simulated profiles")
-        return subject
+            kept = evaluations.store(evaluation, subject, started)
+            self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
 
     def evaluate(
         self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, jobs: int

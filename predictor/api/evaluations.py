@@ -1,0 +1,220 @@
+"""Evaluations as data. They are read only here: making one takes minutes, and is the operator's command."""
+
+from typing import Any, ClassVar
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django_filters.rest_framework import ChoiceFilter, FilterSet, NumberFilter
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view, inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mpet_site.api import ApiView, DetailView, ListView
+from mpet_site.etags import etag_of, unless_unchanged
+from mpet_site.pagination import Pagination
+from mpet_site.problems import invalid
+from mpet_site.renderers import CSVRenderer, JSONRenderer, csv_lines
+from predictor.core.evaluate import HOLDOUTS, PARTS
+from predictor.core.paper import TABLES
+from predictor.evaluations import ORIGINS, error_rows
+from predictor.models import Evaluation, PaperReport
+
+Text = serializers.CharField
+ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in PARTS))
+
+
+def number(**options: Any) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, **options)
+
+
+PartStatistics: Any = type(
+    inline_serializer(
+        "PartStatistics",
+        {
+            **{name: number() for name in ("mean", "median", "p70", "p80", "p95", "max", "bias")},
+            **{name: serializers.IntegerField() for name in ("count", "refused")},
+        },
+    )
+)
+
+
+def parts(name: str, **fields: Any) -> Any:
+    return type(inline_serializer(name, {part: PartStatistics() for part in PARTS} | fields))
+
+
+MethodStatistics = parts("MethodStatistics", coverage=number(), interval_width=number(), seconds=number())
+NoiseFloor = parts("NoiseFloor")
+EvaluatedMethodSerializer = type(
+    inline_serializer(
+        "EvaluatedMethod",
+        {
+            "name": Text(),
+            "version": Text(),
+            "baseline": serializers.BooleanField(source="is_baseline"),
+            "settings": serializers.DictField(),
+            "statistics": MethodStatistics(help_text="Errors in percent."),
+        },
+    )
+)
+
+
+class EvaluationSerializer(serializers.ModelSerializer):
+    """Which pairs were hidden and predicted, and how wrong each method was."""
+
+    id = serializers.UUIDField(source="uid")
+    url = serializers.HyperlinkedIdentityField("api-evaluation", lookup_field="uid", lookup_url_kwarg="id")
+    errors_url = serializers.HyperlinkedIdentityField(
+        "api-evaluation-errors", lookup_field="uid", lookup_url_kwarg="id"
+    )
+    targets = serializers.ListField(child=Text(), allow_null=True)
+    noise_floor = NoiseFloor(allow_null=True, help_text="Single runs against the other runs of the same pairs.")
+    methods = EvaluatedMethodSerializer(many=True)
+
+    class Meta:
+        model = Evaluation
+        fields = (
+            *("id", "url", "errors_url", "created_at", "revision", "origin", "holdout", "probes", "sample", "seed"),
+            *("targets", "profiles", "code_version", "seconds", "noise_floor", "methods"),
+        )
+        read_only_fields = fields
+
+
+class EvaluationRowSerializer(serializers.ModelSerializer):
+    """The plain columns, for CSV."""
+
+    id = serializers.UUIDField(source="uid")
+    methods = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Evaluation
+        fields = (
+            *("id", "created_at", "revision", "origin", "holdout", "probes", "sample", "seed", "profiles"),
+            *("code_version", "seconds", "methods"),
+        )
+
+    def get_methods(self, row: Evaluation) -> list[str]:
+        return [method.name for method in row.methods.all()]
+
+
+class EvaluationFilter(FilterSet):
+    origin = ChoiceFilter(choices=Evaluation.Origin.choices)
+    holdout = ChoiceFilter(choices=[(name, name) for name in HOLDOUTS])
+    revision = NumberFilter()
+
+    class Meta:
+        model = Evaluation
+        fields: tuple[str, ...] = ()
+
+
+class EvaluationRead(GenericAPIView):
+    serializer_class = EvaluationSerializer
+    lookup_field = "uid"
+    lookup_url_kwarg = "id"
+
+    def get_queryset(self) -> Any:
+        return Evaluation.objects.listed()
+
+
+@extend_schema_view(get=extend_schema(operation_id="evaluations_list", summary="Evaluations"))
+class EvaluationList(ListView, EvaluationRead):
+    """How wrong the methods were, newest first. CSV has the plain columns."""
+
+    filterset_class = EvaluationFilter
+    csv_serializer_class = EvaluationRowSerializer
+    search_fields = ("methods__name", "holdout")
+    ordering_fields: ClassVar = {name: name for name in ("created_at", "revision", "seconds")}
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+        newest = Evaluation.objects.values_list("uid", flat=True).first()
+        queryset = self.filter_queryset(self.get_queryset()).distinct()
+        build = self.rows if self.wants_csv else self.page
+        tag = etag_of(request.build_absolute_uri(), request.accepted_renderer.format, newest, queryset.count())
+        return unless_unchanged(request, tag, lambda: build(queryset))
+
+
+@extend_schema_view(get=extend_schema(operation_id="evaluations_read", summary="One evaluation"))
+class EvaluationDetail(DetailView, EvaluationRead):
+    """What was hidden and predicted, and the errors of every method. It never changes."""
+
+    def etag(self, row: Evaluation) -> str:
+        return etag_of(self.request.build_absolute_uri(), row.uid)
+
+
+class EvaluationErrors(ApiView):
+    """The errors of every prediction: a row for each pair and method, in percent; null where it was refused."""
+
+    renderer_classes = (JSONRenderer, CSVRenderer)
+    query_parameters: ClassVar = ("page", "page_size")
+
+    @extend_schema(
+        operation_id="evaluations_errors",
+        summary="Errors of every prediction",
+        parameters=[OpenApiParameter(name, int) for name in query_parameters],
+        responses=inline_serializer(
+            "PredictionErrors",
+            {
+                "count": serializers.IntegerField(),
+                "next": serializers.URLField(allow_null=True),
+                "previous": serializers.URLField(allow_null=True),
+                "results": inline_serializer(
+                    "PredictionError",
+                    {name: Text() for name in ERROR_COLUMNS[:3]} | {name: number() for name in ERROR_COLUMNS[3:]},
+                    many=True,
+                ),
+            },
+        ),
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        evaluation = get_object_or_404(Evaluation.objects.with_errors(), uid=id)
+        tag = etag_of(request.build_absolute_uri(), request.accepted_renderer.format, evaluation.uid)
+        return unless_unchanged(request, tag, lambda: self.answer(request, evaluation))
+
+    def answer(self, request: Request, evaluation: Evaluation) -> HttpResponseBase:
+        rows = error_rows(evaluation)
+        if request.accepted_renderer.format == "csv":
+            return StreamingHttpResponse(csv_lines(ERROR_COLUMNS, rows), content_type="text/csv; charset=utf-8")
+        pagination = Pagination()
+        page = pagination.paginate_queryset(list(rows), request, view=self)
+        return pagination.get_paginated_response(page)
+
+
+class PaperTables(ApiView):
+    """The paper's tables and figures on this database, as they were last made; rows by the name of the table."""
+
+    query_parameters: ClassVar = ("origin",)
+
+    @extend_schema(
+        operation_id="evaluations_paper",
+        summary="The paper's tables and figures",
+        parameters=[OpenApiParameter("origin", str, enum=list(ORIGINS), description="default: the newest of any")],
+        responses=inline_serializer(
+            "PaperTables",
+            {
+                "id": serializers.UUIDField(),
+                "created_at": serializers.DateTimeField(),
+                "revision": serializers.IntegerField(),
+                "origin": Text(),
+                "method_version": Text(),
+                "sample": serializers.IntegerField(allow_null=True),
+                "seed": serializers.IntegerField(),
+                "results": inline_serializer(
+                    "PaperResults", {name: serializers.ListField(child=serializers.DictField()) for name in TABLES}
+                ),
+            },
+        ),
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        origin = request.query_params.get("origin") or None
+        if origin not in (None, *ORIGINS):
+            raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
+        reports = PaperReport.objects.filter(**({"origin": origin} if origin else {}))
+        report = reports.first()
+        if report is None:
+            raise NotFound
+        names = ("created_at", "revision", "origin", "method_version", "sample", "seed", "results")
+        data = {"id": report.uid} | {name: getattr(report, name) for name in names}
+        return unless_unchanged(request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data))

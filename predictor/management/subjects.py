@@ -1,0 +1,38 @@
+"""What commands evaluate: a dataset folder in memory, or what is stored."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from tqdm import tqdm
+
+from predictor.evaluations import NothingStored, Subject, stored_subject
+from predictor.snapshot import database_from_measurements
+from profiles.datasets import DatasetError, read_dataset
+
+
+def dataset_subject(folder: Path, stderr: Any) -> Subject:
+    try:
+        measurements = read_dataset(folder)
+    except DatasetError as error:
+        raise CommandError(f"{folder}: {error}") from error
+    for warning in measurements.warnings:
+        stderr.write(f"warning: {warning}")
+
+    def progress(profiles: Any) -> Any:
+        return tqdm(profiles, desc="fit", unit="profile", leave=False)
+
+    database = database_from_measurements(measurements, progress)
+    return Subject(database, measurements.origin, measurements=measurements)
+
+
+def stored(origin: str | None, stderr: Any) -> Subject:
+    """The origin asked for; else what was measured, or where nothing was, what was simulated: never both."""
+    try:
+        subject = stored_subject(origin)
+    except NothingStored as error:
+        raise CommandError(str(error)) from error
+    if subject.origin == "simulated":
+        asked = "as asked" if origin else "nothing was measured"
+        stderr.write(f"{asked}: these are the simulated profiles")
+    return subject
