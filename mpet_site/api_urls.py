@@ -19,6 +19,8 @@ ENDPOINTS = {
     "distances/workloads": "api-workload-distance",
     "predictions": "api-predictions",
     "methods": "api-methods",
+    "evaluations": "api-evaluations",
+    "evaluations/paper": "api-paper-tables",
     "kit": "api-kit",
     "kit/guide": "api-kit-guide",
     "schema": "api-schema",

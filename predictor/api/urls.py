@@ -1,11 +1,15 @@
 from django.urls import path
 
-from predictor.api import views
+from predictor.api import evaluations, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
     path("distances/workloads/", views.WorkloadDistance.as_view(), name="api-workload-distance"),
     path("predictions/", views.PredictionList.as_view(), name="api-predictions"),
     path("predictions/<uuid:id>/", views.PredictionDetail.as_view(), name="api-prediction"),
+    path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),
+    path("evaluations/paper/", evaluations.PaperTables.as_view(), name="api-paper-tables"),
+    path("evaluations/<uuid:id>/", evaluations.EvaluationDetail.as_view(), name="api-evaluation"),
+    path("evaluations/<uuid:id>/errors/", evaluations.EvaluationErrors.as_view(), name="api-evaluation-errors"),
     path("methods/", views.MethodList.as_view(), name="api-methods"),
 ]
