@@ -11,6 +11,7 @@ api = [
     path("", include("mpet_site.api_urls")),
 ]
 
+handler404 = "mpet_site.errors.not_found"
 urlpatterns = [
     path("", include("predictor.urls")),
     path("", include("profiles.urls")),

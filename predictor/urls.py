@@ -1,10 +1,16 @@
 from django.urls import path
 
-from predictor import accuracy_views, views
+from predictor import comparison_views, accuracy_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("maps/workloads/", comparison_views.workloads_on_a_map, name="workload-map"),
+    path("distances/platforms/", comparison_views.distances, {"kind": "platforms"}, name="platform-distances"),
+    path("distances/workloads/", comparison_views.distances, {"kind": "workloads"}, name="workload-distances"),
+    path("compare/platforms/", comparison_views.compare, {"kind": "platforms"}, name="compare-platforms"),
+    path("compare/workloads/", comparison_views.compare, {"kind": "workloads"}, name="compare-workloads"),
     path("predict/", views.predict, name="predict"),
+    path("predict/possible/", views.possible, name="predict-possible"),
     path("accuracy/", accuracy_views.accuracy, name="accuracy"),
     path("accuracy/<uuid:uid>/", accuracy_views.evaluation, name="evaluation"),
     path("predictions/<uuid:uid>/", views.prediction, name="prediction"),

@@ -11,6 +11,7 @@ from mpet_site.pages import twin
 from predictor.figures import answer_charts, drawing_of
 from predictor.forms import PredictionForm
 from predictor.models import Prediction
+from predictor.possible import possibility
 from predictor.services import RequestError
 from predictor.services import predict as predict_now
 from profiles.figures import Breakpoints
@@ -43,7 +44,7 @@ def predict(request: HttpRequest) -> HttpResponse:
             return redirect("prediction", uid=prediction.uid)
     context = {
         "form": form,
-        "evidence": evidence(request, str(form["workload"].value() or ""), str(form["target"].value() or "")),
+        "possible": possibility(request.user, str(form["workload"].value() or ""), str(form["target"].value() or "")),
         "workloads": Workload.objects.offered_to(request.user)[:OFFERED],
         "platforms": Platform.objects.offered_to(request.user)[:OFFERED],
         "section": "predict",
@@ -52,8 +53,11 @@ def predict(request: HttpRequest) -> HttpResponse:
     return render(request, "predictor/predict.html", context, status=422 if form.errors else 200)
 
 
-def evidence(request: HttpRequest, workload: str, target: str) -> dict[str, int] | None:
-    return Profile.objects.evidence_for(request.user, workload, target) if workload and target else None
+@require_safe
+def possible(request: HttpRequest) -> HttpResponse:
+    """The part of the form's page that says what can be predicted for what is in its fields now."""
+    shown = possibility(request.user, request.GET.get("workload", ""), request.GET.get("target", ""))
+    return render(request, "predictor/possible.html", {"possible": shown})
 
 
 @require_safe

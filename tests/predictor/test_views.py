@@ -79,7 +79,7 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
     page = client.get(reverse("predict"), ASKED)
     assert 'value="app0-section0"' in page.content.decode()
     words = text_of(page)
-    assert "measured on 2 other platforms" in words
+    assert "2 reference platforms have the workload" in words
     assert "known by 3 other workloads" in words
     assert "6 profiles connect the two" in words
     assert "The pair itself was measured" in words
@@ -162,8 +162,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # workloads and platforms to offer
     with django_assert_num_queries(2):
         client.get(reverse("predict"))
-    # and references, benchmarks, what connects the two, the pair itself
-    with django_assert_num_queries(6):
+    # and whether the two exist, references, benchmarks, what connects the two, the pair itself
+    with django_assert_num_queries(8):
         client.get(reverse("predict"), ASKED)
     # the prediction, the platforms and the workloads that it names
     with django_assert_num_queries(3):
