@@ -1,0 +1,258 @@
+"""The automatic choice: the law that predicts known measurements best, corrected by what companions did beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import stats
+
+from predictor.scaling_models.amdahl import Amdahl
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.companions import Companion
+from predictor.scaling_models.growth import LAWS, LEAST_RATIO, GrowthLaw, Law, constant, extended, measured_growth
+from predictor.scaling_models.gustafson import Gustafson
+from predictor.scaling_models.mpet_curve import MpetCurve
+from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.usl import USL
+from profiles.scaling.curves import evaluate_curves, fit_curves
+
+GRID = 24  # thread counts at which companions are asked
+LARGEST_CORRECTION = 1.0  # of log R
+LEAST_FOR_ORIGINS = 4
+ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
+FURTHER_MODELS: dict[str, type[ScalingModel]] = {"amdahl": Amdahl, "gustafson": Gustafson, "usl": USL}
+WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A model that was tried: its mean relative error (0.1 = 10 %), on which evidence, and whether it was chosen."""
+
+    model: str
+    error: float
+    evidence: str
+    chosen: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Replay:
+    """Companions over the profile's thread counts and the grid beyond, with what each law made of them."""
+
+    at: FloatArray  # (G,) thread counts
+    weights: FloatArray  # (C, G), 0 where not measured
+    error: dict[str, float]
+    correction: dict[str, FloatArray]  # (G,) of log R
+    spread: dict[str, FloatArray]  # (G,) weighted standard deviation of the left-out errors
+    count: int
+
+
+class AutomaticChoice(ScalingModel):
+    """Extrapolates R(n) = n t(n)/t(1) by the model that predicts best what is known, and says why.
+
+    With companions (profiles of the same machine or its kin, or of the same workload elsewhere; `companions.py`), the
+    question is replayed on each: every law sees a companion's R at this profile's thread counts and
+    predicts its R beyond. The weight of a companion is its kinship over how far its curve lies from this one,
+
+        w = kinship e^2/(e + d)^2,    d = root mean square difference of log R at the measured n,    e = `similarity`
+
+    and the law's systematic error there, shrunk to 0 where evidence is thin, corrects it:
+
+        correction(n) = sum_c w_c r_c(n) / (sum_c w_c + `shrinkage`),    r_c = log R_c(n) - law(R_c)(n) within -+1
+
+    The law with the smallest weighted mean relative error, each companion corrected by the others, is chosen; the
+    laws are those of `growth.LAWS` and the MPET curve. This is
+    how a breakpoint that lies beyond the measured n becomes known: it is in the companions' corrections.
+
+    Without companions the laws, Amdahl, Gustafson, USL and the MPET curve predict the later measured points from the
+    earlier ones (rolling origin: from the first half of the points on); the smallest mean relative error is chosen,
+    the first law where fewer than four thread counts were measured.
+
+    Worked example: two companions with R = 1 up to n = 4 and 2 at n = 8; every law that says 1 errs by log 2 there.
+    With weights 1 and shrinkage 1 the correction is 2/3 log 2: R(8) = 1.59.
+
+    Settings: `n_nu`, `n_ht` (for the MPET curve), `similarity`, `shrinkage`, `most_companions`.
+    `fit(X, t, companions=[...])`. Learned: `chosen_`, `reasons_`, all models that were tried, the best first.
+    Source: docs/scaling-models.md; residual correction is this project's own.
+
+    >>> from predictor.scaling_models.companions import companions_from_curves
+    >>> n = np.array([1.0, 2, 4, 8]); kin = companions_from_curves([(n, np.array([8.0, 4, 2, 2]))] * 2)
+    >>> model = AutomaticChoice().fit(n[:3, None], [4.0, 2.0, 1.0], companions=kin)
+    >>> model.predict([[8]]).round(3), model.reasons_[0].evidence
+    (array([0.794]), '2 companions')
+    """
+
+    title: ClassVar[str] = "Automatic choice"
+    source: ClassVar[str] = "docs/scaling-models.md"
+
+    def __init__(
+        self,
+        n_nu: int | None = None,
+        n_ht: int | None = None,
+        similarity: float = 0.05,
+        shrinkage: float = 1.0,
+        *,
+        most_companions: int = 24,
+    ) -> None:
+        self.n_nu = n_nu
+        self.n_ht = n_ht
+        self.similarity = similarity
+        self.shrinkage = shrinkage
+        self.most_companions = most_companions
+
+    def _fit(
+        self, points: Points, t: FloatArray, *, companions: Sequence[Companion] | None = None, **measured: Any
+    ) -> None:
+        self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
+        if len(self.n_) < 2:
+            raise TooFewPoints("AutomaticChoice", len(self.n_), 2, "thread counts")
+        self.replay_ = self._replayed(companions or ())
+        self.model_: ScalingModel | None = None
+        if self.replay_ is not None:
+            self.reasons_ = _ranked(self.replay_.error, f"{self.replay_.count} companions")
+        else:
+            enough = len(self.n_) >= LEAST_FOR_ORIGINS
+            evidence = "own later points from the earlier" if enough else "too few points to compare"
+            self.reasons_ = _ranked(self._own_errors(), evidence)
+            self.model_ = self._model(self.reasons_[0].model)
+            self.model_.fit(self.n_[:, None], self.t1_s_ * np.exp(self.log_r_) / self.n_)
+        self.chosen_ = self.reasons_[0].model
+
+    def _times(self, points: Points) -> FloatArray:
+        if self.model_ is not None:
+            return np.asarray(self.model_.predict(points.n[:, None]))
+        return np.asarray(self.t1_s_ * np.exp(self._log_r(points.n)) / points.n)
+
+    def _log_r(self, n: FloatArray) -> FloatArray:
+        own = extended(self._laws()[self.chosen_], self.n_, self.log_r_[None], n)[0]
+        return np.asarray(own + self._interpolated(self._replayed_at().correction[self.chosen_], n))
+
+    def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
+        """Low and high in seconds, (M,), from the spread of the companions' errors; None without companions.
+
+        p exp(-+ q s(n)), with s the weighted standard deviation of the left-out errors of the chosen law at n, not
+        falling with n, and q Student's quantile with one degree of freedom less than companions.
+        """
+        if self.replay_ is None or self.replay_.count < 3:
+            return None
+        points = self._read(X)
+        spread = self._interpolated(np.maximum.accumulate(self.replay_.spread[self.chosen_]), points.n)
+        reach = stats.t.ppf(0.5 + level / 2, self.replay_.count - 1) * spread
+        middle = self._times(points)
+        return middle * np.exp(-reach), middle * np.exp(reach)
+
+    def parameters(self) -> dict[str, float]:
+        if self.model_ is not None:
+            return self.model_.parameters()
+        replay = self._replayed_at()
+        steps = zip(replay.at.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
+        return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
+
+    def _replayed_at(self) -> _Replay:
+        if self.replay_ is None:
+            raise TooFewPoints("AutomaticChoice", 0, 1, "companions")
+        return self.replay_
+
+    def _interpolated(self, values: FloatArray, n: FloatArray) -> FloatArray:
+        """Over log n; 0 at and below the smallest measured n."""
+        replay = self._replayed_at()
+        return np.asarray(np.interp(np.log(n), np.log(replay.at), values))
+
+    def _replayed(self, companions: Sequence[Companion]) -> _Replay | None:
+        """None where no companion was measured at all our thread counts and beyond."""
+        usable = [one for one in companions if one.n[0] <= self.n_[0] and one.n[-1] > self.n_[-1] * (1 + 1e-9)]
+        if not usable:
+            return None
+        at = _grid(self.n_, usable)
+        known = np.stack([one.at(self.n_) for one in usable])
+        there = np.stack([one.at(at) for one in usable]) - known[:, :1]
+        known -= known[:, :1]
+        distance = np.sqrt(((known - self.log_r_) ** 2).mean(axis=1))
+        kinship = np.array([one.weight for one in usable])
+        weight = kinship * (self.similarity / (self.similarity + distance)) ** 2
+        best = np.argsort(-weight, kind="stable")[: self.most_companions]
+        weights = np.where(np.isfinite(there[best]), weight[best][:, None], 0.0)
+        replay = _Replay(at, weights, {}, {}, {}, len(best))
+        known, there = known[best], there[best]
+        inside, beyond = at <= self.n_[-1], at[at > self.n_[-1]]
+        between = extended(constant, self.n_, known, at[inside])
+        for name, law in self._laws().items():
+            said = np.concatenate([between, law(self.n_, known, beyond)], axis=1)
+            self._judge(replay, name, np.nan_to_num(there - said, nan=0.0))
+        return replay
+
+    def _judge(self, replay: _Replay, name: str, missed: FloatArray) -> None:
+        """The error, correction and spread of a law that missed log R by `missed`, (C, G)."""
+        bounded = np.clip(missed, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+        weights, total = replay.weights, replay.weights.sum(axis=0)
+        summed = (weights * bounded).sum(axis=0)
+        left_out = missed - (summed - weights * bounded) / (total - weights + self.shrinkage)
+        errors = np.minimum(np.abs(np.expm1(-left_out)), WORST_ERROR)
+        beyond = replay.at > self.n_[-1]
+        replay.error[name] = float((weights * errors)[:, beyond].sum() / weights[:, beyond].sum())
+        replay.correction[name] = summed / (total + self.shrinkage)
+        variance = (weights * left_out**2).sum(axis=0) / np.maximum(total, 1e-300)
+        replay.spread[name] = np.sqrt(np.where(total > 0, variance, 0.0))
+
+    def _laws(self) -> dict[str, Law]:
+        """The laws that can be asked for many curves at once."""
+        return LAWS | {"mpet_curve": self._mpet_curve}
+
+    def _mpet_curve(self, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+        lines = np.zeros(len(log_r), dtype=np.bool_)
+        elements, _ = fit_curves(n, np.exp(log_r), self.n_nu, self.n_ht, lines)  # type: ignore[arg-type]
+        r = evaluate_curves(elements, at, self.n_nu, self.n_ht, lines)
+        return np.asarray(np.log(np.maximum(r, LEAST_RATIO * np.exp(log_r[:, -1:]))))
+
+    def _own_errors(self) -> dict[str, float]:
+        """Of each law and model: later measured points predicted from the earlier ones, over a few origins."""
+        count = len(self.n_)
+        names = (*self._laws(), *FURTHER_MODELS)
+        if count < LEAST_FOR_ORIGINS:
+            return dict.fromkeys(names, float("nan"))
+        errors: dict[str, list[float]] = {name: [] for name in names}
+        t = self.t1_s_ * np.exp(self.log_r_) / self.n_
+        for origin in sorted({max(2, round(count * part)) for part in ORIGINS}):
+            for name, law in self._laws().items():
+                there = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
+                errors[name].append(_bounded(np.expm1(there - self.log_r_[origin:])))
+            for name, model in FURTHER_MODELS.items():
+                errors[name].append(_error(model(), self.n_, t, origin))
+        return {name: float(np.mean(values)) for name, values in errors.items()}
+
+    def _model(self, name: str) -> ScalingModel:
+        if name == "mpet_curve":
+            return MpetCurve(self.n_nu, self.n_ht)
+        return FURTHER_MODELS[name]() if name in FURTHER_MODELS else GrowthLaw(name)
+
+
+def _bounded(errors: FloatArray) -> float:
+    return float(np.minimum(np.abs(errors), WORST_ERROR).mean())
+
+
+def _error(model: ScalingModel, n: FloatArray, t: FloatArray, origin: int) -> float:
+    """The mean relative error of the points from `origin` on, predicted from those before; the worst where refused."""
+    try:
+        there = model.fit(n[:origin, None], t[:origin]).predict(n[origin:, None])
+    except ValueError:
+        return WORST_ERROR
+    return _bounded(there / t[origin:] - 1.0)
+
+
+def _grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
+    """Thread counts at which companions were measured: some between ours, and up to GRID beyond; ours come first."""
+    measured = np.unique(np.concatenate([one.n for one in companions]).round(6))
+    inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
+    chosen = [
+        part[np.unique(np.linspace(0, len(part) - 1, GRID).round().astype(int))]
+        for part in (inside, beyond)
+        if len(part)
+    ]
+    return np.unique(np.concatenate([n, *chosen]))
+
+
+def _ranked(errors: dict[str, float], evidence: str) -> list[Reason]:
+    order = sorted(errors, key=lambda name: errors[name]) if not any(map(np.isnan, errors.values())) else list(errors)
+    return [Reason(name, errors[name], evidence, chosen=name == order[0]) for name in order]

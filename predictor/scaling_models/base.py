@@ -1,0 +1,127 @@
+"""What all scaling models share: reading X and t, residuals, and an interval for predictions."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from predictor.scaling_models.points import FloatArray, N, Points, read_points, read_times
+
+
+class TooFewPoints(ValueError):
+    """The model cannot be determined from what was given."""
+
+    def __init__(self, model: str, found: int, needed: int, what: str = "points") -> None:
+        self.found, self.needed = found, needed
+        super().__init__(f"{model} needs {needed} {what}; found {found}")
+
+
+class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """An estimator of times in seconds. Subclasses say which columns they read and write `_fit` and `_times`.
+
+    `fit(X, t)` learns from N points, `predict(X)` gives seconds (N,). X is a frame with named columns or an array
+    with the columns in the order of `needed`, then `optional`.
+    """
+
+    title: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    needed: ClassVar[tuple[str, ...]] = (N,)
+    optional: ClassVar[tuple[str, ...]] = ()
+    fold_count: ClassVar[int] = 10  # refits that an interval costs
+
+    def fit(self, X: Any, t: ArrayLike, **measured: Any) -> Self:
+        points = self._read(X)
+        times = read_times(t, len(points))
+        self._remember(points)
+        self._fit(points, times, **measured)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return self._times(self._read(X))
+
+    def parameters(self) -> dict[str, float]:
+        """The learned parameters, by name; NaN = not determined by the points."""
+        raise NotImplementedError
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        raise NotImplementedError
+
+    def _times(self, points: Points) -> FloatArray:
+        raise NotImplementedError
+
+    def _read(self, X: Any) -> Points:
+        return read_points(X, self.needed, self.optional)
+
+    def _remember(self, points: Points) -> None:
+        """scikit-learn's own learned names."""
+        self.n_features_in_ = len(points.columns)
+        self.feature_names_in_ = np.array(points.columns, dtype=object)
+
+
+def residuals_percent(model: ScalingModel, X: Any, t: ArrayLike) -> FloatArray:
+    """100 (predicted - measured) / measured, (N,)."""
+    measured = np.asarray(t, dtype=np.float64)
+    return np.asarray(100.0 * (model.predict(X) / measured - 1.0))
+
+
+def prediction_interval(
+    model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9
+) -> tuple[FloatArray, FloatArray]:
+    """An interval for times by the delete-a-group jackknife, on the logarithms of the times.
+
+    The points are dealt into G = min(N, fold_count) groups; the model is fitted without each of them, which gives
+    G logarithms p_g(x) at every new point:
+
+        variance(x) = (G - 1)/G sum_g (p_g(x) - mean p(x))^2 + s^2,    low, high = p(x) exp(-+ q sqrt(variance(x)))
+
+    with s the root mean square of the left-out logarithmic errors and q Student's quantile with G - 1 degrees of
+    freedom. It widens where the answer hangs on few points; it knows nothing of effects that no point shows.
+
+    Returns: low and high (M,) in seconds. NaN: fewer than 3 groups, or a refit was refused or not positive there.
+
+    >>> from predictor.scaling_models.amdahl import Amdahl
+    >>> n = np.array([[1.0], [2.0], [4.0], [8.0]]); t = 1.0 + 8.0 / n[:, 0]
+    >>> low, high = prediction_interval(Amdahl().fit(n, t), n, t, [[16.0]])
+    >>> bool(low[0] <= 1.5 <= high[0]), bool(high[0] - low[0] < 1e-6)
+    (True, True)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level {level}: between 0 and 1")
+    points, new = model._read(X), model._read(X_new)
+    times = read_times(t, len(points))
+    groups = np.arange(len(points)) % min(len(points), model.fold_count)
+    logs, errors = _refits(model, points, times, new, groups)
+    count = len(logs)
+    if count < 3 or np.isnan(logs).any():
+        unknown = np.full(len(new), np.nan)
+        return unknown, unknown.copy()
+    variance = (count - 1) / count * ((logs - logs.mean(axis=0)) ** 2).sum(axis=0) + (errors**2).mean()
+    reach = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(variance)
+    middle = model.predict(X_new)
+    return middle * np.exp(-reach), middle * np.exp(reach)
+
+
+def _refits(
+    model: ScalingModel, points: Points, t: FloatArray, new: Points, groups: Any
+) -> tuple[FloatArray, FloatArray]:
+    """The logarithms at the new points without each group (G, M), and the errors at all points when left out (N,)."""
+    logs, errors = [], np.zeros(len(t))
+    for group in range(int(groups.max()) + 1):
+        out = groups == group
+        refit = clone(model)
+        try:
+            refit.fit(points.take(~out).matrix(), t[~out])
+            left = refit.predict(points.take(out).matrix())
+            there = refit.predict(new.matrix())
+        except ValueError:
+            logs.append(np.full(len(new), np.nan))
+            continue
+        logs.append(np.log(np.where(there > 0, there, np.nan)))
+        errors[out] = np.log(np.where(left > 0, left, np.nan) / t[out])
+    return np.array(logs), errors[~np.isnan(errors)]

@@ -1,0 +1,135 @@
+"""Companions: other profiles that know what a machine does beyond the thread counts that this profile measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.database import Database, IntArray
+from predictor.scaling_models.points import FloatArray
+
+# How much a companion counts by its platform, and how much more for the same workload.
+SAME_PLATFORM, SAME_CPU, SAME_MICROARCHITECTURE, SAME_VENDOR, ANY = 1.0, 1.0, 0.5, 0.1, 0.03
+SAME_WORKLOAD = 4.0
+SCOPES = ("none", "platform", "kin", "all")
+LEAST_KINSHIP = {"platform": SAME_PLATFORM, "kin": SAME_MICROARCHITECTURE, "all": 0.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Companion:
+    """A measured curve over the thread counts of the profile it accompanies: `n` (M,) ascending, `log_r` (M,) up to a
+    constant, and how much it counts (1 = same platform, another workload)."""
+
+    n: FloatArray
+    log_r: FloatArray
+    weight: float
+    label: str = ""
+
+    def at(self, n: FloatArray) -> FloatArray:
+        """log R interpolated over log n; NaN outside what was measured."""
+        return np.asarray(np.interp(np.log(n), np.log(self.n), self.log_r, left=np.nan, right=np.nan))
+
+
+def companions_of(
+    database: Database, platform: int, workload: int, *, scope: str = "all", most: int = 48
+) -> list[Companion]:
+    """The profiles nearest of kin to one of `workload` on `platform`; whatever was measured for that pair is left out.
+
+    Kinship: same platform 1, same processor model 1, same microarchitecture 0.5, same vendor 0.1, any other 0.03 (and
+    that where one has hyperthreads and the other has not); four times as much for the same workload. Of any other
+    machine only the same workload is used. `scope` "platform" keeps the same platform, "kin" also
+    the same processor model and microarchitecture, "all" the rest.
+
+    Thread counts of another machine are mapped to this one's so that 1, n_nu, n_ht and all threads meet.
+
+    Returns: at most `most`, the greatest weight first; of equals those whose number of threads is nearest.
+    """
+    if scope not in SCOPES:
+        raise ValueError(f"scope {scope!r}: one of {', '.join(SCOPES)}")
+    if scope == "none":
+        return []
+    rows = _candidates(database, platform, workload)
+    kinship = _kinship(database, platform)[database.platform_index[rows]]
+    same = database.workload_index[rows] == workload
+    kept = (kinship >= LEAST_KINSHIP[scope]) & (same | (kinship >= SAME_VENDOR))
+    if scope == "platform":
+        kept &= database.platform_index[rows] == platform
+    rows, weights = rows[kept], (kinship * np.where(same, SAME_WORKLOAD, 1.0))[kept]
+    apart = np.abs(np.log(database.n_max[database.platform_index[rows]] / database.n_max[platform]))
+    order = np.lexsort((apart, -weights))[:most]
+    return [_companion(database, int(rows[i]), platform, float(weights[i])) for i in order]
+
+
+def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weight: float = 1.0) -> list[Companion]:
+    """Companions from (n, t) of the same platform, n ascending, t in seconds.
+
+    >>> companions_from_curves([(np.array([1.0, 2.0]), np.array([4.0, 3.0]))])[0].at(np.array([2.0, 4.0])).round(3)
+    array([0.405,   nan])
+    """
+    return [Companion(n, np.log(n * t / (n[0] * t[0])), weight) for n, t in curves]
+
+
+def _candidates(database: Database, platform: int, workload: int) -> IntArray:
+    """Visible rows with a curve of two thread counts or more, less those of the pair itself."""
+    kin = np.flatnonzero(_kinship(database, platform) >= SAME_VENDOR)
+    rows = [database.rows_of_workload(workload), *(database.rows_of_platform(int(one)) for one in kin)]
+    found = np.unique(np.concatenate(rows))
+    itself = (database.platform_index[found] == platform) & (database.workload_index[found] == workload)
+    measured = np.diff(database.curve_offsets)[found] >= 2
+    return np.asarray(found[~itself & measured])
+
+
+def _kinship(database: Database, platform: int) -> FloatArray:
+    """Of every platform to this one, (P,)."""
+    kinship = np.full(len(database.platforms), ANY)
+    levels = (("vendor", SAME_VENDOR), ("microarchitecture", SAME_MICROARCHITECTURE), ("cpu_model", SAME_CPU))
+    for column, level in levels:
+        codes = _codes(database, column)
+        if codes[platform] >= 0:
+            kinship[codes == codes[platform]] = level
+    has_hyperthreads = np.isfinite(database.n_ht)
+    kinship[has_hyperthreads != has_hyperthreads[platform]] = ANY
+    kinship[platform] = SAME_PLATFORM
+    return kinship
+
+
+def _codes(database: Database, column: str) -> NDArray[np.intp]:
+    """The texts of a column of the platforms as numbers (P,); -1 = unknown."""
+
+    def encode() -> NDArray[np.intp]:
+        texts = np.array(database.platform_table[column])
+        codes = np.unique(texts, return_inverse=True)[1]
+        return np.where(texts == "", -1, codes)
+
+    codes: NDArray[np.intp] = database.derive(f"codes of {column}", encode)
+    return codes
+
+
+def _companion(database: Database, row: int, platform: int, weight: float) -> Companion:
+    n, time_s = database.curve(row)
+    theirs = int(database.platform_index[row])
+    threads = np.asarray(n, dtype=np.float64)
+    mapped = threads if theirs == platform else _mapped(threads, _marks(database, theirs), _marks(database, platform))
+    label = f"{database.workloads[database.workload_index[row]]} on {database.platforms[theirs]}"
+    return Companion(mapped, np.log(threads * time_s / (threads[0] * time_s[0])), weight, label)
+
+
+def _marks(database: Database, platform: int) -> tuple[float, float, float]:
+    threads = database.platform_table["threads"][platform]
+    most = float(threads) if np.isfinite(float(threads)) else float(database.n_max[platform])
+    return float(database.n_nu[platform]), float(database.n_ht[platform]), most
+
+
+def _mapped(n: FloatArray, theirs: tuple[float, ...], ours: tuple[float, ...]) -> FloatArray:
+    """Thread counts of their machine as ours: straight lines between the marks that both have, in proportion beyond."""
+    marks = [(1.0, 1.0)]
+    for their, our in zip(theirs, ours, strict=True):
+        if their > marks[-1][0] and our > marks[-1][1]:  # False for NaN
+            marks.append((their, our))
+    if len(marks) == 1:
+        return n
+    x, y = np.array(marks).T
+    return np.asarray(np.where(n > x[-1], n * y[-1] / x[-1], np.interp(n, x, y)))

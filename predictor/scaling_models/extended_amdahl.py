@@ -1,0 +1,211 @@
+"""The extended Amdahl model: Amdahl's law whose sequential time is a polynomial of the input size; fits a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.polynomial import legendre
+from numpy.typing import ArrayLike
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import SIZE, FloatArray, N, Points, read_times
+
+
+class ExtendedAmdahl(ScalingModel):
+    """T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), with T_seq a polynomial of known degree k of the input size x.
+
+    T_seq by least squares over the observations at p = 1. Solving the model for a at one observation gives
+
+        a = p/(1 - p) (T_p(x)/T_seq(x) - 1)
+
+    (the printed formula lacks the "- 1"), averaged over the observations at the highest p and, there, at the highest
+    x: noise weighs least where the time is largest. `partial_fit` gives the same answer in constant space: the sums
+    X'X and X'y of T_seq, and the count and mean time at the highest observation, reset when a higher one comes
+    (higher p before higher x, Section 3.4).
+
+    Worked example: T_seq(x) = x and a = 0.8: T_4(10) = 2 + 2 = 4 s; back: 4/(1 - 4) (4/10 - 1) = 0.8.
+
+    Settings: `degree`. Learned: `polynomial_` (k+1,), T_seq in the Legendre basis on `domain_`; `parallel_fraction_`,
+    NaN while nothing was seen at p > 1, and then so are predictions at p > 1.
+    Errors: TooFewPoints where fewer than k + 1 sizes were measured at p = 1 (`partial_fit`: none yet).
+    Source: papers/000, Sections 3.1-3.5.
+
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0]); n = np.ones(4)
+    >>> X = np.array([*zip(n, x), (4, 3.0), (4, 4.0)])
+    >>> model = ExtendedAmdahl(degree=1).fit(X, [1, 2, 3, 4, 99, 1.6])
+    >>> round(model.parallel_fraction_, 9), model.predict([[2, 10]]).round(9)
+    (0.8, array([6.]))
+    """
+
+    title: ClassVar[str] = "Extended Amdahl model"
+    source: ClassVar[str] = "papers/000, Sections 3.1-3.5"
+    needed: ClassVar[tuple[str, ...]] = (N, SIZE)
+
+    def __init__(self, degree: int = 3) -> None:
+        self.degree = degree
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        size = _size(points)
+        sequential = points.n == 1
+        found = len(np.unique(size[sequential]))
+        if found <= self.degree:
+            raise TooFewPoints("ExtendedAmdahl", found, self.degree + 1, "sizes at n = 1")
+        self.domain_ = _domain_of(size[sequential])
+        basis = legendre.legvander(_mapped(size[sequential], self.domain_), self.degree)
+        self.polynomial_ = np.linalg.lstsq(basis, t[sequential], rcond=None)[0]
+        self.sums_ = _Sums.empty(self.degree, self.domain_).add(size[sequential], t[sequential])
+        self.highest_ = _Highest().add(points, t)
+        self.parallel_fraction_ = self._fraction()
+
+    def partial_fit(self, X: Any, t: ArrayLike) -> Self:
+        """Learn from further points; what was learned before counts as much as if all had come at once."""
+        points = self._read(X)
+        times = read_times(t, len(points))
+        if not hasattr(self, "highest_"):
+            self._remember(points)
+            self.highest_ = _Highest()
+        size, sequential = _size(points), points.n == 1
+        if sequential.any():
+            sums = getattr(self, "sums_", None) or _Sums.empty(self.degree, _domain_of(size[sequential]))
+            self.sums_ = sums.add(size[sequential], times[sequential])
+            self.domain_, self.polynomial_ = self.sums_.domain, self.sums_.solve()
+        self.highest_ = self.highest_.add(points, times)
+        self.parallel_fraction_ = self._fraction()
+        return self
+
+    def sequential_time(self, size: ArrayLike) -> FloatArray:
+        """T_seq(x) in seconds, of the shape of `size`."""
+        if not hasattr(self, "polynomial_"):
+            raise TooFewPoints("ExtendedAmdahl", 0, 1, "points at n = 1")
+        return np.asarray(legendre.legval(_mapped(np.asarray(size, dtype=np.float64), self.domain_), self.polynomial_))
+
+    def _times(self, points: Points) -> FloatArray:
+        sequential_s = self.sequential_time(_size(points))
+        shared = np.where(points.n > 1, self.parallel_fraction_, 0.0)
+        return np.asarray(sequential_s * (shared / points.n + 1.0 - shared))
+
+    def parameters(self) -> dict[str, float]:
+        """The parallel fraction and the coefficients of T_seq in powers of x, in seconds per unit^k."""
+        series = legendre.Legendre(self.polynomial_, domain=self.domain_)
+        powers = series.convert(kind=np.polynomial.Polynomial, domain=(-1, 1), window=(-1, 1)).coef
+        named = {f"seconds_per_size_{k}": float(value) for k, value in enumerate(np.resize(powers, self.degree + 1))}
+        return {"parallel_fraction": self.parallel_fraction_} | named
+
+    def _fraction(self) -> float:
+        highest = self.highest_
+        if highest.n <= 1 or not hasattr(self, "polynomial_"):
+            return float("nan")
+        sequential_s = float(self.sequential_time(highest.size))
+        return highest.n / (1.0 - highest.n) * (highest.mean_s / sequential_s - 1.0)
+
+
+def streaming_predictions(model: ExtendedAmdahl, X: Any, t: ArrayLike, *, update: bool = True) -> FloatArray:
+    """What the model said of each point just before it learned it (Section 3.5), in seconds (N,).
+
+    The points come in the order of X. With `update=False` the model stops learning once it can answer: the first
+    approximation that has seen k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; updated: 12, 14).
+    NaN: before that.
+
+    >>> X = [[1, 1.0], [1, 2.0], [2, 2.0], [2, 4.0]]
+    >>> streaming_predictions(ExtendedAmdahl(degree=1), X, [1.0, 2.0, 1.5, 3.0]).round(9)
+    array([nan, nan, nan,  3.])
+    """
+    points = model._read(X)
+    times = read_times(t, len(points))
+    rows, said = points.matrix(), np.full(len(points), np.nan)
+    sizes: set[float] = set()
+    ready = False
+    for at, row in enumerate(rows):
+        if ready:
+            said[at] = model.predict(row[None])[0]
+        if update or not ready:
+            model.partial_fit(row[None], times[at : at + 1])
+        if not ready:
+            sizes |= {float(row[1])} if row[0] == 1 else set()
+            ready = len(sizes) > model.degree and bool(np.isfinite(model.parallel_fraction_))
+    return said
+
+
+@dataclass(frozen=True)
+class _Highest:
+    """The observations at the highest p and there at the highest x, in constant space."""
+
+    n: float = 1.0
+    size: float = -np.inf
+    count: int = 0
+    mean_s: float = 0.0
+
+    def add(self, points: Points, t: FloatArray) -> _Highest:
+        size = _size(points)
+        top = points.n == points.n.max()
+        n, largest = float(points.n.max()), float(size[top].max())
+        if (n, largest) < (self.n, self.size):
+            return self
+        here = top & (size == largest)
+        before = self.count if (n, largest) == (self.n, self.size) else 0
+        count = before + int(here.sum())
+        return _Highest(n, largest, count, float((before * self.mean_s + t[here].sum()) / count))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """X'X and X'y of the polynomial in the Legendre basis on a domain that holds every size seen so far.
+
+    Powers of x up to 1e6 would lose all digits in X'X; the Legendre basis keeps it well conditioned. When a size lies
+    outside the domain, the domain grows to at least twice its length and the sums are carried over exactly.
+    """
+
+    domain: tuple[float, float]
+    xx: FloatArray
+    xy: FloatArray
+
+    @classmethod
+    def empty(cls, degree: int, domain: tuple[float, float]) -> _Sums:
+        return cls(domain, np.zeros((degree + 1, degree + 1)), np.zeros(degree + 1))
+
+    def add(self, size: FloatArray, t: FloatArray) -> _Sums:
+        sums = self._on(_grown(self.domain, float(size.min()), float(size.max())))
+        basis = legendre.legvander(_mapped(size, sums.domain), len(sums.xy) - 1)
+        return _Sums(sums.domain, sums.xx + basis.T @ basis, sums.xy + basis.T @ t)
+
+    def solve(self) -> FloatArray:
+        """The least squares polynomial; of the smallest norm while the sizes do not determine it."""
+        return np.asarray(np.linalg.lstsq(self.xx, self.xy, rcond=1e-13)[0])
+
+    def _on(self, domain: tuple[float, float]) -> _Sums:
+        if domain == self.domain:
+            return self
+        degree = len(self.xy) - 1
+        nodes = np.polynomial.chebyshev.chebpts1(degree + 1)
+        there = legendre.legvander(_mapped(_unmapped(nodes, self.domain), domain), degree)
+        change = np.linalg.solve(legendre.legvander(nodes, degree), there).T
+        return _Sums(domain, change @ self.xx @ change.T, change @ self.xy)
+
+
+def _size(points: Points) -> FloatArray:
+    assert points.size is not None  # noqa: S101 - `needed` has it
+    return points.size
+
+
+def _domain_of(size: FloatArray) -> tuple[float, float]:
+    low, high = float(size.min()), float(size.max())
+    half = max((high - low) / 2, abs(low + high) / 4, 0.5)
+    return (low + high) / 2 - half, (low + high) / 2 + half
+
+
+def _grown(domain: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    start, end = domain
+    length = end - start
+    return (min(start - length, low) if low < start else start, max(end + length, high) if high > end else end)
+
+
+def _mapped(size: FloatArray, domain: tuple[float, float]) -> FloatArray:
+    start, end = domain
+    return np.asarray((2.0 * size - start - end) / (end - start))
+
+
+def _unmapped(at: FloatArray, domain: tuple[float, float]) -> FloatArray:
+    start, end = domain
+    return np.asarray((start + end + at * (end - start)) / 2.0)

@@ -1,0 +1,152 @@
+"""How R(n) = n t(n)/t(1) may go on beyond the last measured thread count: five laws, for many curves at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import FloatArray, Points
+
+LEAST_GROWTH = 1e-3
+LARGEST_EXPONENT = 2.0
+LEAST_RATIO = 0.05  # of R(n) to the last measured R: a falling line is not followed further down
+
+Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+def constant(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """R stays what it was: every further thread helps as much as the last one.
+
+    All laws: `n` (N,) ascending, `log_r` (C, N) the logarithms of R of C curves, `at` (M,); returns log R (C, M).
+
+    >>> np.exp(constant(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
+    array([[1.5]])
+    """
+    return np.repeat(log_r[:, -1:], len(at), axis=1)
+
+
+def power(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """R = R(n_last) (n/n_last)^c, c by least squares over all points.
+
+    >>> np.exp(power(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
+    array([[2.25]])
+    """
+    exponent = _slope(np.log(n), log_r)
+    return np.asarray(log_r[:, -1:] + exponent[:, None] * np.log(at / n[-1]))
+
+
+def recent_line(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """The straight line through the last point with the least squares slope of the later half: the line of Eq. 5 of
+    the segment that the measurements reached, without needing to know where it began.
+
+    >>> np.exp(recent_line(np.array([1.0, 2, 4, 8]), np.log([[1.0, 1, 2, 4]]), np.array([16.0]))).round(9)
+    array([[8.]])
+    """
+    later = max(2, len(n) // 2)
+    return _line(log_r, _slope(n[-later:], np.exp(log_r[:, -later:])), at - n[-1])
+
+
+def chord(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """The straight line from the first to the last point, not falling: Amdahl's law through both.
+
+    >>> np.exp(chord(np.array([1.0, 3, 4]), np.log([[1.0, 1.1, 1.6]]), np.array([6.0]))).round(9)
+    array([[2.]])
+    """
+    r = np.exp(log_r[:, [0, -1]])
+    return _line(log_r, np.maximum((r[:, 1] - r[:, 0]) / max(n[-1] - n[0], LEAST_GROWTH), 0.0), at - n[-1])
+
+
+def overhead_power(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """R = 1 + c (n - n_1)^e through the last point: the overhead is a power of the threads that were added; e by
+    least squares of logarithms, 0..2. Overheads below 0.001 count as 0.001.
+
+    >>> np.exp(overhead_power(np.array([1.0, 2, 3]), np.log([[1.0, 1.1, 1.4]]), np.array([5.0]))).round(9)
+    array([[2.6]])
+    """
+    added, overhead = np.log(n[1:] - n[0]), np.log(np.maximum(np.expm1(log_r[:, 1:]), LEAST_GROWTH))
+    exponent = np.clip(_slope(added, overhead), 0.0, LARGEST_EXPONENT)
+    further = overhead[:, -1:] + exponent[:, None] * (np.log(at - n[0]) - added[-1])
+    return np.asarray(np.log1p(np.exp(further)))
+
+
+LAWS: dict[str, Law] = {
+    "recent_line": recent_line,
+    "constant": constant,
+    "power": power,
+    "chord": chord,
+    "overhead_power": overhead_power,
+}
+
+
+class GrowthLaw(ScalingModel):
+    """t(n) = t1 R(n)/n: R passes through the measured points and goes on beyond the last by one of the LAWS.
+
+    Between measured thread counts log R is interpolated over log n; below the first it is that of the first. Points
+    at the same n count by the mean of their times.
+
+    Settings: `law`. Learned: `n_`, `log_r_`, `t1_s_` = n_1 t(n_1). Needs two thread counts.
+
+    >>> model = GrowthLaw("constant").fit([[1], [2], [4]], [8.0, 4.0, 3.0])
+    >>> model.predict([[2], [8]]).round(9)
+    array([4. , 1.5])
+    """
+
+    title: ClassVar[str] = "Growth of R(n)"
+    source: ClassVar[str] = "docs/scaling-models.md"
+
+    def __init__(self, law: str = "recent_line") -> None:
+        self.law = law
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        if self.law not in LAWS:
+            raise ValueError(f"law {self.law!r}: one of {', '.join(LAWS)}")
+        self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
+        if len(self.n_) < 2:
+            raise TooFewPoints("GrowthLaw", len(self.n_), 2, "thread counts")
+
+    def _times(self, points: Points) -> FloatArray:
+        return np.asarray(
+            self.t1_s_ * np.exp(extended(LAWS[self.law], self.n_, self.log_r_[None], points.n)[0]) / points.n
+        )
+
+    def parameters(self) -> dict[str, float]:
+        return {"t1_s": self.t1_s_, "r_last": float(np.exp(self.log_r_[-1]))}
+
+
+def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """The distinct thread counts, log R there, and the reference n_1 t(n_1) in seconds.
+
+    >>> n, log_r, t1_s = measured_growth(np.array([2.0, 1.0, 1.0]), np.array([3.0, 3.0, 5.0]))
+    >>> n, np.exp(log_r).round(9), t1_s
+    (array([1., 2.]), array([1. , 1.5]), 4.0)
+    """
+    distinct, at = np.unique(n, return_inverse=True)
+    mean_s = np.bincount(at, weights=t) / np.bincount(at)
+    t1_s = float(distinct[0] * mean_s[0])
+    return distinct, np.log(distinct * mean_s / t1_s), t1_s
+
+
+def extended(law: Law, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    """log R of C curves at any thread counts: interpolated up to the last measured n, then by the law. (C, M)"""
+    values = np.empty((len(log_r), len(at)))
+    beyond = at > n[-1]
+    if beyond.any():
+        values[:, beyond] = law(n, log_r, at[beyond])
+    inside = np.log(at[~beyond])
+    for curve, known in zip(values, log_r, strict=True):
+        curve[~beyond] = np.interp(inside, np.log(n), known)
+    return values
+
+
+def _slope(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Least squares slopes of y (C, N) over x (N,); 0 for a single point."""
+    centred = x - x.mean()
+    return np.asarray((y * centred).sum(axis=1) / max(float((centred**2).sum()), 1e-300))
+
+
+def _line(log_r: FloatArray, slope: FloatArray, beyond: FloatArray) -> FloatArray:
+    last = np.exp(log_r[:, -1:])
+    return np.asarray(np.log(np.maximum(last + slope[:, None] * beyond, LEAST_RATIO * last)))

@@ -1,0 +1,76 @@
+"""Laws that are linear in their coefficients: least squares of relative errors, with confidence intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import nnls
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import FloatArray, Points
+
+
+class LinearLaw(ScalingModel):
+    """t = sum_k c_k d_k(x) with c_k >= 0, fitted by least squares of (t_predicted - t) / t.
+
+    Subclasses give the columns d (`_design`) and turn coefficients into parameters (`_named`). Learned:
+    `coefficients_` (K,) in seconds, `covariance_` (K, K), NaN where N <= K.
+    """
+
+    def _design(self, points: Points) -> FloatArray:
+        raise NotImplementedError
+
+    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+        raise NotImplementedError
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        weighted = self._design(points) / t[:, None]
+        count = weighted.shape[1]
+        if np.linalg.matrix_rank(weighted) < count:
+            raise TooFewPoints(type(self).__name__, int(np.linalg.matrix_rank(weighted)), count, "independent points")
+        scale = np.linalg.norm(weighted, axis=0)
+        self.coefficients_ = nnls(weighted / scale, np.ones(len(t)))[0] / scale
+        self.degrees_of_freedom_ = len(t) - count
+        self.covariance_ = self._covariance(weighted, len(t) - count)
+
+    def _covariance(self, weighted: FloatArray, free: int) -> FloatArray:
+        if free <= 0:
+            return np.full((weighted.shape[1],) * 2, np.nan)
+        residuals = weighted @ self.coefficients_ - 1.0
+        return np.asarray(np.linalg.pinv(weighted.T @ weighted) * (residuals @ residuals / free))
+
+    def _times(self, points: Points) -> FloatArray:
+        return np.asarray(self._design(points) @ self.coefficients_)
+
+    def parameters(self) -> dict[str, float]:
+        return self._named(self.coefficients_)
+
+    def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Of each parameter, by the delta method: value -+ q sqrt(g' C g), with g its gradient in the coefficients,
+        C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K.
+
+        The fit keeps coefficients at or above 0; an interval may reach below, which then means "may be absent".
+        """
+        values = self.parameters()
+        if self.degrees_of_freedom_ <= 0:
+            return dict.fromkeys(values, (float("nan"), float("nan")))
+        quantile = stats.t.ppf(0.5 + level / 2, self.degrees_of_freedom_)
+        intervals = {}
+        for name, gradient in self._gradients().items():
+            variance = float(gradient @ self.covariance_ @ gradient)
+            reach = quantile * max(variance, 0.0) ** 0.5
+            intervals[name] = (values[name] - reach, values[name] + reach)
+        return intervals
+
+    def _gradients(self) -> dict[str, FloatArray]:
+        """Of each parameter in the coefficients, by central differences."""
+        gradients = {name: np.zeros(len(self.coefficients_)) for name in self.parameters()}
+        for k in range(len(self.coefficients_)):
+            step = np.zeros(len(self.coefficients_))
+            step[k] = 1e-6 * max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * 1e-3)
+            up, down = self._named(self.coefficients_ + step), self._named(self.coefficients_ - step)
+            for name, gradient in gradients.items():
+                gradient[k] = (up[name] - down[name]) / (2 * step[k])
+        return gradients

@@ -1,0 +1,58 @@
+"""MPET's own curve model as an extrapolator: straight lines of R(n) with a bend for NUMA and one for hyperthreads."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import FloatArray, Points
+from profiles.scaling.curves import evaluate_curves, fit_curves
+from profiles.scaling.names import ELEMENTS
+from profiles.scaling.times import LEAST_REDUNDANCY
+
+LINE = np.zeros(1, dtype=np.bool_)
+
+
+class MpetCurve(ScalingModel):
+    """t(n) = t1 R(n)/n with R the curve of Eq. 5:
+
+        R(n) = m n + b + [n > n_nu] (m_nu (n - n_nu) + b_nu) + [n > n_ht] (m_ht (n - n_ht) + b_ht)
+
+    t1 = n_1 t(n_1) of the smallest measured n_1; the six elements by least squares (`profiles.scaling.curves`). A
+    segment that was not measured has no elements: beyond its breakpoint the line before it goes on. R stays at or
+    above 1e-9. More than one time at an n counts by its mean.
+
+    Settings: `n_nu`, `n_ht`, the machine's thread counts; None = no such effect. Learned: the six elements (NaN =
+    not measured), `t1_s`. Source: Arndt et al. 2020, Eq. 5.
+
+    >>> n = np.array([[1], [2], [3], [4], [5], [6]])
+    >>> model = MpetCurve(n_ht=4).fit(n, [12.0, 6.0, 4.0, 3.0, 3.6, 4.0])
+    >>> model.predict([[8]]).round(9), round(model.parameters()["m_ht"], 9)
+    (array([4.5]), 0.5)
+    """
+
+    title: ClassVar[str] = "MPET curve"
+    source: ClassVar[str] = "Arndt et al. 2020, Eq. 5"
+
+    def __init__(self, n_nu: int | None = None, n_ht: int | None = None) -> None:
+        self.n_nu = n_nu
+        self.n_ht = n_ht
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        n, at = np.unique(points.n.astype(np.int64), return_inverse=True)
+        if len(n) < 2:
+            raise TooFewPoints("MpetCurve", len(n), 2, "thread counts")
+        mean_s = np.bincount(at, weights=t) / np.bincount(at)
+        self.t1_s_ = float(n[0] * mean_s[0])
+        elements, rms = fit_curves(n, (n * mean_s / self.t1_s_)[None], self.n_nu, self.n_ht, LINE)
+        self.elements_ = elements[0]
+        self.rms_ = float(rms[0])
+
+    def _times(self, points: Points) -> FloatArray:
+        r = evaluate_curves(self.elements_[None], points.n, self.n_nu, self.n_ht, LINE)[0]
+        return np.asarray(self.t1_s_ * np.maximum(r, LEAST_REDUNDANCY) / points.n)
+
+    def parameters(self) -> dict[str, float]:
+        return {"t1_s": self.t1_s_} | dict(zip(ELEMENTS, self.elements_.tolist(), strict=True))

@@ -1,0 +1,170 @@
+"""Parallel penalty: the time beyond an even share of the sequential work, extrapolated by curves through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import SIZE, FloatArray, Points, read_times
+from predictor.scaling_models.smoothers import Choice, Curve, NoSuitableSmoother, Smoother, choose_smoother
+
+AUTO: Literal["auto"] = "auto"
+Chosen = Smoother | Literal["auto"]
+
+
+def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
+    """The parallel overhead per processing element, in seconds (papers/004, Section 3):
+
+        A(x, p) = T(x, p) - T(x)/p
+
+    Rising over p: the program does not scale. Worked example: T = 100 s, T(., 8) = 14 s: A = 14 - 12.5 = 1.5 s.
+
+    Parameters broadcast: thread counts p = `n`, measured and sequential times in seconds. Negative: superlinear.
+
+    >>> parallel_penalty([1, 8], [100.0, 14.0], 100.0)
+    array([0. , 1.5])
+    """
+    p, t = np.asarray(n, dtype=np.float64), np.asarray(time_s, dtype=np.float64)
+    return np.asarray(t - np.asarray(sequential_s, dtype=np.float64) / p)
+
+
+def serial_fraction(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
+    """The experimentally determined serial fraction of Karp and Flatt (papers/004, Section 5), no unit:
+
+        f(x, p) = (T(x, p)/T(x) - 1/p) / (1 - 1/p)
+
+    Constant: the loss is serial work. Rising: overhead grows with p. Falling: the sequential time is too long.
+    Worked example: T = 100 s, T(., 8) = 14 s: (0.14 - 0.125)/0.875 = 0.0171.
+
+    Parameters broadcast, as in `parallel_penalty`. NaN at p = 1, where it is not defined.
+
+    >>> serial_fraction([1, 8], [100.0, 14.0], 100.0).round(4)
+    array([   nan, 0.0171])
+    """
+    share = 1.0 / np.asarray(n, dtype=np.float64)
+    excess = np.asarray(time_s, dtype=np.float64) / np.asarray(sequential_s, dtype=np.float64) - share
+    return np.asarray(np.where(share < 1, excess / np.where(share < 1, 1.0 - share, 1.0), np.nan))
+
+
+class ParallelPenalty(ScalingModel):
+    """T(x, p) = T(x)/p + A(x, p), the two parts extrapolated apart because they are of different nature (Eq. 1).
+
+    `over="n"`: at each size x the penalty is a curve over p; T(x) is known. `over="size"`: T is a curve over x, and
+    so is the penalty, for each p by itself; only measured p can be asked for. The reference T(x) is absolute, the
+    sequential program's, where `fit` gets `sequential_s` (N,), its time at the size of each point; else relative,
+    the parallel program's T(x, 1) from the points at n = 1.
+
+    `sequential` and `penalty` are smoothers (`smoothers.py`), or "auto": for each curve the one that best predicts
+    its last known value from the others, within `epsilon` (papers/004, Section 3).
+
+    Worked example: T(x, 1) = 8 s, A = 0.25 (p - 1) s: T(x, 16) = 0.5 + 3.75 s.
+
+    Learned: `reasons_`, the Choice of each curve that was chosen automatically, by what it is of. Predictions are not
+    kept above 0. Errors: NoSuitableSmoother where epsilon is not met; TooFewPoints without reference time.
+    Source: papers/004 (Lobachev, Guthe, Loogen: Estimating parallel performance), Eq. 1 and Sections 3, 5.
+
+    >>> n = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 8.0])
+    >>> model = ParallelPenalty().fit(n[:, None], 8 / n + 0.25 * (n - 1))
+    >>> model.predict([[16]]).round(9), [choice.smoother.label for choice in model.reasons_.values()]
+    (array([4.25]), ['line'])
+    """
+
+    title: ClassVar[str] = "Parallel penalty"
+    source: ClassVar[str] = "papers/004, Eq. 1 and Section 3"
+    optional: ClassVar[tuple[str, ...]] = (SIZE,)
+
+    def __init__(
+        self,
+        over: Literal["n", "size"] = "n",
+        sequential: Chosen = AUTO,
+        penalty: Chosen = AUTO,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.over = over
+        self.sequential = sequential
+        self.penalty = penalty
+        self.epsilon = epsilon
+
+    def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
+        if self.over not in {"n", "size"}:
+            raise ValueError(f"over {self.over!r}: 'n' or 'size'")
+        size = _size(points)
+        sequential_of = _reference(points, t, sequential_s)
+        self.reference_ = "relative" if sequential_s is None else "absolute"
+        self.reasons_: dict[str, Choice] = {}
+        self.sequential_s_ = sequential_of
+        self.sequential_curve_: Curve | None = None
+        if self.over == "size":
+            at = np.array(sorted(sequential_of))
+            known = np.array([sequential_of[x] for x in at.tolist()])
+            self.sequential_curve_ = self._curve("sequential time", self.sequential, at, known, lambda value: value)
+        groups, along = (size, points.n) if self.over == "n" else (points.n, size)
+        self.penalty_curves_: dict[float, Curve] = {}
+        for value in np.unique(groups).tolist():
+            here = (groups == value) & np.isin(size, list(sequential_of))
+            if here.any() and not (self.over == "size" and value == 1 and sequential_s is None):
+                self.penalty_curves_[value] = self._penalty_curve(
+                    value, along[here], points.n[here], size[here], t[here]
+                )
+
+    def _penalty_curve(self, group: float, x: FloatArray, n: FloatArray, size: FloatArray, t: FloatArray) -> Curve:
+        sequential_s = np.array([self.sequential_s_[one] for one in size.tolist()])
+        values = parallel_penalty(n, t, sequential_s)
+        last = int(np.argmax(x))
+        share = sequential_s[last] / n[last]
+        name = f"penalty at size {group:g}" if self.over == "n" else f"penalty at n = {group:g}"
+        return self._curve(name, self.penalty, x, values, lambda value: share + value)
+
+    def _curve(
+        self, name: str, smoother: Chosen, x: FloatArray, y: FloatArray, time_of: Callable[[float], float]
+    ) -> Curve:
+        if isinstance(smoother, str):
+            self.reasons_[name] = choose_smoother(x, y, self.epsilon, time_of=time_of)
+            smoother = self.reasons_[name].smoother
+        return smoother.fit(x, y)
+
+    def _times(self, points: Points) -> FloatArray:
+        size = _size(points)
+        groups, along = (size, points.n) if self.over == "n" else (points.n, size)
+        times = self._sequential_times(size) / points.n
+        for value in np.unique(groups).tolist():
+            here = groups == value
+            if value in self.penalty_curves_:
+                times[here] += self.penalty_curves_[value](along[here])
+            elif not (self.over == "size" and value == 1 and self.reference_ == "relative"):
+                fixed = "size" if self.over == "n" else "n"
+                known = ", ".join(f"{one:g}" for one in self.penalty_curves_)
+                raise ValueError(
+                    f"{fixed} = {value:g} was not measured (measured: {known}); the model is over {self.over}"
+                )
+        return times
+
+    def _sequential_times(self, size: FloatArray) -> FloatArray:
+        if self.sequential_curve_ is not None:
+            return np.asarray(self.sequential_curve_(size), dtype=np.float64)
+        return np.array([self.sequential_s_.get(one, np.nan) for one in size.tolist()])
+
+    def parameters(self) -> dict[str, float]:
+        """The relative errors by which the automatic choice was made; the curves have no parameters of their own."""
+        return {f"error of {name}": choice.error for name, choice in self.reasons_.items()}
+
+
+def _size(points: Points) -> FloatArray:
+    return np.ones(len(points)) if points.size is None else points.size
+
+
+def _reference(points: Points, t: FloatArray, sequential_s: ArrayLike | None) -> dict[float, float]:
+    """T(x) by size: what was given, or the mean of the times at n = 1."""
+    size = _size(points)
+    known = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
+    times = t if sequential_s is None else read_times(sequential_s, len(t))
+    if not known.any():
+        raise TooFewPoints("ParallelPenalty", 0, 1, "points at n = 1, or sequential_s")
+    return {one: float(times[known & (size == one)].mean()) for one in np.unique(size[known]).tolist()}
+
+
+__all__ = ["NoSuitableSmoother", "ParallelPenalty", "parallel_penalty", "serial_fraction"]

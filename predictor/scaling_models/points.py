@@ -1,0 +1,121 @@
+"""The measured points that every scaling model reads: thread counts and, where it uses them, sizes and clock ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+N, SIZE, CLOCK_RATIO = "n", "size", "clock_ratio"
+MEANING = {
+    N: "thread count, at least 1",
+    SIZE: "input size, in the unit that the user chose",
+    CLOCK_RATIO: "processor clock over memory clock, above 0",
+}
+LEAST = {N: 1.0, SIZE: -np.inf, CLOCK_RATIO: np.finfo(np.float64).tiny}
+
+
+class PointsError(ValueError):
+    """What is wrong with X or t: which column (t is `time_s`), which row (from 0; None: all), and why."""
+
+    def __init__(self, column: str, row: int | None, reason: str) -> None:
+        self.column, self.row, self.reason = column, row, reason
+        super().__init__(f"{column}: {reason}" if row is None else f"{column}, row {row}: {reason}")
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """N points; `size` and `clock_ratio` are None where X has no such column."""
+
+    n: FloatArray
+    size: FloatArray | None = None
+    clock_ratio: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def take(self, rows: NDArray[Any]) -> Points:
+        return Points(
+            self.n[rows],
+            None if self.size is None else self.size[rows],
+            None if self.clock_ratio is None else self.clock_ratio[rows],
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name in (N, SIZE, CLOCK_RATIO) if getattr(self, name) is not None)
+
+    def matrix(self) -> FloatArray:
+        """(N, number of columns), in the order of `columns`."""
+        return np.stack([getattr(self, name) for name in self.columns], axis=1)
+
+
+def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...] = ()) -> Points:
+    """X as Points. A frame is read by column name (further columns are ignored); an array has the needed columns,
+    then any number of the optional ones, in that order.
+
+    >>> read_points([[1, 100], [2, 100]], (N, SIZE)).size
+    array([100., 100.])
+    >>> read_points(np.array([[0.0]]))
+    Traceback (most recent call last):
+        ...
+    predictor.scaling_models.points.PointsError: n, row 0: 0 is not a thread count, at least 1
+    """
+    if hasattr(X, "columns"):
+        columns = {name: X[name] for name in (*needed, *optional) if name in X.columns}
+        missing = [name for name in needed if name not in columns]
+        if missing:
+            raise PointsError(missing[0], None, f"needed column; given: {', '.join(map(str, X.columns))}")
+    else:
+        columns = _by_position(X, needed, optional)
+    checked = {name: _column(name, values) for name, values in columns.items()}
+    return Points(**checked)
+
+
+def read_times(t: ArrayLike, count: int) -> FloatArray:
+    """Times in seconds, (count,): finite and above 0."""
+    times = _numbers("time_s", t)
+    if times.shape != (count,):
+        raise PointsError("time_s", None, f"{times.shape} times for {count} points")
+    _require("time_s", times, times > 0, "a time above 0 s")
+    return times
+
+
+def _by_position(X: Any, needed: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    values = _numbers("X", X)
+    names = (*needed, *optional)
+    if values.ndim != 2:
+        raise PointsError("X", None, f"needs two dimensions (points, columns), not {values.ndim}")
+    if not len(needed) <= values.shape[1] <= len(names):
+        raise PointsError("X", None, f"{values.shape[1]} columns; these models read {', '.join(names)}")
+    return dict(zip(names, values.T, strict=False))
+
+
+def _column(name: str, values: Any) -> FloatArray:
+    column = _numbers(name, values)
+    if not len(column):
+        raise PointsError(name, None, "needs at least one point")
+    _require(name, column, column >= LEAST[name], f"a {MEANING[name]}")
+    return column
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PointsError(name, None, f"not numbers: {error}") from error
+    if numbers.ndim == 1:
+        _require(name, numbers, np.isfinite(numbers), "a finite number")
+    elif not np.isfinite(numbers).all():
+        raise PointsError(name, int(np.argwhere(~np.isfinite(numbers))[0][0]), "not a finite number")
+    return numbers
+
+
+def _require(name: str, values: FloatArray, fine: NDArray[np.bool_], what: str) -> None:
+    if not fine.all():
+        row = int(np.flatnonzero(~fine)[0])
+        raise PointsError(name, row, f"{values[row]:g} is not {what}")

@@ -1,0 +1,224 @@
+"""Task-parallel programs: work, delay and missing work, each modelled over size and threads, then added up."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoLarsCV
+
+from predictor.scaling_models.base import ScalingModel, TooFewPoints
+from predictor.scaling_models.points import SIZE, FloatArray, N, Points, PointsError
+
+MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
+FOLDS = 5
+
+
+def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
+    """Work, delay and no-work from the seven parts of the thread time that the kit measures.
+
+    work = use; delay = lock + creation + distribution + switching (a task is there, and a core that does not run it);
+    no_work = imbalance + join (a core without a task). The parts sum to n t, and so do the three (Eq. 8). Task and
+    wait counts are counted apart.
+
+    Parameters: `parts_s` (N, 7) in the order of profiles.measurements.PARTS, thread seconds.
+    Returns: `work_s`, `delay_s`, `no_work_s`, (N,) each.
+
+    >>> {name: float(value[0]) for name, value in task_measures([[10, 1, 2, 1, 1, 1, 3]]).items()}
+    {'work_s': 10.0, 'delay_s': 4.0, 'no_work_s': 5.0}
+    """
+    use, lock, imbalance, creation, distribution, switching, join = np.asarray(parts_s, dtype=np.float64).T
+    return {
+        "work_s": use,
+        "delay_s": lock + creation + distribution + switching,
+        "no_work_s": imbalance + join,
+    }
+
+
+class TaskGraph(ScalingModel):
+    """time(x, p) = (T1(x, p) + delay(x, p) + no_work(x, p))/p (Eq. 9), from six models with coefficients >= 0:
+
+        T1'(x)         = b1 + b2 x + b3 x log x + b4 x^2 + b5 x^2 log x + b6 x^3 + b7 x log log x       (Eq. 11)
+        T1(x, p)       = T1'(x) (1 + a1 (p - 1)/p + a2 (p - 1))                                        (Eq. 10)
+        tasks, waits   = d1 x + d2 x log x + d3 x^2 + d4 x^3 + d5 x log log x                          (Eq. 13, 14)
+        delay(x, p)    = tasks(x) (c1 + c2 (p - 1) + c3 (p - 1)/p) + waits(x) (c4 + ...)               (Eq. 12)
+        no_work(x, p)  = (p - 1)^2 (f1 + f2 x + f3 x log x + f4 x^2)                                   (Eq. 15)
+
+    Logarithms to base 2; x is the input size, at least 2 (for work that is exponential in n: x = 2^n). Each model is
+    a positive LassoLarsCV on columns scaled to 1, as in the paper; with fewer than six points non-negative least
+    squares. T1' is fitted on the work at p = 1, tasks and waits on their means at each size.
+
+    `fit(X, t, measures={...})` needs beside X and t, (N,) each: `work_s`, `delay_s`, `no_work_s` in thread seconds
+    (they sum to n t; see `task_measures`), and the counts `tasks` and `waits`.
+
+    Errors: PointsError for a missing measure; TooFewPoints without point at n = 1. Source: papers/002, Eq. 8-15.
+
+    >>> x, p = (grid.ravel() for grid in np.meshgrid(2.0 ** np.arange(6, 13), [1.0, 2.0, 4.0, 8.0]))
+    >>> work, delay, idle = 1e-6 * x * np.log2(x), 1e-8 * x * (p - 1), 1e-7 * x * (p - 1) ** 2
+    >>> measures = {"work_s": work, "delay_s": delay, "no_work_s": idle, "tasks": x, "waits": x}
+    >>> X, t = np.stack([p, x], axis=1), (work + delay + idle) / p
+    >>> model = TaskGraph().fit(X, t, measures=measures)
+    >>> (np.abs(model.predict(X) / t - 1) < 0.01).all()
+    np.True_
+    """
+
+    title: ClassVar[str] = "Task graph"
+    source: ClassVar[str] = "papers/002, Eq. 8-15"
+    needed: ClassVar[tuple[str, ...]] = (N, SIZE)
+
+    def _fit(
+        self, points: Points, t: FloatArray, *, measures: Mapping[str, ArrayLike] | None = None, **measured: Any
+    ) -> None:
+        given = _measures(measures or {}, len(t))
+        size, p = _size(points), points.n
+        first = p == 1
+        if not first.any():
+            raise TooFewPoints("TaskGraph", 0, 1, "points at n = 1")
+        self.sequential_work_ = positive_fit(_work_terms(size[first]), given["work_s"][first])
+        work = _work_terms(size) @ self.sequential_work_
+        self.work_growth_ = positive_fit(work[:, None] * _sharing(p)[:, 1:], given["work_s"] - work)
+        self.tasks_, self.waits_ = (self._counts(size, given[name]) for name in ("tasks", "waits"))
+        self.delay_ = positive_fit(self._delay_terms(size, p), given["delay_s"])
+        self.no_work_ = positive_fit(_no_work_terms(size, p), given["no_work_s"])
+
+    def predict_measures(self, X: Any) -> dict[str, FloatArray]:
+        """The modelled MEASURES at the points of X, (N,) each."""
+        points = self._read(X)
+        size, p = _size(points), points.n
+        work = _work_terms(size) @ self.sequential_work_
+        return {
+            "work_s": work * (1.0 + _sharing(p)[:, 1:] @ self.work_growth_),
+            "delay_s": self._delay_terms(size, p) @ self.delay_,
+            "no_work_s": _no_work_terms(size, p) @ self.no_work_,
+            "tasks": _count_terms(size) @ self.tasks_,
+            "waits": _count_terms(size) @ self.waits_,
+        }
+
+    def _times(self, points: Points) -> FloatArray:
+        parts = self.predict_measures(points.matrix())
+        return np.asarray((parts["work_s"] + parts["delay_s"] + parts["no_work_s"]) / points.n)
+
+    def _counts(self, size: FloatArray, counts: FloatArray) -> FloatArray:
+        sizes, at = np.unique(size, return_inverse=True)
+        return positive_fit(_count_terms(sizes), np.bincount(at, weights=counts) / np.bincount(at))
+
+    def _delay_terms(self, size: FloatArray, p: FloatArray) -> FloatArray:
+        counts = np.stack([_count_terms(size) @ one for one in (self.tasks_, self.waits_)], axis=1)
+        return (counts[:, :, None] * _sharing(p)[:, None, :]).reshape(len(p), -1)
+
+    def parameters(self) -> dict[str, float]:
+        """The coefficients of the six models, named as in the paper: b1.., a1.., d1.., e1.., c1.., f1.."""
+        models = {
+            "b": self.sequential_work_,
+            "a": self.work_growth_,
+            "d": self.tasks_,
+            "e": self.waits_,
+            "c": self.delay_,
+            "f": self.no_work_,
+        }
+        return {f"{letter}{k}": float(value) for letter, one in models.items() for k, value in enumerate(one, start=1)}
+
+
+class DirectRegression(ScalingModel):
+    """The time itself by one positive LassoLarsCV on products of Eq. 11's terms of x with 1/p, 1 and p: what papers/002
+    compares with. Needs `n` and `size`.
+
+    >>> x, p = (grid.ravel() for grid in np.meshgrid([4.0, 8.0, 16.0, 32.0], [1.0, 2.0, 4.0]))
+    >>> model = DirectRegression().fit(np.stack([p, x], axis=1), x / p)
+    >>> bool(abs(model.predict([[4, 16]])[0] / 4 - 1) < 0.05)
+    True
+    """
+
+    title: ClassVar[str] = "Direct regression"
+    source: ClassVar[str] = "papers/002, Section 5 (the comparison)"
+    needed: ClassVar[tuple[str, ...]] = (N, SIZE)
+
+    def _terms(self, points: Points) -> FloatArray:
+        p = points.n
+        over_p = np.stack([1.0 / p, np.ones(len(p)), p], axis=1)
+        return (_work_terms(_size(points))[:, :, None] * over_p[:, None, :]).reshape(len(p), -1)
+
+    def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
+        self.coefficients_ = positive_fit(self._terms(points), t)
+
+    def _times(self, points: Points) -> FloatArray:
+        return np.asarray(self._terms(points) @ self.coefficients_)
+
+    def parameters(self) -> dict[str, float]:
+        return {f"c{k}": float(value) for k, value in enumerate(self.coefficients_, start=1)}
+
+
+def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
+    """Coefficients >= 0 of `values` (N,) in `terms` (N, K): positive LassoLarsCV, without intercept, on scaled columns.
+
+    Fewer than six points (too few to cross-validate) and points without noise: non-negative least squares.
+    """
+    scale = np.abs(terms).max(axis=0)
+    top = float(np.abs(values).max())
+    used = scale > 0
+    coefficients = np.zeros(terms.shape[1])
+    if not top or not used.any():
+        return coefficients
+    design, target = terms[:, used] / scale[used], values / top
+    coefficients[used] = _lasso(design, target) * top / scale[used]
+    return coefficients
+
+
+def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
+    if len(target) <= FOLDS:
+        return np.asarray(nnls(design, target)[0])
+    with warnings.catch_warnings():  # columns that are nearly multiples of each other are expected
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        try:
+            model = LassoLarsCV(positive=True, fit_intercept=False, cv=FOLDS).fit(design, target)
+        except ValueError:  # without noise the last penalty can be -1e-17, which scikit-learn 1.9 cannot interpolate at
+            return np.asarray(nnls(design, target)[0])
+    return np.asarray(model.coef_)
+
+
+def _work_terms(x: FloatArray) -> FloatArray:
+    log = np.log2(x)
+    return np.stack([np.ones(len(x)), x, x * log, x**2, x**2 * log, x**3, x * _log_log(x)], axis=1)
+
+
+def _count_terms(x: FloatArray) -> FloatArray:
+    return np.stack([x, x * np.log2(x), x**2, x**3, x * _log_log(x)], axis=1)
+
+
+def _no_work_terms(x: FloatArray, p: FloatArray) -> FloatArray:
+    return (p - 1)[:, None] ** 2 * np.stack([np.ones(len(x)), x, x * np.log2(x), x**2], axis=1)
+
+
+def _log_log(x: FloatArray) -> FloatArray:
+    return np.asarray(np.log2(np.log2(x)))
+
+
+def _sharing(p: FloatArray) -> FloatArray:
+    """1, (p - 1), (p - 1)/p: what moves between cores, (N, 3)."""
+    return np.stack([np.ones(len(p)), p - 1, (p - 1) / p], axis=1)
+
+
+def _size(points: Points) -> FloatArray:
+    size = points.size
+    assert size is not None  # noqa: S101 - `needed` has it
+    small: NDArray[np.intp] = np.flatnonzero(size < 2)
+    if len(small):
+        raise PointsError(SIZE, int(small[0]), f"{size[small[0]]:g}: the logarithms of Eq. 11 need at least 2")
+    return size
+
+
+def _measures(given: Mapping[str, ArrayLike], count: int) -> dict[str, FloatArray]:
+    measures = {}
+    for name in MEASURES:
+        if name not in given:
+            raise PointsError(name, None, f"needed measure; given: {', '.join(given) or 'none'}")
+        values = np.asarray(given[name], dtype=np.float64)
+        if values.shape != (count,) or not np.isfinite(values).all() or (values < 0).any():
+            raise PointsError(name, None, f"needs {count} finite numbers, none below 0")
+        measures[name] = values
+    return measures

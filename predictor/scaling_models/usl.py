@@ -1,0 +1,43 @@
+"""The universal scalability law: contention and coherence."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from predictor.scaling_models.linear_laws import LinearLaw
+from predictor.scaling_models.points import FloatArray, Points
+
+
+class USL(LinearLaw):
+    """t(n) = t1 (1 + sigma (n - 1) + kappa n (n - 1)) / n.
+
+    sigma is contention (waiting for what only one thread may have), kappa coherence (every thread talks to every
+    other). The speedup peaks at n = sqrt((1 - sigma) / kappa), `n_peak`; infinite where kappa = 0.
+
+    Worked example: t1 = 8 s, sigma = 0.1, kappa = 0.01: t(2) = 8 (1 + 0.1 + 0.02) / 2 = 4.48 s.
+
+    Parameters learned: `t1_s` in seconds, `sigma` and `kappa` (no unit, at least 0), `n_peak`. Needs three thread
+    counts. Source: Gunther 1993, A Simple Capacity Model of Massively Parallel Transaction Systems.
+
+    >>> n = np.array([[1.0], [2.0], [4.0], [8.0]])
+    >>> model = USL().fit(n, 8 * (1 + 0.1 * (n - 1) + 0.01 * n * (n - 1))[:, 0] / n[:, 0])
+    >>> {name: round(value, 6) for name, value in model.parameters().items()}
+    {'t1_s': 8.0, 'sigma': 0.1, 'kappa': 0.01, 'n_peak': 9.486833}
+    """
+
+    title: ClassVar[str] = "Universal scalability law"
+    source: ClassVar[str] = "Gunther 1993"
+
+    def _design(self, points: Points) -> FloatArray:
+        n = points.n
+        return np.stack([1.0 / n, (n - 1) / n, n - 1], axis=1)
+
+    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+        t1, contention, coherence = (float(value) for value in coefficients)
+        if t1 <= 0:
+            return dict.fromkeys(("t1_s", "sigma", "kappa", "n_peak"), float("nan"))
+        sigma, kappa = contention / t1, coherence / t1
+        peak = float(np.sqrt(max(1 - sigma, 0.0) / kappa)) if kappa > 0 else float("inf")
+        return {"t1_s": t1, "sigma": sigma, "kappa": kappa, "n_peak": peak}
