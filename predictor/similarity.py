@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from predictor.core.database import Database
 from predictor.core.similarity import Kind, nearest, neighbours
@@ -29,6 +30,10 @@ class Neighbour:
     @property
     def address(self) -> str:
         return str(reverse(type(self.row).__name__.lower(), args=[self.row.slug]))
+
+    def compared_with(self, slug: str) -> str:
+        kind = type(self.row).__name__.lower()
+        return f"{reverse(f'compare-{kind}s')}?{urlencode({kind: [slug, self.row.slug]}, doseq=True)}"
 
 
 def index_of(slugs: tuple[str, ...], slug: str) -> int | None:

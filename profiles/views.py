@@ -8,7 +8,15 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.pages import csv_export, list_parameters, ordered, page_of, twin
 from profiles.api.views import PlatformList, WorkloadList
-from profiles.figures import Breakpoints, MeasuredCurve, ProfileDrawing, comparison_charts, profile_charts, series_style
+from profiles.figures import (
+    MEASURES,
+    Breakpoints,
+    MeasuredCurve,
+    ProfileDrawing,
+    comparison_charts,
+    profile_charts,
+    series_style,
+)
 from profiles.figures.multiples import small_multiples
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
@@ -84,13 +92,16 @@ def memory_of(platform: Platform) -> dict[str, int | None]:
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_workload_page(shown, request.user), CURVES_DRAWN)
+    curves = [measured_curve(profile, profile.platform.name) for profile in page]
+    show = request.GET.get("show", "")
     context = {
         "workload": shown,
+        "show": show if show in MEASURES else "",
+        "measures": {name: measure.title for name, measure in MEASURES.items()},
+        "csv": twin("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
-        "charts": comparison_charts(
-            [measured_curve(profile, profile.platform.name) for profile in page], time_unit(shown)
-        ),
+        "charts": comparison_charts(curves, time_unit(shown), (show,) if show in MEASURES else ("time", "speedup")),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
         "twin": twin("api-workload", shown.slug),

@@ -1,10 +1,15 @@
 from django.urls import path
 
-from predictor.api import evaluations, views
+from predictor.api import comparisons, evaluations, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
     path("distances/workloads/", views.WorkloadDistance.as_view(), name="api-workload-distance"),
+    path("distances/platforms/matrix/", comparisons.PlatformMatrix.as_view(), name="api-platform-matrix"),
+    path("distances/workloads/matrix/", comparisons.WorkloadMatrix.as_view(), name="api-workload-matrix"),
+    path("distances/workloads/map/", comparisons.WorkloadMap.as_view(), name="api-workload-map"),
+    path("compare/platforms/", comparisons.ComparePlatforms.as_view(), name="api-compare-platforms"),
+    path("compare/workloads/", comparisons.CompareWorkloads.as_view(), name="api-compare-workloads"),
     path("predictions/", views.PredictionList.as_view(), name="api-predictions"),
     path("predictions/<uuid:id>/", views.PredictionDetail.as_view(), name="api-prediction"),
     path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),

@@ -18,10 +18,11 @@ from profiles.figures.base import (
     table,
     thread_counts,
 )
-from profiles.figures.comparison import comparison_charts
+from profiles.figures.comparison import MEASURES, comparison_charts
 from profiles.figures.profile import ProfileDrawing, profile_charts
 
 __all__ = [
+    "MEASURES",
     "SPEEDUP",
     "Breakpoints",
     "Chart",

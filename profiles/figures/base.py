@@ -39,6 +39,7 @@ class Chart:
     caption: str
     figure: go.Figure
     table: Table
+    tall: bool = False
 
     @property
     def json(self) -> dict[str, Any]:
@@ -101,25 +102,28 @@ def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: 
 
 
 def figure(
-    traces: Sequence[go.Scatter],
+    traces: Sequence[Any],
     y_title: str,
     *,
     breakpoints: Breakpoints | None = None,
     hovermode: str = "x unified",
     largest: int = 0,
     showlegend: bool = True,
+    x_axis: Mapping[str, Any] | None = None,
     **y_axis: Any,
 ) -> go.Figure:
-    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace."""
-    largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
+    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`: other than threads."""
+    if x_axis is None:
+        largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
+        x_axis = {"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"}
     drawn = go.Figure(data=list(traces))
     drawn.update_layout(
         template=go.layout.Template(),
-        xaxis={"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"},
+        xaxis=dict(x_axis),
         yaxis={"title": {"text": y_title}, **y_axis},
         hovermode=hovermode,
         showlegend=showlegend,
-        margin={"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 48},
+        margin={"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 58},
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     )
     if breakpoints is not None:

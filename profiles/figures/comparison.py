@@ -1,8 +1,9 @@
-"""One workload on several platforms."""
+"""One workload on several platforms, or several workloads on one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from profiles.figures.base import (
     ideal_line,
     logarithmic_ticks,
     numbers,
+    room_for,
     room_for_speedup,
     scatter,
     series_style,
@@ -25,43 +27,68 @@ from profiles.figures.base import (
 from profiles.measurements import FloatArray
 
 
-def comparison_charts(curves: Sequence[MeasuredCurve], time_unit: str = "s") -> list[Chart]:
-    """t(n) and speedup of one workload on several platforms, a line each in its `series_style`; no legend, because
-    the names are long and stand in a table beside. The data table has a row a platform."""
+@dataclass(frozen=True)
+class Measure:
+    """What of t(n) is drawn. `value` needs t(1) where `from_t1`."""
+
+    title: str
+    caption: str
+    axis: str
+    value: Callable[[MeasuredCurve], FloatArray]
+    from_t1: bool = False
+
+
+MEASURES = {
+    "time": Measure("Time", "Measured wall time, on a logarithmic scale.", "time t(n) ({unit})", lambda c: c.time_s),
+    "speedup": Measure("Speedup", "Measured speedup; dashed, the ideal speedup n.", SPEEDUP, speedup_of, from_t1=True),
+    "efficiency": Measure(
+        "Parallel efficiency",
+        "Speedup over n: the share of the ideal that n threads reach.",
+        "efficiency t(1)/(n·t(n)) (%)",
+        lambda curve: 100 * speedup_of(curve) / curve.n,
+        from_t1=True,
+    ),
+    "cost": Measure(
+        "Cost per core",
+        "Thread time n·t(n), what a run costs where a core is paid by the second; on a logarithmic scale. A flat line "
+        "is a perfect speedup.",
+        "thread time n·t(n) ({unit})",
+        lambda curve: curve.n * curve.time_s,
+    ),
+}
+
+
+def comparison_charts(
+    curves: Sequence[MeasuredCurve], time_unit: str = "s", measures: Sequence[str] = ("time", "speedup")
+) -> list[Chart]:
+    """Curves side by side, a line each in its `series_style`; no legend, because the names are long and stand in a
+    table beside. The data tables have a row a curve. Curves of one point are left out."""
     drawn = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
+    charts = [comparison_chart(drawn, name, time_unit) for name in measures]
+    return [chart for chart in charts if chart]
+
+
+def comparison_chart(drawn: Sequence[tuple[int, MeasuredCurve]], name: str, time_unit: str) -> Chart | None:
+    measure = MEASURES[name]
+    drawn = [(index, curve) for index, curve in drawn if curve.t1_s or not measure.from_t1]
     if not drawn:
-        return []
-    style: dict[str, Any] = {"hovermode": "closest", "showlegend": False}
-    times = np.concatenate([curve.time_s for _, curve in drawn])
-    with_t1 = [(index, curve) for index, curve in drawn if curve.t1_s]
-    speedups = np.concatenate([speedup_of(curve) for _, curve in with_t1] or [np.ones(1)])
+        return None
+    values = np.concatenate([measure.value(curve) for _, curve in drawn])
     widest = max((curve.n for _, curve in drawn), key=lambda n: n.max())
-    return [
-        Chart(
-            "time",
-            "Time",
-            "Measured wall time on each platform, on a logarithmic scale. The colours are those of the table below.",
-            figure(
-                [comparison_line(index, curve, curve.time_s) for index, curve in drawn],
-                f"time t(n) ({time_unit})",
-                **style,
-                **logarithmic_ticks(times),
-            ),
-            comparison_table([curve for _, curve in drawn], lambda curve: curve.time_s),
-        ),
-        Chart(
-            "speedup",
-            "Speedup",
-            "Measured speedup on each platform; dashed, the ideal speedup n.",
-            figure(
-                [ideal_line(widest), *(comparison_line(index, curve, speedup_of(curve)) for index, curve in with_t1)],
-                SPEEDUP,
-                **style,
-                range=room_for_speedup(widest, speedups),
-            ),
-            comparison_table([curve for _, curve in with_t1], speedup_of),
-        ),
-    ]
+    traces = [comparison_line(index, curve, measure.value(curve)) for index, curve in drawn]
+    if name == "speedup":
+        traces.insert(0, ideal_line(widest))
+    axis: dict[str, Any] = {
+        "speedup": lambda: {"range": room_for_speedup(widest, values)},
+        "efficiency": lambda: {"range": room_for([100, *values])},
+    }.get(name, lambda: logarithmic_ticks(values))()
+    return Chart(
+        name,
+        measure.title,
+        measure.caption,
+        figure(traces, measure.axis.format(unit=time_unit), hovermode="closest", showlegend=False, **axis),
+        comparison_table([curve for _, curve in drawn], measure.value),
+    )
 
 
 def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> go.Scatter:
@@ -70,10 +97,12 @@ def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> go.Scatt
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)
 
 
-def comparison_table(curves: Sequence[MeasuredCurve], value: Any) -> Table:
+def comparison_table(
+    curves: Sequence[MeasuredCurve], value: Callable[[MeasuredCurve], FloatArray], of: str = "curve"
+) -> Table:
     counts = sorted({int(n) for curve in curves for n in curve.n})
     rows = []
     for curve in curves:
         at = dict(zip(curve.n.tolist(), numbers(value(curve)), strict=True))
         rows.append((curve.label, *(at.get(n) for n in counts)))
-    return Table(("platform", *(f"n = {n}" for n in counts)), rows)
+    return Table((of, *(f"n = {n}" for n in counts)), rows)

@@ -39,6 +39,10 @@ def addresses():
         "api-prediction": [f"predictions/{prediction.json()['id']}/"],
         "api-platform-distance": [f"distances/platforms/?a={a.platform.slug}&b={b.platform.slug}"],
         "api-workload-distance": [f"distances/workloads/?a={a.workload.slug}&b={b.workload.slug}"],
+        "api-compare-platforms": [f"compare/platforms/?slugs={a.platform.slug},{b.platform.slug}"],
+        "api-compare-workloads": [
+            f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"
+        ],
     }
 
 

@@ -128,7 +128,7 @@ def test_a_comparison_draws_a_line_a_platform_and_tabulates_a_row_a_platform():
     time, speedup = comparison_charts(CURVES)
     assert [one.name for one in time.figure.data] == ["one", "two", "no t(1)"]
     assert [one.name for one in speedup.figure.data] == ["ideal", "one", "two"]
-    assert time.table.columns == ("platform", "n = 1", "n = 2", "n = 4", "n = 8")
+    assert time.table.columns == ("curve", "n = 1", "n = 2", "n = 4", "n = 8")
     assert time.table.rows[1] == ("two", 9.0, None, 3.0, 1.5)
     assert speedup.table.rows[0] == ("one", 1.0, 2.0, 4.0, None)
 

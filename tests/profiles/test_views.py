@@ -198,8 +198,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # the platform, count, page with workloads and curves, sources; revision and newest profile, the neighbours
     with django_assert_num_queries(7):
         client.get(reverse("platform", args=[profile.platform.slug]))
-    # the workload, count, page with platforms and curves, sources
-    with django_assert_num_queries(4):
+    # the workload, count, page with platforms and curves, sources; revision and newest profile, the neighbours
+    with django_assert_num_queries(7):
         client.get(reverse("workload", args=[profile.workload.slug]))
     # the profile with all that belongs to it
     with django_assert_num_queries(1):

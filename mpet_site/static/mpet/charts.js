@@ -45,12 +45,65 @@
     };
   }
 
+  const figureOf = (place) => JSON.parse(document.getElementById(place.dataset.figure).textContent);
+
   function draw(place) {
-    const { data, layout } = themed(JSON.parse(document.getElementById(place.dataset.figure).textContent));
-    return window.Plotly.react(place, data, layout, config);
+    const { data, layout } = themed(figureOf(place));
+    window.Plotly.react(place, data, layout, config);
+    place.removeAllListeners?.("plotly_click");
+    place.on("plotly_click", ({ points }) => {
+      const address = points[0].data.meta?.addresses?.[points[0].pointIndex];
+      if (address?.startsWith("/")) window.location.assign(address);
+    });
   }
 
-  const drawAll = () => document.querySelectorAll("[data-figure]").forEach(draw);
+  function save(content, name) {
+    const link = document.createElement("a");
+    link.download = `${document.title.split(" · ")[0]} ${name}`.replace(/[^\p{L}\p{N}.]+/gu, "-");
+    link.href = content instanceof Blob ? URL.createObjectURL(content) : content;
+    link.click();
+    if (content instanceof Blob) setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  // Every point in full precision: series, x, y, under the titles of the axes.
+  function csv({ data, layout }) {
+    const cell = (value) => (/[",\n]/.test(value ?? "") ? `"${String(value).replaceAll('"', '""')}"` : (value ?? ""));
+    const lines = [["series", layout.xaxis.title.text, layout.yaxis.title.text]];
+    for (const { name, x, y, text } of data)
+      x.forEach((at, index) => y[index] !== null && lines.push([Array.isArray(text) ? text[index] : name, at, y[index]]));
+    return new Blob([lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" });
+  }
+
+  async function image(place, format) {
+    const { width, height } = place.getBoundingClientRect();
+    const figure = themed(figureOf(place));
+    Object.assign(figure.layout, { paper_bgcolor: variable("--surface"), width, height });
+    figure.layout.title = { text: place.closest("figure").querySelector("h3").textContent, x: 0.02, font: { size: 15 } };
+    figure.layout.margin = { ...figure.layout.margin, t: 56 };
+    const svg = await window.Plotly.toImage(figure, { format: "svg", width, height });
+    if (format === "svg") return svg;
+    const drawn = new Image();
+    drawn.src = svg;
+    await drawn.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
+    canvas.getContext("2d").drawImage(drawn, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  }
+
+  document.addEventListener("click", async ({ target }) => {
+    const format = target.dataset?.save;
+    if (!format) return;
+    const place = target.closest("figure").querySelector("[data-figure]");
+    save(format === "csv" ? csv(figureOf(place)) : await image(place, format), `${place.dataset.figure}.${format}`);
+  });
+
+  function drawAll() {
+    for (const place of document.querySelectorAll("[data-figure]")) {
+      draw(place);
+      place.closest("figure").querySelector(".chart-actions").hidden = false;
+    }
+  }
   drawAll();
+  document.addEventListener("htmx:afterSettle", drawAll);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();

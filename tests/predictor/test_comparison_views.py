@@ -1,0 +1,137 @@
+import pytest
+from django.urls import reverse
+
+from predictor.snapshot import snapshot
+from profiles.models import Workload
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+PAGES = ("workload-map", "platform-distances", "workload-distances", "compare-platforms", "compare-workloads")
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def platforms(*numbers: int) -> str:
+    return reverse("compare-platforms") + "?" + "&".join(f"platform=machine-{number}" for number in numbers)
+
+
+def workloads(*slugs: str) -> str:
+    return reverse("compare-workloads") + "?" + "&".join(f"workload={slug}" for slug in slugs)
+
+
+def test_the_map_has_a_point_a_workload_that_leads_to_it(client, public):
+    page = client.get(reverse("workload-map"), {"mark": "app0-section0"})
+    traces = figures_of(page)["map"]["data"]
+    assert sorted(address for trace in traces for address in trace["meta"]["addresses"]) == [
+        reverse("workload", args=[slug]) for slug in Workload.objects.values_list("slug", flat=True)
+    ]
+    assert sorted(size for trace in traces for size in trace["marker"]["size"]) == [10, 10, 10, 17]
+    assert {trace["name"] for trace in traces} == {"domain decomposition", "dynamic loop", "recursive", "wavefront"}
+
+
+def test_a_heat_map_sorts_by_the_distance_to_one(client, public):
+    page = client.get(reverse("platform-distances"), {"near": "machine-2"})
+    order = [slug for slug, _ in page.context["heads"]]
+    assert order[0] == "machine-2"
+    distances = [cell["distance"] for cell in page.context["rows"][0][2][1:]]
+    assert distances == sorted(distances)
+    unsorted = client.get(reverse("platform-distances"), {"near": "never-was"})
+    assert [slug for slug, _ in unsorted.context["heads"]] == ["machine-0", "machine-1", "machine-2"]
+
+
+def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public):
+    page = client.get(platforms(0, 1, 2))
+    figures = figures_of(page)
+    assert {"speed", "time", "speedup", "characteristic-0", "characteristic-3"} <= set(figures)
+    assert [trace["name"] for trace in figures["time"]["data"]] == ["machine-0", "machine-1", "machine-2"]
+    assert next(trace["x"] for trace in figures["speed"]["data"]) == [1.0] * 4
+    assert "4 of 4" in text_of(page)  # the first is the fastest everywhere
+    other = client.get(platforms(0, 1) + "&workload=app1-section0")
+    assert other.context["drawn"]["workload"] == "app1-section0"
+
+
+def test_compared_workloads_show_their_curves_on_the_platform(client, public):
+    page = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
+    assert page.context["on"].slug == "machine-1"
+    assert [trace["name"] for trace in figures_of(page)["time"]["data"]] == ["app0/section0", "app1/section1"]
+
+
+def test_without_a_choice_the_address_comes_to_hold_one(client, public):
+    page = client.get(reverse("compare-platforms"), follow=True)
+    ((address, _),) = page.redirect_chain
+    assert address.count("platform=machine-") == 2
+    assert page.context["shared"]
+
+
+@pytest.mark.parametrize("kind", ["platform", "workload"])
+def test_what_nobody_may_see_is_not_found(client, public, kind):
+    profile = store_private(user("ada"))[0]
+    slug = getattr(profile, kind).slug
+    public_slug = "machine-0" if kind == "platform" else "app0-section0"
+    address = f"{reverse(f'compare-{kind}s')}?{kind}={public_slug}&{kind}="
+    assert client.get(address + slug).status_code == client.get(address + "never-was").status_code == 404
+
+
+def test_private_measurements_leave_every_page_of_others_as_it_was(client, public):
+    addresses = [*(reverse(name) for name in PAGES), reverse("workload-map") + "?origin=simulated"]
+    before = [text_of(client.get(address, follow=True)) for address in addresses]
+    store_private(user("ada"))
+    assert [text_of(client.get(address, follow=True)) for address in addresses] == before
+
+
+def test_simulated_profiles_are_marked_and_shown_where_nothing_is_measured(client):
+    ada = user("ada")
+    store_private(ada)
+    client.force_login(ada)
+    page = client.get(reverse("workload-map"))
+    assert page.context["origin"] == "simulated"
+    assert '<span class="badge simulated">simulated</span>' in page.content.decode()
+
+
+def test_empty_databases_say_what_to_do(client):
+    for name in PAGES:
+        words = text_of(client.get(reverse(name)))
+        assert "Upload results" in words or "Choose two to six" in words, name
+
+
+def test_relative_times_never_look_like_seconds(client):
+    store_dataset()
+    for address in (
+        reverse("compare-platforms") + "?platform=cloud-0&platform=cloud-1",
+        workloads("relative-0", "relative-1"),
+    ):
+        words = text_of(client.get(address))
+        assert "unknown unit" in str(figures_of(client.get(address)))
+        assert " ms " not in words
+
+
+def test_twins_answer_with_the_same(client, public):
+    for address in (platforms(2, 0), workloads("app0-section0", "app0-section1"), *map(reverse, PAGES[:3])):
+        page = client.get(address)
+        twin = client.get(twin_of(page))
+        assert twin.status_code == 200, twin.content
+    compared = client.get(twin_of(client.get(platforms(2, 0)))).json()
+    assert [one["platform"] for one in compared["platforms"]] == ["machine-2", "machine-0"]
+
+
+@pytest.mark.parametrize("query", ["", "slugs=machine-0", "slugs=machine-0,never-was", "slugs=machine-0&origin=x"])
+def test_the_twin_refuses_what_it_cannot_compare(client, public, query):
+    assert client.get(f"{reverse('api-compare-platforms')}?{query}").status_code == 400
+
+
+def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
+    snapshot()  # made once a revision and process
+    # revision and newest profile; names; sources
+    with django_assert_num_queries(4):
+        client.get(reverse("workload-map"))
+    with django_assert_num_queries(3):
+        client.get(reverse("platform-distances"))
+    # names of the chosen, revision and newest, names of the shared, the relative among them, two lists to choose from
+    with django_assert_num_queries(7):
+        client.get(platforms(0, 1, 2))
+    # and the platform, instead of the names of the shared
+    with django_assert_num_queries(7):
+        client.get(workloads("app0-section0", "app0-section1"))
