@@ -80,7 +80,8 @@ def kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettin
 
 
 def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
-    """Gradient boosted trees; a row for each reference and n: all residuals at that n, ln n, metadata."""
+    """Gradient boosted trees on what the additive model leaves; a row for each reference and n: all residuals at that
+    n, ln n, metadata."""
     residuals = logs.all_platforms - logs.speed[:, None]  # trees take NaN
     metadata = _metadata(database, np.append(logs.platforms, logs.target))
     log_n = np.broadcast_to(np.log(logs.n), (len(residuals), len(logs.n)))
@@ -93,8 +94,9 @@ def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> 
     model = HistGradientBoostingRegressor(
         max_iter=settings.trees, learning_rate=settings.learning_rate, early_stopping=False, random_state=0
     )
-    model.fit(known[:, varied], _wanted(logs).ravel())
-    return Estimate(logs.speed[-1] + model.predict(x[-1][:, varied]))
+    y = _wanted(logs)
+    model.fit(known[:, varied], (y - y.mean(axis=0)).ravel())
+    return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1][:, varied]))
 
 
 def low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:

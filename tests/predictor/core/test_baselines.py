@@ -1,0 +1,215 @@
+"""Each baseline on databases made so that it is right, and where it has nothing to go by."""
+
+import numpy as np
+import pytest
+
+from predictor.core.baselines import BASELINES
+from predictor.core.baselines.laws import amdahl_terms, fitted_law, usl_terms
+from predictor.core.baselines.log_times import additive_parts, log_times, log_times_at
+from predictor.core.database import Database, Group
+from predictor.core.evaluate import Protocol, evaluate
+from predictor.core.methods import METHODS, NoReference, Query, SettingsError, TooFewCandidates
+from tests.predictor.core.databases import TIME_ONLY, random_database
+
+N = np.array([1, 2, 4, 8])
+NAMES = [method.name for method in BASELINES]
+
+
+def database_of_curves(curves, *, groups=(TIME_ONLY,), n=N, **platform_table):
+    """From {(platform, workload): n t(n)}: curves of work, as indices."""
+    platforms = sorted({p for p, _ in curves})
+    workloads = sorted({w for _, w in curves})
+    values = np.array(list(curves.values())) / n
+    return Database.build(
+        platforms=[f"p{p}" for p in platforms],
+        workloads=[f"w{w}" for w in workloads],
+        platform_index=[platforms.index(p) for p, _ in curves],
+        workload_index=[workloads.index(w) for _, w in curves],
+        groups=groups,
+        group=np.zeros(len(curves), dtype=int),
+        features=np.ones((len(curves), 84)),
+        t1_s=values[:, 0] * n[0],
+        n_nu=np.full(len(platforms), np.nan),
+        n_ht=np.full(len(platforms), np.nan),
+        n_max=np.full(len(platforms), 16),
+        curve_offsets=len(n) * np.arange(len(curves) + 1),
+        curve_n=np.tile(n, len(curves)),
+        curve_time_s=values.ravel(),
+        platform_table=platform_table,
+    )
+
+
+def predicted(name, database, target=0, workload=0, n=tuple(N), **settings):
+    method = METHODS[name]
+    return method.predict(database, Query(workload, target, n=n), method.settings_from(settings))
+
+
+def additive_database(platforms=12, workloads=6, seed=0):
+    """Log times that are speed of the platform + size of the workload at each n."""
+    rng = np.random.default_rng(seed)
+    speed, size = rng.normal(size=(platforms, 1)) + 0.1 * np.log(N), rng.normal(size=(workloads, 1)) + 0.3 * np.log(N)
+    return database_of_curves(
+        {(p, w): np.exp(speed[p] + size[w]) for p in range(platforms) for w in range(workloads)}
+    ), np.exp(speed[0] + size[0]) / N
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in {"ideal", "copy-nearest", "frequency-scaling"}])
+def test_a_platform_that_is_only_faster_is_predicted_exactly(name):
+    """T is half as fast as its twin in everything, whose law is Amdahl's; others are of another kind."""
+    rng = np.random.default_rng(1)
+    sequential = rng.uniform(0.05, 0.5, size=8)
+    curves = {(p, w): 2.0 ** (p == 0) * (1 + sequential[w] * N) for p in (0, 1) for w in range(8)}
+    if name not in {"additive-log", "ridge", "kernel-ridge", "low-rank", "gradient-boosting"}:
+        curves |= {(2, w): rng.uniform(1, 9) * N**0.5 for w in range(8)}
+    answer = predicted(name, database_of_curves(curves))
+    np.testing.assert_allclose(answer.time_s, curves[0, 0] / N, rtol=1e-6)
+    assert answer.t1_s == pytest.approx(curves[0, 0][0])
+
+
+@pytest.mark.parametrize("name", ["additive-log", "ridge", "kernel-ridge", "low-rank", "gradient-boosting"])
+def test_regressions_are_exact_where_time_is_speed_times_size(name):
+    database, expected = additive_database()
+    np.testing.assert_allclose(predicted(name, database).time_s, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["ridge", "kernel-ridge", "low-rank", "gradient-boosting"])
+def test_regressions_learn_what_an_additive_model_cannot(name):
+    """One hidden property of platforms, to which workloads respond differently."""
+    rng = np.random.default_rng(2)
+    property_, response = rng.normal(size=40), rng.normal(size=9)
+    curves = {
+        (p, w): np.exp(property_[p] * response[w] + 0.2 * response[w] * np.log(N)) for p in range(40) for w in range(9)
+    }
+    database = database_of_curves(curves)
+    errors = {
+        method: evaluate(database, [METHODS[method]], Protocol(sample=20)).report()["methods"][method]["full"]["median"]
+        for method in ("additive-log", name)
+    }
+    assert errors[name] < 0.35 * errors["additive-log"]
+
+
+def test_the_ideal_loses_nothing():
+    curves = {(p, w): (1 + w + p) * N**0.3 for p in range(2) for w in range(3)}
+    answer = predicted("ideal", database_of_curves(curves), n=(1, 2, 4, 16))
+    np.testing.assert_allclose(answer.time_s * answer.n, answer.t1_s)
+
+
+def test_a_copy_is_the_curve_of_the_nearest_platform():
+    curves = {(p, w): (1 + w) * (1 + 0.1 * p) * N**0.3 for p in (0, 1, 5) for w in range(3)}
+    answer = predicted("copy-nearest", database_of_curves(curves))
+    np.testing.assert_allclose(answer.time_s, curves[1, 0] / N)
+    assert {candidate.platform for candidate in answer.candidates_t1} == {"p1"}
+    assert {candidate.workload for candidate in answer.candidates_t1} == {"w1", "w2"}
+
+
+def test_frequency_scaling_takes_the_ratio_of_clocks_from_platforms_that_have_one():
+    curves = {(p, w): (1 + w) * (1 + 0.1 * p) * N**0.3 for p in range(3) for w in range(3)}
+    answer = predicted("frequency-scaling", database_of_curves(curves, base_mhz=[2000, np.nan, 3000]))
+    np.testing.assert_allclose(answer.time_s, curves[2, 0] / N * 1.5)
+    for mhz, whose in (([np.nan, 1000, 1000], "p0"), ([1000, np.nan, np.nan], "any reference")):
+        with pytest.raises(TooFewCandidates, match=whose):
+            predicted("frequency-scaling", database_of_curves(curves, base_mhz=mhz))
+
+
+@pytest.mark.parametrize(
+    ("terms", "coefficients"), [(amdahl_terms, [6.0, 0.5]), (usl_terms, [6.0, 0.3, 0.02]), (usl_terms, [2.0, 0.0, 0.1])]
+)
+def test_laws_find_their_coefficients_again(terms, coefficients):
+    n = np.array([1.0, 2, 3, 4, 6, 8])
+    np.testing.assert_allclose(fitted_law(terms(n), coefficients @ terms(n)), coefficients, atol=1e-9)
+
+
+def test_a_law_never_predicts_a_time_of_nothing():
+    """Work that only appears beyond n = 1 fits without any at n = 1."""
+    n = np.array([2, 4, 8, 16])
+    curves = {(p, w): 1e-3 * n.astype(float) ** 4 for p in range(2) for w in range(2)}
+    for name in ("amdahl", "usl"):
+        answer = predicted(name, database_of_curves(curves, n=n), n=(1, 2, 16))
+        assert (answer.time_s > 0).all()
+        assert answer.t1_s > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_baselines_answer_or_refuse_whatever_is_missing(name):
+    """Databases with gaps and single platforms: finite positive times, or a refusal with its reason."""
+    answered = 0
+    for seed, shape in enumerate([(6, 7), (2, 2), (3, 1), (4, 3)]):
+        database = random_database(seed, *shape, missing=0.4, groups=(TIME_ONLY,))
+        for target in range(shape[0]):
+            for workload in range(min(shape[1], 2)):
+                try:
+                    answer = predicted(name, database, target, workload, n=(1, 2, 7))
+                except (NoReference, TooFewCandidates) as error:
+                    assert str(error)
+                else:
+                    answered += 1
+                    assert np.isfinite(answer.time_s).all()
+                    assert (answer.time_s > 0).all()
+    assert answered > 3 or name == "frequency-scaling"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_time_only_curves_are_consistent_and_decomposed_ones_not_claimed(name):
+    for decomposed in (False, True):
+        curves = {(p, w): (1 + w) * (2 + p) * N**0.3 for p in range(3) for w in range(4)}
+        database = database_of_curves(
+            curves, groups=(Group(decomposed, "", "measured"),), base_mhz=[1000.0, 2000.0, 3000.0]
+        )
+        answer = predicted(name, database)
+        if decomposed:
+            assert np.isnan(answer.curves["redundancy"]).all()
+        else:
+            np.testing.assert_allclose(answer.curves["redundancy"], answer.n * answer.time_s / answer.t1_s)
+        assert np.isnan(answer.features).all()
+        assert len(answer.curves) == 15
+
+
+def test_only_the_references_asked_for_take_part():
+    database, _ = additive_database()
+    method = METHODS["copy-nearest"]
+    answer = method.predict(database, Query(0, 0, references=(3,)), method.settings())
+    assert {candidate.platform for candidate in answer.candidates_t1} == {database.platforms[3]}
+
+
+def test_a_wrong_setting_is_refused():
+    for name, setting in (("kernel-ridge", "width"), ("low-rank", "rank"), ("gradient-boosting", "trees")):
+        with pytest.raises(SettingsError, match=setting):
+            METHODS[name].settings_from({setting: 0})
+
+
+def test_log_times_are_linear_in_log_n_and_constant_outside():
+    database = database_of_curves({(0, 0): np.array([1.0, 4.0, 4.0, 2.0]), (1, 0): np.ones(4)})
+    values = np.exp(log_times_at(database, np.array([0, 1, -1]), np.array([1, 2, 3, 8, 100])))
+    expected = 2 ** (2 + 0 * np.log(3))  # the same between n = 2 and n = 4
+    np.testing.assert_allclose(values[0], [1, 4, expected, 2, 2])
+    np.testing.assert_allclose(values[1], 1)
+    assert np.isnan(values[2]).all()
+
+
+def test_many_thread_counts_of_a_large_query_are_thinned(monkeypatch):
+    database, expected = additive_database()
+    monkeypatch.setattr("predictor.core.baselines.log_times.MOST_VALUES", 12 * 6 * 4)
+    logs = log_times(database.without(0, 0), Query(0, 0, n=tuple(range(1, 101))))
+    assert len(logs.n) <= 5
+    assert (logs.n[0], logs.n[-1]) == (1, 100)
+    answer = predicted("additive-log", database, n=tuple(range(1, 101)))
+    assert len(answer.time_s) == 100
+    np.testing.assert_allclose(answer.time_s[[0, 99]] * [1, 100], [expected[0], expected[3] * 8], rtol=0.05)
+
+
+def test_additive_parts_ignore_what_is_missing():
+    rng = np.random.default_rng(3)
+    size, speed = rng.normal(size=(5, 2)), rng.normal(size=(7, 2))
+    values = size[None] + speed[:, None]
+    of_workload, of_platform = additive_parts(values)
+    np.testing.assert_allclose(of_workload[None] + of_platform[:, None], values)
+    holes = np.where(rng.random((7, 5, 1)) < 0.2, np.nan, values)
+    of_workload, of_platform = additive_parts(holes)
+    np.testing.assert_allclose(of_workload[None] + of_platform[:, None], values, atol=0.2)
+
+
+def test_every_baseline_says_that_it_is_one():
+    assert [name for name, method in METHODS.items() if method.baseline] == NAMES
+    assert not METHODS["mpet2020"].describe()["baseline"]
+    assert METHODS["ridge"].describe()["baseline"]
+    assert all(method.summary.endswith(".") for method in BASELINES)
