@@ -13,6 +13,7 @@ from predictor.core.transfer.transfer import Transfer
 from profiles.scaling.features import CURVE_NAMES, FRACTIONS, feature_fit
 from profiles.scaling.runs import ScalingCurves
 
+WIDER_BEYOND = 0.1  # of ln t for each ln n
 SHOWN_PLATFORMS, SHOWN_WORKLOADS = 8, 5
 FEW_WORKLOADS, FEW_REFERENCES = 3, 3
 FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as references are from each other
@@ -27,6 +28,7 @@ def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer
     t1_s = first_time(evidence, transfer, n, time_s)
     shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
     curves = consistent_curves(n, time_s, t1_s, shares)
+    half_width = np.where(np.isnan(time_s), np.nan, half_widths(evidence, transfer, n))
     values = np.stack([time_s, *(curves[name] for name in CURVE_NAMES)])
     decomposed = shares is not None
     return Answer(
@@ -38,6 +40,8 @@ def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer
         candidates_t1=candidates(database, evidence, transfer, transfer.platform_weights[0]),
         candidates_scaling=candidates(database, evidence, transfer, transfer.platform_weights.mean(axis=0)),
         warnings=warnings(database, evidence, transfer),
+        low_s=time_s * np.exp(-half_width),
+        high_s=time_s * np.exp(half_width),
         confidence=confidence(database, evidence, transfer),
     )
 
@@ -47,6 +51,13 @@ def at_counts(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
     x = np.log(n)
     mean = evidence.mean_curve
     return np.asarray(np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x))
+
+
+def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
+    """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
+    x = np.log(n)
+    beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
+    return np.asarray(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond)
 
 
 def first_time(evidence: Evidence, transfer: Transfer, n: IntArray, time_s: FloatArray) -> float:
@@ -147,5 +158,4 @@ def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> di
         "benchmarks": len(evidence.workloads),
         "nearest_distance": float(transfer.platform_distance.min()),
         "negative_weight": float(np.maximum(-u, 0.0).sum()),
-        "sigma_percent": 100.0 * float(np.median(transfer.sigma)),
     }

@@ -54,6 +54,7 @@ class Evidence:
     curves: FloatArray  # (R + 1, B, J)
     of_workload: FloatArray  # (R, J)
     outside: FloatArray  # (R, J)
+    measured: BoolArray  # (R, J): where (P,A) was measured, not interpolated
     asked_n: IntArray  # as the query asks
     mean_curve: MeanCurve  # of A over the references
     measured_at_one: float  # the share of references where A was measured at n = 1
@@ -71,6 +72,7 @@ class Evidence:
             curves=self.curves[with_target],
             of_workload=self.of_workload[order],
             outside=self.outside[order],
+            measured=self.measured[order],
         )
 
 
@@ -103,6 +105,7 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
         curves=curves[:, :-1],
         of_workload=curves[:-1, -1],
         outside=evaluated.outside[of_workload][:, knots],
+        measured=evaluated.measured[of_workload][:, knots],
         asked_n=asked,
         mean_curve=_mean_curve(evaluated, rows[:-1, -1:]),
         measured_at_one=float(evaluated.inside[of_workload, 0].mean()),

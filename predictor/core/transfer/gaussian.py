@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from predictor.core.database import FloatArray, IntArray
+from predictor.core.transfer.calibration import half_width
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.transfer import Transfer
@@ -102,7 +103,7 @@ def nearest_references(
 
 
 def gaussian_transfer(
-    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
+    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
 ) -> Transfer:
     """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
 
@@ -116,32 +117,45 @@ def gaussian_transfer(
     ]
     value = np.array([one.value for one in kriged])
     variance = np.array([one.variance for one in kriged])
-    value += unexplained(kriged, parts, _nearness(evidence, h), h) - np.minimum(h.shift * variance, h.most_shift)
+    projections = np.stack([one.projection for one in kriged])
+    platform_weights = np.stack([one.weights for one in kriged])
+    rest = (parts.rest @ _nearness(evidence, h).T).transpose(2, 0, 1)
+    errors = rest[:, -1] - np.einsum("jp,jpb->jb", platform_weights, rest[:, :-1])
+    value += unexplained(projections, parts.own.T, rest[:, :-1], errors, h)
     return Transfer(
-        value=parts.speed[-1] + value,
-        sigma=np.sqrt(variance),
-        platform_weights=np.stack([one.weights for one in kriged]),
+        value=parts.speed[-1] + value - np.minimum(h.shift * variance, h.most_shift),
+        half_width=half_width(
+            evidence,
+            metadata,
+            projections=projections,
+            variances=variance,
+            own=parts.own.T,
+            rest=rest[:, :-1],
+            unexplained=errors,
+            weights=weights,
+            level=level,
+        ),
+        platform_weights=platform_weights,
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(-near.distance.mean(axis=0) / 2),
         workload_distance=1.0 - np.abs(np.clip(correlations(parts), -1.0, 1.0)),
     )
 
 
-def unexplained(kriged: list[Kriged], parts: Parts, near: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def unexplained(
+    projections: FloatArray, own: FloatArray, rest: FloatArray, errors: FloatArray, h: Hyperparameters = DEFAULTS
+) -> FloatArray:
     """What A's value on T gains from what the same kriging gets wrong about T's known workloads, (J,).
 
     Each reference is predicted from the others, A and the known workloads alike; a ridge regression of A's errors on
     the workloads' errors, over all references and knots, is applied to the errors on T.
+
+    Parameters: `own` (J, R) of A, `rest` (J, R, B) of the known workloads, `errors` (J, B) theirs on T.
     """
-    known, own, target = [], [], []
-    for j, one in enumerate(kriged):
-        rest = parts.rest @ near[j]
-        scale = np.diag(one.projection)
-        known.append(one.projection @ rest[:-1] / scale[:, None])
-        own.append(one.projection @ parts.own[:, j] / scale)
-        target.append(rest[-1] - one.weights @ rest[:-1])
-    X, y, x = np.stack(known), np.stack(own), np.stack(target)
-    X, x = _clipped(X, x, h.clip)
+    diagonal = np.diagonal(projections, axis1=1, axis2=2)
+    known = (projections @ rest) / diagonal[:, :, None]
+    y = (projections @ own[:, :, None])[:, :, 0] / diagonal
+    X, x = _clipped(known, errors, h.clip)
     y, _ = _clipped(y, y, h.clip)
     deviation = np.sqrt((X**2).mean(axis=(0, 1))) + TINY
     X = (X / deviation).reshape(-1, X.shape[2])

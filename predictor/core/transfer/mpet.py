@@ -16,34 +16,42 @@ from predictor.core.transfer.positive import log_transfer, small_transfer
 from predictor.core.transfer.transfer import Transfer, mean_transfer
 
 FEW_REFERENCES = 8  # below, workloads cannot be compared over platforms: their shapes are
+LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.99
 SOME_REFERENCES = 20  # below, the mean of two transfers is better than either
 
 
 @dataclass(frozen=True)
 class MpetSettings:
-    """`references` at most take part, the nearest; `mix_runtimes` compares across runtimes."""
+    """`references` at most take part, the nearest. `level` of what is measured shall lie inside the interval.
+
+    `mix_runtimes` compares across runtimes.
+    """
 
     references: int = 128
+    level: float = 0.9
     mix_runtimes: bool = False
 
     def __post_init__(self) -> None:
         if self.references < 1:
             raise SettingsError("references", f"{self.references} is under 1")
+        if not LOWEST_LEVEL <= self.level <= HIGHEST_LEVEL:
+            raise SettingsError("level", f"{self.level} is not in {LOWEST_LEVEL}..{HIGHEST_LEVEL}")
 
 
 def predict_mpet(database: Database, query: Query, settings: MpetSettings) -> Answer:
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, query, settings, metadata)
-    return answer(database, evidence, _transfer(evidence, parts, metadata))
+    return answer(database, evidence, _transfer(evidence, parts, metadata, settings.level))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
     """The same with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, query, settings, metadata)
-    few = len(evidence.platforms) < FEW_REFERENCES
-    return answer(database, evidence, small_transfer(evidence) if few else log_transfer(evidence, parts, metadata))
+    if len(evidence.platforms) < FEW_REFERENCES:
+        return answer(database, evidence, small_transfer(evidence, settings.level))
+    return answer(database, evidence, log_transfer(evidence, parts, metadata, settings.level))
 
 
 def _evidence(
@@ -59,14 +67,14 @@ def _evidence(
     return evidence, separate(evidence)
 
 
-def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata) -> Transfer:
+def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
     references = len(evidence.platforms)
     if references < FEW_REFERENCES:
-        return small_transfer(evidence)
-    gaussian = gaussian_transfer(evidence, parts, metadata)
+        return small_transfer(evidence, level)
+    gaussian = gaussian_transfer(evidence, parts, metadata, level)
     if references >= SOME_REFERENCES:
         return gaussian
-    return mean_transfer(gaussian, log_transfer(evidence, parts, metadata))
+    return mean_transfer(gaussian, log_transfer(evidence, parts, metadata, level))
 
 
 MPET = Method(

@@ -8,13 +8,16 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.database import FloatArray
+from predictor.core.intervals import conformal_factors
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.gaussian import TINY, Parts, correlations
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.transfer import Transfer
 
+LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it
 
-def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata) -> Transfer:
+
+def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how one ratio fits all workloads."""
     correlation = correlations(parts)
     v = np.maximum(correlation, 0.0) ** 2 + 0.05
@@ -23,10 +26,10 @@ def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata) -
     distance = spread + 0.1 * np.median(spread) * (on_paper**2).sum(axis=1)
     least = distance.min() + TINY
     u = np.exp(-(distance - least) / least)
-    return _transfer(evidence, u, v, ratio, spread=spread, apart=1.0 - np.clip(correlation, 0.0, 1.0))
+    return _transfer(evidence, u, v, ratio, spread=spread, apart=1.0 - np.clip(correlation, 0.0, 1.0), level=level)
 
 
-def small_transfer(evidence: Evidence) -> Transfer:
+def small_transfer(evidence: Evidence, level: float) -> Transfer:
     """Workloads weighted by the likeness of their curves' shape to A's; platforms by distance^-2."""
     shapes = evidence.curves[:-1] - evidence.curves[:-1].mean(axis=2, keepdims=True)
     own = evidence.of_workload - evidence.of_workload.mean(axis=1, keepdims=True)
@@ -41,7 +44,7 @@ def small_transfer(evidence: Evidence) -> Transfer:
     together = known.sum(axis=1)
     distance = 0.02 + np.sqrt(spread) * np.sqrt((together + 2) / together)
     apart = 1.0 - np.exp(-shape_distance / width)
-    return _transfer(evidence, distance**-2, v, ratio, spread=distance**2, apart=apart)
+    return _transfer(evidence, distance**-2, v, ratio, spread=distance**2, apart=apart, level=level)
 
 
 def _ratios(evidence: Evidence, v: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -56,18 +59,38 @@ def _ratios(evidence: Evidence, v: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _transfer(
-    evidence: Evidence, u: FloatArray, v: FloatArray, ratio: FloatArray, *, spread: FloatArray, apart: FloatArray
+    evidence: Evidence,
+    u: FloatArray,
+    v: FloatArray,
+    ratio: FloatArray,
+    *,
+    spread: FloatArray,
+    apart: FloatArray,
+    level: float,
 ) -> Transfer:
-    u = u / u.sum()
+    u, v = u / u.sum(), v / v.sum()
     each = evidence.of_workload + ratio
     value = u @ each
-    variance = u @ spread + u @ (each - value) ** 2
-    typical = np.median(spread) + TINY
+    deviation = np.sqrt(u @ spread + u @ (each - value) ** 2 + TINY)
+    errors = _errors_on_target(evidence, u, v, ratio)
+    scores = np.abs(errors) / deviation[:, None]
+    factors = conformal_factors(scores, np.ones(scores.shape, dtype=bool), level, len(v))
     return Transfer(
         value=value,
-        sigma=np.sqrt(variance + TINY),
+        half_width=factors * deviation,
         platform_weights=np.broadcast_to(u, (len(value), len(u))),
-        workload_weights=v / v.sum(),
-        platform_distance=1.0 - np.exp(-spread / (2 * typical)),
+        workload_weights=v,
+        platform_distance=1.0 - np.exp(-spread / (2 * (np.median(spread) + TINY))),
         workload_distance=apart,
     )
+
+
+def _errors_on_target(evidence: Evidence, u: FloatArray, v: FloatArray, ratio: FloatArray) -> FloatArray:
+    """How wrong each known workload would be predicted on T without itself, (J, B).
+
+    A workload's part in the ratio is its weight, so its error without itself is its error / (1 - weight).
+    """
+    share = evidence.known[:-1] * u[:, None]
+    share /= np.maximum(share.sum(axis=0), TINY)
+    gap = evidence.curves[-1] - evidence.curves[:-1] - ratio[:, None]
+    return np.asarray(np.einsum("pb,pbj->jb", share, gap) / np.maximum(1.0 - v, LEAST_REST))

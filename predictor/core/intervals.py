@@ -1,0 +1,84 @@
+"""How wide an interval must be to hold what will be measured: conformal calibration on left-out errors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.database import BoolArray, FloatArray, IntArray
+
+FEWEST_SCORES = 20  # at one thread count, to calibrate it by its own as well
+FEW_FAMILIES = 0.4  # of a family more would be outside, for each family there is
+FEWEST_UNITS = 3
+WIDEST = 3.0  # factor where nothing can be calibrated
+
+
+def conformal_factors(scores: FloatArray, usable: BoolArray, level: float, units: int) -> FloatArray:
+    """How many standard deviations hold `level` of the left-out errors, at each of J thread counts.
+
+    A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
+    mean of two quantiles, over all scores and over those of the same thread count, at
+
+        min(level (1 + 0.4 / units), 1)
+
+    where the units are what may be exchanged for the target: platforms, or families of them that were left out
+    together. Beyond the largest score, where the quantile asks for it, the factor grows by 1 / units.
+
+    Example: 99 scores 0.01 ... 0.99 of 99 platforms, level 0.9: the 90th of them, 0.90 and a little.
+
+    Parameters: `scores` (J, R); `usable` (J, R), which of them count; 0 < `level` < 1.
+    Returns (J,) without unit; 3 everywhere with fewer than 3 usable scores.
+
+    >>> scores = np.arange(1, 100)[None] / 100
+    >>> conformal_factors(scores, scores > 0, 0.9, 99).round(2).tolist()
+    [0.91]
+    """
+    pooled = scores[usable]
+    if len(pooled) < FEWEST_UNITS or units < FEWEST_UNITS:
+        return np.full(len(scores), WIDEST)
+    wanted = min(level * (1.0 + FEW_FAMILIES / units), 1.0)
+    overall = _quantile(pooled, wanted)
+    factors = np.full(len(scores), overall)
+    for j, (own, counts) in enumerate(zip(scores, usable, strict=True)):
+        if counts.sum() >= FEWEST_SCORES:
+            factors[j] = (overall + _quantile(own[counts], wanted)) / 2
+    short = (units + 1) * level > units
+    return factors * (1.0 + 1.0 / units) if short else factors
+
+
+def _quantile(scores: FloatArray, level: float) -> float:
+    """The smallest score that at least ceil((count + 1) level) reach; the largest where there are not so many."""
+    at = min(int(np.ceil((len(scores) + 1) * level)), len(scores)) - 1
+    return float(np.partition(scores, at)[at])
+
+
+def left_out(projections: FloatArray, columns: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Errors of kriging every platform from those of other families alone, by block deletion (no refit).
+
+        error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
+
+    Example: one's own family each, and Q = K^-1 [1 - 1 1'K^-1 / 1'K^-1 1]: error_p = (Q y)_p / Q_pp.
+
+    Parameters: `projections` (J, R, R), Q at each thread count; `columns` (J, R, C), known values; `families` (R,).
+    Returns errors (J, R, C) in the unit of the columns, and variances (J, R). A family that is everybody has no
+    error: NaN.
+
+    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
+    >>> errors, variances = left_out(projection, np.array([[[1.0], [4.0]]]), np.array([0, 1]))
+    >>> errors.ravel().tolist(), variances.ravel().tolist()
+    ([-3.0, 3.0], [0.5, 0.5])
+    """
+    products = projections @ columns
+    names, members = np.unique(families, return_inverse=True)
+    if len(names) == len(families):
+        own = np.diagonal(projections, axis1=1, axis2=2)
+        return products / own[:, :, None], 1.0 / own
+    errors = np.full(products.shape, np.nan)
+    variances = np.full(products.shape[:2], np.nan)
+    if len(names) == 1:
+        return errors, variances
+    for family in range(len(names)):
+        at = np.flatnonzero(members == family)
+        inverse = np.linalg.inv(projections[:, at[:, None], at])
+        errors[:, at] = inverse @ products[:, at]
+        variances[:, at] = np.diagonal(inverse, axis1=1, axis2=2)
+    return errors, variances
