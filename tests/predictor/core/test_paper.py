@@ -33,7 +33,7 @@ def database():
 
 @pytest.fixture(scope="module")
 def results(database):
-    return paper_results(database, sample=40, seed=1)
+    return paper_results(database, sample=20, seed=1)
 
 
 def outcomes_of(*errors):
@@ -62,7 +62,7 @@ def test_table_5_has_three_parts_for_all_and_for_each_class(results, database):
     named = [(row["platforms"], row["part"]) for row in results["table5"]]
     parts = ("t(1)", "scaling vector", "full")
     assert named == [(name, part) for name in ("all", *DEVICE_CLASSES) for part in parts]
-    report = evaluate(database, [METHODS["mpet2020"]], Protocol(sample=40, seed=1)).report()["methods"]["mpet2020"]
+    report = evaluate(database, [METHODS["mpet2020"]], Protocol(sample=20, seed=1)).report()["methods"]["mpet2020"]
     assert results["table5"][2]["av"] == pytest.approx(report["full"]["mean"])
     assert results["table5"][0]["med"] == pytest.approx(report["t1"]["median"])
 

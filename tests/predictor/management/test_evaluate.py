@@ -16,7 +16,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
-from predictor.core.methods import get_method
+from predictor.core.methods import METHODS, get_method
+from predictor.models import Evaluation
 from predictor.snapshot import snapshot
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
@@ -197,3 +198,42 @@ def test_simulated_profiles_take_no_part_beside_measured_ones(tmp_path, capsys):
     call_command(*arguments)
     assert json.loads(out.read_text())["methods"]["mpet2020"]["full"] == before
     assert "simulated" not in capsys.readouterr().err
+
+
+def test_baselines_are_all_of_them_and_the_floor(folder, capsys):
+    out = folder.parent / "report.json"
+    options = ("--dataset", str(folder), "--method", "mpet2020", "--baselines", "--sample", "4", "--json", str(out))
+    call_command("evaluate", *options)
+    report = json.loads(out.read_text())
+    assert list(report["methods"]) == ["mpet2020", *(name for name, method in METHODS.items() if method.baseline)]
+    assert all(result["full"]["count"] + result["full"]["refused"] == 4 for result in report["methods"].values())
+    assert report["noise_floor"]["full"] | {"count": 0, "refused": 4} == report["noise_floor"]["full"]
+    assert "no run was repeated" in capsys.readouterr().out
+
+
+def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
+    out = folder.parent / "report.json"
+    options = ("--dataset", str(folder), "--method", "ridge,mpet2020", "--baselines", "--sample", "2")
+    call_command("evaluate", *options, "--json", str(out))
+    names = list(json.loads(out.read_text())["methods"])
+    assert names[:2] == ["ridge", "mpet2020"]
+    assert len(names) == len(set(names))
+
+
+def test_evaluations_of_the_database_are_kept(measured, capsys):
+    call_command("evaluate", "--database", "--method", "mpet2020", "--baselines", "--sample", "3", "--seed", "2")
+    (kept,) = Evaluation.objects.all()
+    assert f"kept as evaluation {kept.uid}" in capsys.readouterr().out
+    assert (kept.origin, kept.sample, kept.seed) == ("measured", 3, 2)
+    assert kept.noise_floor["full"]["count"] == 3
+    call_command("evaluate", "--database", "--method", "mpet2020", "--sample", "3", "--no-save")
+    assert Evaluation.objects.count() == 1
+
+
+def test_the_origin_can_be_chosen(measured, capsys):
+    with pytest.raises(CommandError, match="no simulated profile"):
+        call_command("evaluate", "--method", "mpet2020", "--origin", "simulated")
+    store(sample_measurements(4, 6, seed=3, origin="simulated"), "demo", kind="simulator")
+    call_command("evaluate", "--method", "mpet2020", "--origin", "simulated", "--sample", "3")
+    assert "as asked: these are the simulated profiles" in capsys.readouterr().err
+    assert Evaluation.objects.get().origin == "simulated"

@@ -1,0 +1,99 @@
+"""Options reach the evaluation, files are right, and the targets hold on the public measurements."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from predictor.scaling_models.evaluation import STATISTICS, Case
+from predictor.scaling_models.peers import extra_p, extra_p_worker
+from tests.predictor.management.test_evaluate import folder  # noqa: F401 - a fixture
+
+MODELS = "automatic,amdahl"
+
+
+def report(folder, *arguments):  # noqa: F811
+    out = folder.parent / "report.json"
+    call_command("evaluate_scaling", "--dataset", str(folder), "--models", MODELS, "--json", str(out), *arguments)
+    return json.loads(out.read_text())
+
+
+def test_table_and_json_agree(folder, capsys):  # noqa: F811
+    result = report(folder, "--least", "2")
+    assert result["profiles"] == 24
+    assert set(result["models"]) == {"automatic", "amdahl"}
+    assert set(result["models"]["amdahl"]) == set(STATISTICS)
+    rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[1:]}
+    assert float(rows["amdahl"][1]) == pytest.approx(result["models"]["amdahl"]["mean"], rel=0.01)
+
+
+def test_options_reach_the_protocol(folder):  # noqa: F811
+    assert report(folder, "--least", "2", "--sample", "5")["profiles"] == 5
+    assert report(folder, "--train", "few", "--points", "3")["models"]["automatic"]["count"] == 24
+    alone, knowing = (report(folder, "--least", "2", "--companions", scope) for scope in ("none", "all"))
+    assert alone["models"]["automatic"]["mean"] != knowing["models"]["automatic"]["mean"]
+    assert alone["models"]["amdahl"]["mean"] == knowing["models"]["amdahl"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--models", "moon"], "no model moon"),
+        (["--least", "1"], "at least 2"),
+        (["--sample", "0"], "sample at least 1"),
+        (["--json", "/no/such/folder/x.json"], "no such folder"),
+        (["--least", "50"], "enough thread counts"),
+    ],
+)
+def test_refusals_say_why(folder, arguments, reason):  # noqa: F811
+    with pytest.raises(CommandError, match=reason):
+        call_command("evaluate_scaling", "--dataset", str(folder), *arguments)
+
+
+CASE = Case(0, 0, 0, np.array([1.0, 2.0]), np.array([2.0, 1.5]), np.array([4.0]), np.array([1.0]))
+
+
+def test_a_peer_speaks_for_itself(tmp_path, monkeypatch):
+    """The worker's answers become outcomes in n t(n); a refusal stays one."""
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import json, sys\n"
+        "cases = json.load(sys.stdin)\n"
+        "print(json.dumps([{'value': [2 * case['value'][1]], 'seconds': 1.0, 'reason': ''} for case in cases[:1]]"
+        " + [{'value': None, 'seconds': 2.0, 'reason': 'too few'} for case in cases[1:]]))\n"
+    )
+    monkeypatch.setattr(extra_p, "WORKER", worker)
+    good, refused = extra_p.outcomes(sys.executable, [CASE, CASE])
+    assert (good.error, good.seconds) == (pytest.approx(0.5), 1.0)  # n t = 6 at n = 4: 1.5 s, not 1 s
+    assert (refused.error, refused.refusal) == (None, "too few")
+
+
+def test_a_peer_that_fails_says_what_it_wrote(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    worker.write_text("raise SystemExit('no such thing')\n")
+    monkeypatch.setattr(extra_p, "WORKER", worker)
+    with pytest.raises(extra_p.PeerError, match="no such thing"):
+        extra_p.outcomes(sys.executable, [CASE])
+
+
+def test_the_worker_survives_what_a_case_does():
+    """Extra-P is not in this environment: a refusal, not a crash."""
+    assert extra_p_worker.answer({"n": [1.0], "value": [1.0], "asked": [2.0]})["value"] is None
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("dataset", "median", "extra_p_mean", "extra_p_median"),
+    [("rrze-likwid", 10, 19.4, 13.8), ("gbm", 10, 383, 15.8), ("sparecores-div16", 8, 24.1, 24.6)],
+)
+def test_targets_on_public_measurements(shared_data, tmp_path, dataset, median, extra_p_mean, extra_p_median):
+    """Better in mean and median than Extra-P 4.2 was on the same split, and within the median that was asked for."""
+    out = tmp_path / "report.json"
+    folder = str(shared_data / dataset)  # noqa: F811
+    call_command("evaluate_scaling", "--dataset", folder, "--models", "automatic", "--json", str(out))
+    found = json.loads(out.read_text())["models"]["automatic"]
+    assert found["refused"] == 0
+    assert found["median"] < min(median, extra_p_median)
+    assert found["mean"] < extra_p_mean
