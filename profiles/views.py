@@ -1,6 +1,7 @@
 from typing import Any
 
 import numpy as np
+from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
@@ -8,11 +9,13 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.pages import csv_export, list_parameters, ordered, page_of, twin
 from profiles.api.views import PlatformList, WorkloadList
+from profiles.bottlenecks import sentences
 from profiles.figures import (
     MEASURES,
     Breakpoints,
     MeasuredCurve,
     ProfileDrawing,
+    Table,
     comparison_charts,
     profile_charts,
     series_style,
@@ -113,9 +116,14 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
     drawing = drawing_of(shown)
+    in_time = request.GET.get("budget") == "time"
     context = {
         "profile": shown,
-        "charts": profile_charts(drawing) if drawing else [],
+        "in_time": in_time,
+        "sentences": sentences(drawing.curves, shown.platform.n_nu, shown.platform.n_ht) if drawing else [],
+        "charts": profile_charts(drawing, in_time=in_time) if drawing else [],
+        "counters": counter_rows(shown),
+        "section": "workloads",
         "fits": fit_rows(shown),
         "elements": ELEMENTS,
         "time_unit": time_unit(shown.workload),
@@ -151,7 +159,19 @@ def drawing_of(profile: Profile) -> ProfileDrawing | None:
     )
     features = getattr(profile, "feature_vector", None)
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
-    return ProfileDrawing(curves, features and features.values, breakpoints)
+    return ProfileDrawing(curves, features and features.values, breakpoints, time_unit(profile.workload))
+
+
+def counter_rows(profile: Profile) -> Table | None:
+    """A row a thread count, a column a counter: the mean over the repeats that could be read."""
+    readings = profile.counter_readings.filter(value__isnull=False).order_by()
+    means = readings.values_list("n", "counter").annotate(mean=Avg("value"))
+    at = {(n, counter): mean for n, counter, mean in means}
+    if not at:
+        return None
+    names = sorted({counter for _, counter in at})
+    rows = [(n, *(at.get((n, name)) for name in names)) for n in sorted({n for n, _ in at})]
+    return Table(("n", *names), rows)
 
 
 def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:

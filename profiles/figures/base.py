@@ -112,7 +112,8 @@ def figure(
     x_axis: Mapping[str, Any] | None = None,
     **y_axis: Any,
 ) -> go.Figure:
-    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`: other than threads."""
+    """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`:
+    where x is no thread count."""
     if x_axis is None:
         largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
         x_axis = {"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"}

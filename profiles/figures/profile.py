@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from profiles.bottlenecks import pop_efficiencies
 from profiles.figures.base import (
     COLOUR_OF_PART,
     SPEEDUP,
@@ -16,16 +18,18 @@ from profiles.figures.base import (
     figure,
     ideal_line,
     line,
+    logarithmic_ticks,
     points,
     room_for,
     room_for_speedup,
+    scatter,
     stacked_shares,
     table,
     thread_counts,
 )
 from profiles.measurements import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
-from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
+from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
 from profiles.scaling.times import reconstruct
 
@@ -37,14 +41,21 @@ class ProfileDrawing:
     curves: ScalingCurves
     features: FloatArray | None
     breakpoints: Breakpoints
+    time_unit: str = "s"
 
     def fitted(self, n: IntArray) -> FloatArray:
         """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
+        return self.all_fitted(n)[: len(SCALING_PARTS)]
+
+    def fitted_measures(self, n: IntArray) -> dict[str, FloatArray]:
+        """The same of the ratios of counters, by name."""
+        return dict(zip(RELATIVE_MEASURES, self.all_fitted(n)[len(SCALING_PARTS) :], strict=True))
+
+    def all_fitted(self, n: IntArray) -> FloatArray:
         if self.features is None:
-            return np.full((len(SCALING_PARTS), len(n)), np.nan)
-        parts = len(SCALING_PARTS)
-        elements = np.reshape(self.features, (len(CURVE_NAMES), -1))[:parts]
-        return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, GAUSSIAN_SUM[:parts])
+            return np.full((len(CURVE_NAMES), len(n)), np.nan)
+        elements = np.reshape(self.features, (len(CURVE_NAMES), -1))
+        return evaluate_curves(elements, n, self.breakpoints.n_nu, self.breakpoints.n_ht, GAUSSIAN_SUM)
 
     def fitted_speedup(self, n: IntArray) -> FloatArray:
         """t(1)/t(n) of the fitted curves (Eq. 3-4), kept possible as in a prediction; NaN where the fit of R is not
@@ -71,7 +82,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     ]
     columns = {
         "n": n,
-        "time (s)": profile.curves.time_s,
+        f"time ({profile.time_unit})": profile.curves.time_s,
         "speedup": speedup,
         "efficiency": speedup / n,
         "speedup, fitted": profile.fitted_speedup(n),
@@ -83,6 +94,118 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
         figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
         table(columns),
     )
+
+
+def time_budget_chart(profile: ProfileDrawing) -> Chart:
+    """The same as `shares_chart` in seconds of all threads: what grows here is what more threads cost."""
+    n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
+    parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
+    budget = {"use": whole * profile.curves.utilisation} | parts
+    traces = [
+        scatter(
+            part.replace("_", " "),
+            COLOUR_OF_PART.get(part, "use"),
+            n,
+            spent,
+            mode="lines",
+            line={"width": 0.5},
+            stackgroup="budget",
+        )
+        for part, spent in budget.items()
+    ]
+    ideal = line("t(1), the ideal", "ideal", n, np.full(len(n), profile.curves.t1_s), line={"dash": "dash"})
+    unit = profile.time_unit
+    return Chart(
+        "budget",
+        "What the threads’ time is spent on",
+        "Thread time n·t(n), split. With an ideal speedup it would stay at t(1), dashed.",
+        figure([*traces, ideal], f"thread time n·t(n) ({unit})", breakpoints=profile.breakpoints, rangemode="tozero"),
+        table({"n": n, **{f"{part.replace('_', ' ')} ({unit})": spent for part, spent in budget.items()}}),
+    )
+
+
+def pop_chart(profile: ProfileDrawing) -> Chart:
+    n, pop = profile.curves.n, pop_efficiencies(profile.curves)
+    efficiencies = {
+        "parallel efficiency U(n)": (pop.parallel, "use"),
+        "computation scaling 1/R(n)": (pop.computation, "redundancy"),
+        "global efficiency S(n)/n": (pop.whole, "measured"),
+    }
+    traces = [
+        scatter(name, colour, n, 100 * values, unit=" %", mode="lines+markers", line={"width": 2}, marker={"size": 5})
+        for name, (values, colour) in efficiencies.items()
+    ]
+    shown = np.concatenate([100 * values for values, _ in efficiencies.values()])
+    return Chart(
+        "pop",
+        "POP efficiencies",
+        "Global efficiency is the product of the other two: of what is lost while threads wait or are managed (U), and "
+        "of what they compute beyond the work of one thread (1/R).",
+        figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=room_for([100, *shown])),
+        table({"n": n, **{f"{name} (%)": 100 * values for name, (values, _) in efficiencies.items()}}),
+    )
+
+
+def residuals_chart(profile: ProfileDrawing) -> Chart:
+    """How far the fits are from the points: t(n) rebuilt from them (Eq. 3), and R(n)."""
+    n = profile.curves.n
+    redundancy = 100 * (profile.fitted(n)[0] / profile.curves.redundancy - 1)
+    rebuilt = 100 * (profile.speedup / profile.fitted_speedup(n) - 1)
+    style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
+    traces = [
+        scatter("t(n), rebuilt", "fitted", n, rebuilt, unit=" %", **style),
+        scatter("R(n), fitted", "redundancy", n, redundancy, unit=" %", **style),
+    ]
+    return Chart(
+        "residuals",
+        "Residuals of the fit",
+        "Fitted over measured, less one: above 0 the fit is too slow. The error of the fit is the mean of |t(n)|.",
+        figure(traces, "fitted / measured - 1 (%)", breakpoints=profile.breakpoints, hovermode="closest"),
+        table({"n": n, "t(n), rebuilt (%)": rebuilt, "R(n), fitted (%)": redundancy}),
+    )
+
+
+def counters_chart(profile: ProfileDrawing) -> Chart | None:
+    """The ratios of hardware counters of Table 2 over n, with their fits; None where there are none."""
+    n, at = profile.curves.n, profile.line_n
+    known = [name for name in RELATIVE_MEASURES if np.isfinite(profile.curves.curve(name)).any()]
+    if not known:
+        return None
+    fitted = profile.fitted_measures(at)
+    traces: list[go.Scatter] = []
+    for index, name in enumerate(known):
+        colour, values = f"series-{index}", profile.curves.curve(name)
+        traces.append(points(name, colour, n, values, legendgroup=name))
+        traces.append(
+            line(
+                f"{name}, fitted",
+                colour,
+                at,
+                positive(fitted[name]),
+                legendgroup=name,
+                showlegend=False,
+                line={"width": 1.3},
+            )
+        )
+    shown = np.concatenate([profile.curves.curve(name) for name in known])
+    return Chart(
+        "counters",
+        "Ratios of hardware counters",
+        "Per instruction, per branch or per access (Table 2), on a logarithmic scale; lines are the fits.",
+        figure(
+            traces,
+            "counter / counter (ratio)",
+            breakpoints=profile.breakpoints,
+            hovermode="closest",
+            **logarithmic_ticks(shown),
+        ),
+        table({"n": n, **{name: profile.curves.curve(name) for name in known}}),
+    )
+
+
+def positive(values: FloatArray) -> FloatArray:
+    """What a logarithmic axis can show."""
+    return np.where(values > 0, values, np.nan)
 
 
 def shares_chart(profile: ProfileDrawing) -> Chart:
@@ -159,10 +282,22 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
     )
 
 
-def profile_charts(profile: ProfileDrawing) -> list[Chart]:
-    """The charts of a profile page, as in the paper's Figure 5; none for a sequential profile."""
+def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Chart]:
+    """The charts of a profile page, as in the paper's Figure 5 and beyond; none for a sequential profile. `in_time`:
+    the budget in thread time instead of shares."""
     if len(profile.curves.n) < 2:
         return []
     if profile.curves.decomposed:
-        return [chart(profile) for chart in (speedup_chart, shares_chart, redundancy_chart, losses_chart)]
-    return [chart(profile) for chart in (speedup_chart, efficiency_chart, redundancy_chart)]
+        budget = time_budget_chart if in_time else shares_chart
+        drawn: tuple[Callable[[ProfileDrawing], Chart | None], ...] = (
+            budget,
+            speedup_chart,
+            pop_chart,
+            redundancy_chart,
+            losses_chart,
+            residuals_chart,
+            counters_chart,
+        )
+    else:
+        drawn = (speedup_chart, efficiency_chart, redundancy_chart, residuals_chart, counters_chart)
+    return [chart for chart in (draw(profile) for draw in drawn) if chart]

@@ -45,13 +45,27 @@ def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
 
 def test_a_decomposed_profile_shows_what_figure_5_of_the_paper_shows():
     charts = profile_charts(drawing())
-    assert [one.name for one in charts] == ["speedup", "shares", "redundancy", "losses"]
+    assert [one.name for one in charts] == [
+        "shares",
+        "speedup",
+        "pop",
+        "redundancy",
+        "losses",
+        "residuals",
+        "counters",
+    ]
     ideal = trace("ideal", chart("speedup", charts))
     assert list(ideal.x) == list(ideal.y) == [1, 16]
 
 
 def test_a_time_only_profile_shows_no_parts():
-    assert [one.name for one in profile_charts(drawing(decomposed=False))] == ["speedup", "efficiency", "redundancy"]
+    assert [one.name for one in profile_charts(drawing(decomposed=False))] == [
+        "speedup",
+        "efficiency",
+        "redundancy",
+        "residuals",
+        "counters",
+    ]
 
 
 def test_a_sequential_profile_has_nothing_to_draw():
@@ -73,6 +87,36 @@ def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent():
     assert np.sum([one.y for one in shares.figure.data], axis=0) == pytest.approx(100)
     assert trace("work imbalance", shares).y == pytest.approx((100 * profile.curves.curve("work_imbalance")).tolist())
     assert {one.stackgroup for one in shares.figure.data} == {"share"}
+
+
+def test_the_budget_in_thread_time_sums_to_n_t_of_n():
+    profile = drawing()
+    budget = chart("budget", profile_charts(profile, in_time=True))
+    stacked = [one.y for one in budget.figure.data if one.stackgroup]
+    assert np.sum(stacked, axis=0) == pytest.approx(profile.curves.n * profile.curves.time_s)
+    assert trace("t(1), the ideal", budget).y == pytest.approx([profile.curves.t1_s] * len(profile.curves.n))
+
+
+def test_the_residuals_are_what_the_error_of_the_fit_is_the_mean_of():
+    profile = drawing()
+    rebuilt = np.array(trace("t(n), rebuilt", chart("residuals", profile_charts(profile))).y)
+    assert np.abs(rebuilt).mean() / 100 == pytest.approx(feature_fit(profile.curves, 4, 8).fit_error)
+
+
+def test_pop_efficiencies_multiply_to_speedup_over_n():
+    profile = drawing()
+    parallel, computation, whole = (np.array(one.y) for one in chart("pop", profile_charts(profile)).figure.data)
+    assert parallel * computation / 100 == pytest.approx(whole)
+    assert whole == pytest.approx(100 * profile.speedup / profile.curves.n)
+
+
+def test_the_ratios_of_counters_are_drawn_where_they_are_known():
+    profile = drawing()
+    known = chart("counters", profile_charts(profile))
+    at = [n for n, value in zip(trace("BR/INSTR", known).x, trace("BR/INSTR", known).y, strict=True) if value]
+    assert at == [1, 2, 4, 8, 16]
+    profile.curves.values[8:] = np.nan
+    assert "counters" not in [one.name for one in profile_charts(profile)]
 
 
 def test_the_fitted_curve_is_the_one_of_the_features():
