@@ -17,6 +17,7 @@ MOST_KNOTS = 12
 MOST_SUPPORT = 12  # thread counts at which mean curves are known
 STEEPEST = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
 MOST_AVERAGED = 128  # platforms: more of them change a mean curve no more
+MOST_PATTERNS = 256  # of measured thread counts: more are worth the time of finding those that occur
 LIKE_ALL = 3.0  # a mean step counts as so many profiles of the average workload
 
 
@@ -186,7 +187,7 @@ def _mean_curves(evaluated: EvaluatedCurves, rows: IntArray, support: IntArray) 
     rows = rows[:: -(-len(rows) // MOST_AVERAGED)]
     at = np.where(rows >= 0, rows, 0)
     inside = evaluated.inside[:, support][evaluated.pattern[at]] & (rows >= 0)[..., None]
-    values = evaluated.values[:, support][at]
+    values = evaluated.values[at[..., None], support]
     across = inside[..., 1:] & inside[..., :-1]
     steps = np.where(across, values[..., 1:] - values[..., :-1], 0.0).sum(axis=0)
     counts = across.sum(axis=0)
@@ -213,12 +214,14 @@ def _at_knots(evaluated: EvaluatedCurves, rows: IntArray, mean_curves: FloatArra
 
     value = linear(values) + mean(n) - linear(mean), so that nothing changes where it was measured.
     """
-    patterns, which = np.unique(evaluated.pattern[np.where(rows >= 0, rows, 0)], return_inverse=True)
-    patterns = patterns.astype(np.int64)
+    which = evaluated.pattern[np.where(rows >= 0, rows, 0)]
+    patterns = np.arange(len(evaluated.left))
+    if len(patterns) > MOST_PATTERNS:
+        patterns, which = np.unique(which, return_inverse=True)
     left, right, share = (table[patterns][:, knots] for table in (evaluated.left, evaluated.right, evaluated.share))
     linear = (1.0 - share) * mean_curves[:, left] + share * mean_curves[:, right]  # (B, patterns, J)
     bend = mean_curves[:, knots][:, None] - linear
-    values = evaluated.values[:, knots][np.where(rows >= 0, rows, 0)]
+    values = evaluated.values[np.where(rows >= 0, rows, 0)[..., None], knots]
     values += bend[np.arange(rows.shape[1])[None, :], which.reshape(rows.shape)]
     values[rows < 0] = 0.0
     return values
