@@ -176,10 +176,18 @@ def figure11(rows: Sequence[Row]) -> Chart:
 def influence_chart(rows: Sequence[Row]) -> Chart:
     known = [row for row in rows if row["share"] is not None]
     names = [row["parameter"].replace("_", " ") for row in known]
-    bars = [
-        go.Bar(name=name, y=names, x=[row[column] for row in known], orientation="h", meta={"colour": colour})
+    traces = [
+        trace(
+            name,
+            colour,
+            [row[column] for row in known],
+            names,
+            mode="markers",
+            marker={"size": 9},
+            hovertemplate="%{x:.3~g} %",
+        )
         for name, column, colour in (
-            ("share of the loss", "share", "series-0"),
+            ("share of the loss", "share", "predicted"),
             ("profiles in which it is the largest", "largest", "reference"),
         )
     ]
@@ -187,7 +195,12 @@ def influence_chart(rows: Sequence[Row]) -> Chart:
         "influence",
         "What costs most",
         "Share of each scaling part in n·t(n) − t(1) at the largest measured n, mean over the decomposed profiles.",
-        drawn(bars, {"title": {"text": "%"}}, {"autorange": "reversed", "type": "category"}, height=330),
+        drawn(
+            traces,
+            {"title": {"text": "%"}, "rangemode": "tozero"},
+            {"autorange": "reversed", "type": "category"},
+            height=330,
+        ),
         Table(
             ("part", "share of the loss (%)", "largest in (% of profiles)", "profiles"),
             [(name, row["share"], row["largest"], row["count"]) for name, row in zip(names, known, strict=True)],

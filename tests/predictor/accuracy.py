@@ -1,0 +1,28 @@
+"""A small database with an evaluation and the paper's report, for tests of the page and of the API."""
+
+import time
+
+from mpet_site.json import clean
+from predictor.core.evaluate import Protocol
+from predictor.core.methods import METHODS
+from predictor.core.paper import paper_results
+from predictor.evaluations import evaluated, store, stored_subject
+from predictor.models import Evaluation, PaperReport
+
+
+def store_evaluation(names=("mpet2020", "ridge"), origin=None, floor=True, **protocol) -> Evaluation:
+    subject = stored_subject(origin)
+    found = evaluated(subject, [METHODS[name] for name in names], Protocol(**({"sample": 6} | protocol)), floor=floor)
+    return store(found, subject, time.perf_counter())
+
+
+def store_report(origin=None) -> PaperReport:
+    subject = stored_subject(origin)
+    return PaperReport.objects.create(
+        revision=subject.database.revision,
+        origin=subject.origin,
+        method_version="1",
+        sample=4,
+        seed=0,
+        results=clean(paper_results(subject.database, sample=4)),
+    )

@@ -1,0 +1,142 @@
+"""The pages about accuracy, and their figures."""
+
+from datetime import UTC, datetime
+
+import pytest
+from django.urls import reverse
+
+from mpet_site.middleware import CONTENT_SECURITY_POLICY
+from predictor.accuracy_figures import history_chart, methods_chart, paper_charts
+from predictor.models import PaperReport
+from tests.pages import figures_of, store_public, text_of, twin_of
+from tests.predictor.accuracy import store_evaluation, store_report
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
+
+
+def statistics(median, **fields):
+    return {"median": median, "mean": 2 * (median or 0), "p95": 5 * (median or 0), "count": 9, "refused": 1} | fields
+
+
+@pytest.fixture
+def evaluation(db):
+    store_public()
+    return store_evaluation()
+
+
+def test_without_any_evaluation_the_page_says_how_to_make_one(client, db):
+    page = client.get(reverse("accuracy"))
+    assert page.status_code == 200
+    assert "No evaluation is kept yet" in text_of(page)
+    assert "evaluate --database" in text_of(page)
+    assert "plotly" not in page.content.decode()
+
+
+def test_the_page_shows_the_errors_that_were_found(client, evaluation):
+    page = client.get(reverse("accuracy"))
+    words = text_of(page)
+    for method in evaluation.methods.all():
+        assert f"{method.name} {method.statistics['full']['mean']:.3g}" in words
+    assert f"noise-floor {evaluation.noise_floor['full']['mean']:.3g}" in words
+    assert set(figures_of(page)) == {"methods", "history"}
+    assert "paper_figures" in words
+
+
+def test_the_page_shows_the_paper_s_tables(client, evaluation):
+    report = store_report()
+    page = client.get(reverse("accuracy"))
+    names = set(figures_of(page))
+    assert {"figure10-t1", "figure10-scaling", "figure11", "influence", "ablation-t1", "ablation-scaling"} <= names
+    assert f"{report.results['table5'][0]['av']:.3g}" in text_of(page)
+
+
+def test_measured_and_simulated_are_told_apart(client, evaluation):
+    store(sample_measurements(3, 4, seed=5, origin="simulated"), "demo", kind="simulator")
+    other = store_evaluation(origin="simulated")
+    PaperReport.objects.all().delete()
+    page = client.get(reverse("accuracy"))
+    assert str(evaluation.uid) in page.content.decode()
+    assert str(other.uid) not in page.content.decode()
+    assert 'class="badge simulated"' not in page.content.decode()
+    page = client.get(reverse("accuracy") + "?origin=simulated")
+    assert str(other.uid) in page.content.decode()
+    assert str(evaluation.uid) not in page.content.decode()
+    assert page.content.decode().count('class="badge simulated"') == 2
+
+
+def test_one_evaluation_has_a_page_with_its_protocol(client, db):
+    store_public()
+    shown = store_evaluation(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
+    words = text_of(client.get(reverse("evaluation", args=[shown.uid])))
+    for told in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen platforms", "baseline"):
+        assert told in words
+    assert client.get(reverse("evaluation", args=["00000000-0000-0000-0000-000000000000"])).status_code == 404
+
+
+def test_pages_have_twins_one_heading_and_only_their_own_scripts(client, evaluation):
+    store_report()
+    for address in (reverse("accuracy"), reverse("evaluation", args=[evaluation.uid])):
+        page = client.get(address)
+        content = page.content.decode()
+        assert client.get(twin_of(page)).status_code == 200
+        assert page["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        assert content.count("<h1") == 1
+        assert content.count('<figure class="chart">') == content.count("data-figure=") > 0
+        assert client.post(address).status_code == 405
+
+
+def test_queries_of_the_page(client, evaluation, django_assert_num_queries):
+    """1-2 which origins there are, 3-4 the newest and its methods, 5 the report, 6-7 the list and its methods,
+    8 the history."""
+    with django_assert_num_queries(8):
+        client.get(reverse("accuracy"))
+
+
+def test_methods_are_drawn_best_median_first_without_those_that_refused_all():
+    chart = methods_chart([("worse", statistics(9.0)), ("better", statistics(2.0)), ("none", statistics(None))])
+    assert [trace.name for trace in chart.figure.data] == ["median", "mean", "p95"]
+    assert list(chart.figure.data[0].y) == ["better", "worse"]
+    assert list(chart.figure.data[1].x) == [4.0, 18.0]
+    assert chart.table.rows[0] == ("better", 2.0, 4.0, 10.0, 9, 1)
+
+
+def test_a_perfect_prediction_can_be_drawn_on_a_logarithmic_axis():
+    chart = methods_chart([("perfect", statistics(0.0))])
+    assert all(x > 0 for trace in chart.figure.data for x in trace.x)
+    assert chart.table.rows[0][1] == 0.0
+
+
+def test_history_has_a_line_for_each_method():
+    rows = [
+        {
+            "revision": revision,
+            "created_at": datetime(2026, 11, 20, tzinfo=UTC),
+            "methods__name": name,
+            "methods__version": "1",
+            "methods__statistics": {"full": statistics(median)},
+        }
+        for revision, name, median in ((1, "a", 5.0), (1, "b", 7.0), (4, "a", 3.0), (5, "b", None))
+    ]
+    chart = history_chart(rows)
+    lines = {trace.name: (list(trace.x), list(trace.y)) for trace in chart.figure.data}
+    assert lines == {"a": ([1, 4], [5.0, 3.0]), "b": ([1], [7.0])}
+    assert len(chart.table.rows) == 3
+
+
+def test_charts_without_any_number_are_left_out():
+    influence = [{"parameter": "redundancy", "share": None, "largest": None, "count": 0}]
+    empty = {"figure10": [], "figure11": [], "influence": influence, "ablation": []}
+    assert paper_charts(empty) == []
+
+
+def test_figure_10_s_table_has_percentiles_of_each_line():
+    rows = [
+        {"part": "t(1)", "candidates": count, "share": share, "error": share * count}
+        for count in (1, 10)
+        for share in range(1, 101)
+    ]
+    (chart,) = paper_charts({"figure10": rows, "figure11": [], "influence": [], "ablation": []})
+    assert chart.name == "figure10-t1"
+    assert [trace.name for trace in chart.figure.data] == ["1 candidate", "10 candidates"]
+    assert chart.table.rows[0] == (0, 1.0, 10.0)
+    assert chart.table.rows[-1] == (100, 100.0, 1000.0)
