@@ -72,7 +72,7 @@ benchmark: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)
 
 screenshots: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.browser.screenshot
+	$(BIN)/pytest tests/browser/screenshot.py
 
 lock: $(VENV)/.installed-dev
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from benchmarks.archive import write_archive
 from predictor.models import Prediction
@@ -19,7 +20,7 @@ ASKED = "?workload=app0-section0&target=machine-1"
 
 @pytest.fixture
 def addresses() -> dict[str, int]:
-    """Every page that anybody may see, and how many charts it has."""
+    """Every page that anybody may see, and how many charts it has at least."""
     profile = store_public()[0]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     return {
@@ -36,7 +37,9 @@ def addresses() -> dict[str, int]:
 
 
 def drawn(page, charts: int) -> None:
-    page.wait_for_function("count => document.querySelectorAll('.plot .main-svg .trace').length >= count", arg=charts)
+    """All charts, `charts` of them at least."""
+    expect(page.locator(".plot:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
+    assert page.locator(".plot").count() >= charts
     for plot in page.locator(".plot").all():
         assert plot.locator(".scatterlayer .trace").count() > 0
         assert plot.locator(".xtitle").count() == 1
@@ -47,7 +50,7 @@ def drawn(page, charts: int) -> None:
 def test_every_page_opens_and_draws_its_charts(visit, addresses, width, scheme):
     for address, charts in addresses.items():
         page = visit(address, width, scheme)
-        assert page.locator(".plot").count() == charts
+        assert (page.locator(".plot").count() > 0) == (charts > 0)
         drawn(page, charts)
         overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         assert overflow <= 0, f"{address} is {overflow} px wider than the screen"
@@ -82,9 +85,7 @@ def test_charts_follow_a_change_between_light_and_dark(visit, addresses):
     tick = ".plot .xtick text"
     before = page.eval_on_selector(tick, "node => getComputedStyle(node).fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(
-        "before => getComputedStyle(document.querySelector('.plot .xtick text')).fill !== before", arg=before
-    )
+    expect(page.locator(tick).first).not_to_have_css("fill", before)
 
 
 def test_the_keyboard_skips_the_navigation_and_shows_where_it_is(visit, addresses):

@@ -1,0 +1,171 @@
+"""All pages in Chromium: nothing serious found by axe-core, small, working under our policy and by keyboard alone."""
+
+import re
+from importlib.resources import files
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from tests.browser.walk import TARGET, WORKLOAD, Walk, page_names, pages_of
+from tests.pages import store_public, user
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
+SERIOUS = {"serious", "critical"}
+LARGEST_BYTES = 300_000  # of a page's first view, uncompressed, beside Plotly
+
+
+@pytest.fixture
+def ada(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return user("ada")
+
+
+@pytest.fixture
+def walk(ada) -> Walk:
+    return pages_of(store_public()[0], ada)
+
+
+def drawn(page) -> None:
+    expect(page.locator(".plot:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
+
+
+def findings(page, **options) -> list[str]:
+    """What axe-core finds serious: the rule, what it says, and where."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})
+    return [
+        f"{one['id']}: {one['help']}: {[node['html'][:150] for node in one['nodes'][:3]]}"
+        for one in found["violations"]
+        if one["impact"] in SERIOUS
+    ]
+
+
+def test_the_walk_leaves_no_page_out(walk):
+    assert page_names() - {name.split(",")[0] for name in (*walk.public, *walk.own)} == set()
+
+
+def test_axe_finds_nothing_serious_in_light_and_dark(visit, walk, ada):
+    found = {}
+    for address, own in walk.everywhere():
+        page = visit(address, user=ada if own else None)
+        drawn(page)
+        found[address] = findings(page)
+        page.emulate_media(color_scheme="dark")
+        found[address] += findings(page, runOnly=["color-contrast"])
+        page.context.close()
+    assert {address: one for address, one in found.items() if one} == {}
+
+
+def test_axe_finds_nothing_serious_on_a_phone(visit, walk, ada):
+    found = {}
+    for address, own in walk.everywhere():
+        page = visit(address, 390, user=ada if own else None)
+        drawn(page)
+        found[address] = findings(page)
+        overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert overflow <= 0, f"{address} is {overflow} px wider than the screen"
+        page.context.close()
+    assert {address: one for address, one in found.items() if one} == {}
+
+
+def test_axe_does_find_what_is_wrong(visit, walk):
+    page = visit(reverse("home"))
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('img'), { src: '/static/mpet/icon.svg' }))"
+    )
+    assert [one for one in findings(page) if one.startswith("image-alt")]
+
+
+def weights(page) -> dict[str, int]:
+    """Bytes received by file, of what the page asked for; its own under ''."""
+    entries = page.evaluate(
+        """[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((entry) =>
+           [entry.entryType === "navigation" ? "" : entry.name.split("/").pop(), entry.encodedBodySize])"""
+    )
+    return dict(entries)
+
+
+def test_the_first_view_of_every_page_is_small_and_only_charts_bring_plotly(visit, walk, ada):
+    for address, own in walk.everywhere():
+        page = visit(address, user=ada if own else None)
+        page.wait_for_load_state("networkidle")
+        received = weights(page)
+        has_plotly = any(name.startswith("plotly") for name in received)
+        assert has_plotly == (page.locator("[data-figure]").count() > 0), address
+        size_bytes = sum(size for name, size in received.items() if not name.startswith("plotly"))
+        assert 5_000 < size_bytes < LARGEST_BYTES, f"{address}: {received}"
+        page.context.close()
+
+
+def test_an_inline_script_that_got_into_a_page_would_not_run(visit, walk):
+    """Every page is under this policy (tests/mpet_site/test_views.py), and none breaks it: Watch would hear of it."""
+    page = visit(reverse("home"), expected="Content Security Policy")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), { text: 'window.ran = 1' }))")
+    assert page.evaluate("window.ran") is None
+
+
+def tab_to(page, selector: str, limit: int = 60) -> None:
+    for _ in range(limit):
+        page.keyboard.press("Tab")
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert shown != "none", f"{selector} has the focus and does not show it"
+            return
+    raise AssertionError(f"{limit} tabs did not reach {selector}")
+
+
+def test_from_the_front_page_to_a_prediction_and_its_numbers_by_keyboard_alone(visit, walk):
+    page = visit(reverse("home"))
+    tab_to(page, f'a[href="{reverse("predict")}"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/predict/")
+    tab_to(page, "#id_workload")
+    page.keyboard.type(WORKLOAD)
+    tab_to(page, "#id_target")
+    page.keyboard.type(TARGET)
+    page.locator("#possible").get_by_text("Possible: 2 reference platforms").wait_for()
+    tab_to(page, "main button.primary")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/predictions/**")
+    drawn(page)
+    tab_to(page, "summary")
+    page.keyboard.press("Enter")
+    assert page.locator("details[open] table").first.is_visible()
+
+
+def test_the_form_says_at_once_what_is_possible_and_its_address_follows(visit, walk):
+    page = visit(reverse("predict"))
+    said = page.locator("#possible")
+    assert said.inner_text().strip() == ""
+    page.fill("#id_workload", "app0-secton0")
+    page.fill("#id_target", TARGET)
+    said.get_by_text("did you mean").wait_for()
+    said.get_by_role("link", name=WORKLOAD).click()
+    page.wait_for_url(re.compile(rf"workload={WORKLOAD}&target={TARGET}"))
+    said.get_by_text("Possible:").wait_for()
+    page.select_option("#id_method", index=1)
+    chosen = page.locator("#id_method").input_value()
+    assert f"method={chosen}" in page.url
+    page.reload()
+    assert page.locator("#id_method").input_value() == chosen
+
+
+def test_charts_are_saved_as_png_and_csv_and_lists_as_csv(visit, walk):
+    page = visit(walk.public["prediction"])
+    drawn(page)
+    with page.expect_download() as png:
+        page.locator('[data-save="png"]').first.click()
+    assert png.value.path().read_bytes().startswith(b"\x89PNG\r\n")
+    with page.expect_download() as csv:
+        page.locator('[data-save="csv"]').first.click()
+    lines = csv.value.path().read_text().splitlines()
+    assert lines[0].startswith("series,")
+    assert len(lines) > 16
+    page = visit(walk.public["platforms"])
+    with page.expect_download() as rows:
+        page.locator('a[href*="format=csv"]').first.click()
+    assert rows.value.path().read_text().startswith("slug,name,")
