@@ -148,7 +148,8 @@ def sources(basis: Basis) -> list[dict[str, str]]:
     rows = np.union1d(basis.rows, shown).astype(np.int64)
     ids = np.unique(basis.snapshot.source_ids[rows]).tolist()
     found = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
-    return [dict(source) for source in found.values("label", "licence", "citation").distinct()]
+    names = ("label", "licence", "citation")
+    return [dict(zip(names, values, strict=True)) for values in found.values_list(*names).distinct()]
 
 
 def evidence_of(basis: Basis) -> Evidence:

@@ -1,6 +1,6 @@
 """What can go wrong, each with its evidence as attributes."""
 
-# ruff: noqa: N818 - a refusal is named for what is missing; its base class says that it is an error
+
 
 from __future__ import annotations
 
