@@ -14,6 +14,7 @@ from profiles.scaling.features import CURVE_NAMES, FRACTIONS, feature_fit
 from profiles.scaling.runs import ScalingCurves
 
 WIDER_BEYOND = 0.1  # of ln t for each ln n
+WIDEST = np.log(1000.0)  # a wider interval tells no more
 SHOWN_PLATFORMS, SHOWN_WORKLOADS = 8, 5
 FEW_WORKLOADS, FEW_REFERENCES = 3, 3
 FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as references are from each other
@@ -57,7 +58,7 @@ def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArr
     """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
     x = np.log(n)
     beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
-    return np.asarray(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond)
+    return np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST)
 
 
 def first_time(evidence: Evidence, transfer: Transfer, n: IntArray, time_s: FloatArray) -> float:

@@ -15,9 +15,10 @@ from predictor.core.transfer.outliers import without_outliers
 from predictor.core.transfer.positive import log_transfer, small_transfer
 from predictor.core.transfer.transfer import Transfer, mean_transfer
 
-FEW_REFERENCES = 8  # below, workloads cannot be compared over platforms: their shapes are
+VERY_FEW_REFERENCES = 5  # below, covariances between platforms mean nothing
+FEW_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.99
-SOME_REFERENCES = 20  # below, the mean of two transfers is better than either
+SOME_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,18 @@ def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -
     """The same with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, query, settings, metadata)
-    if len(evidence.platforms) < FEW_REFERENCES:
-        return answer(database, evidence, small_transfer(evidence, settings.level))
-    return answer(database, evidence, log_transfer(evidence, parts, metadata, settings.level))
+    return answer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
+
+
+def _positive_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
+    """As `_transfer`, without the Gaussian process."""
+    references = len(evidence.platforms)
+    if references == 1:
+        return small_transfer(evidence, level)
+    by_correlation = log_transfer(evidence, parts, metadata, level)
+    if references >= FEW_REFERENCES:
+        return by_correlation
+    return mean_transfer([by_correlation, small_transfer(evidence, level)])
 
 
 def _evidence(
@@ -68,13 +78,18 @@ def _evidence(
 
 
 def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
+    """The Gaussian process where there are references enough; with few, the mean of what fits their number."""
     references = len(evidence.platforms)
-    if references < FEW_REFERENCES:
-        return small_transfer(evidence, level)
-    gaussian = gaussian_transfer(evidence, parts, metadata, level)
     if references >= SOME_REFERENCES:
-        return gaussian
-    return mean_transfer(gaussian, log_transfer(evidence, parts, metadata, level))
+        return gaussian_transfer(evidence, parts, metadata, level)
+    if references == 1:
+        return small_transfer(evidence, level)
+    transfers = [log_transfer(evidence, parts, metadata, level)]
+    if references < FEW_REFERENCES:
+        transfers.append(small_transfer(evidence, level))
+    if references >= VERY_FEW_REFERENCES:
+        transfers.append(gaussian_transfer(evidence, parts, metadata, level))
+    return mean_transfer(transfers)
 
 
 MPET = Method(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,17 +26,18 @@ class Transfer:
     workload_distance: FloatArray
 
 
-def mean_transfer(first: Transfer, second: Transfer) -> Transfer:
-    """The mean of two transfers in logs; their disagreement widens the interval."""
+def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
+    """The mean of several transfers in logs; their disagreement widens the interval."""
 
-    def mean(a: FloatArray, b: FloatArray) -> FloatArray:
-        return np.asarray((a + b) / 2)
+    def mean(name: str) -> FloatArray:
+        return np.asarray(np.mean([getattr(one, name) for one in transfers], axis=0))
 
+    apart = np.std([one.value for one in transfers], axis=0)
     return Transfer(
-        value=mean(first.value, second.value),
-        half_width=np.hypot(mean(first.half_width, second.half_width), (first.value - second.value) / 2),
-        platform_weights=mean(first.platform_weights, second.platform_weights),
-        workload_weights=mean(first.workload_weights, second.workload_weights),
-        platform_distance=mean(first.platform_distance, second.platform_distance),
-        workload_distance=mean(first.workload_distance, second.workload_distance),
+        value=mean("value"),
+        half_width=np.hypot(mean("half_width"), apart),
+        platform_weights=mean("platform_weights"),
+        workload_weights=mean("workload_weights"),
+        platform_distance=mean("platform_distance"),
+        workload_distance=mean("workload_distance"),
     )
