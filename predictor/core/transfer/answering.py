@@ -58,7 +58,7 @@ def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArr
     """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
     x = np.log(n)
     beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
-    return np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST)
+    return np.asarray(np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST))
 
 
 def first_time(evidence: Evidence, transfer: Transfer, n: IntArray, time_s: FloatArray) -> float:

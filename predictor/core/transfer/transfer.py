@@ -27,15 +27,14 @@ class Transfer:
 
 
 def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
-    """The mean of several transfers in logs; their disagreement widens the interval."""
+    """The mean of several transfers in logs, and of their intervals: it is hardly ever worse than its parts."""
 
     def mean(name: str) -> FloatArray:
         return np.asarray(np.mean([getattr(one, name) for one in transfers], axis=0))
 
-    apart = np.std([one.value for one in transfers], axis=0)
     return Transfer(
         value=mean("value"),
-        half_width=np.hypot(mean("half_width"), apart),
+        half_width=mean("half_width"),
         platform_weights=mean("platform_weights"),
         workload_weights=mean("workload_weights"),
         platform_distance=mean("platform_distance"),
