@@ -23,7 +23,7 @@ from predictor.models import Prediction
 from predictor.snapshot import MEASURED, Snapshot, read_snapshot
 from profiles.models import Platform, Profile, Workload
 
-DEFAULT_METHOD = "mpet2020"
+DEFAULT_METHOD = "mpet"
 SIMULATED = ("simulated",)
 ANSWER_VERSION = "2"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 SUGGESTIONS = 5
@@ -114,19 +114,13 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 
     A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
-    origins = (*MEASURED, *SIMULATED) if request.include_simulated else MEASURED
-    snapshot = read_snapshot(user, origins=origins)
-    question = resolve(request, snapshot.database, user)
-    if not request.include_simulated and is_only_simulated(question, snapshot.database, user):
-        origins = SIMULATED
-        snapshot = read_snapshot(user, origins=origins)
-        question = resolve(request, snapshot.database, user)
+    question, snapshot, origins = placed(request, user)
     asked = asked_of(question, snapshot.database)
     key = request_key(asked, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         return stored
-    document = answer_document(answered(question, snapshot), asked | {"include_simulated": request.include_simulated})
+    document = document_of(request, question, snapshot)
     stored, _ = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -140,6 +134,29 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
         },
     )
     return stored
+
+
+def preview(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
+    """The same answer without keeping it, for a page that asks although nobody asked it to. Raises a RequestError."""
+    question, snapshot, _ = placed(request, user)
+    return document_of(request, question, snapshot)
+
+
+def placed(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
+    """The question, what it is asked of, and the origins of the profiles in that."""
+    origins = (*MEASURED, *SIMULATED) if request.include_simulated else MEASURED
+    snapshot = read_snapshot(user, origins=origins)
+    question = resolve(request, snapshot.database, user)
+    if not request.include_simulated and is_only_simulated(question, snapshot.database, user):
+        origins = SIMULATED
+        snapshot = read_snapshot(user, origins=origins)
+        question = resolve(request, snapshot.database, user)
+    return question, snapshot, origins
+
+
+def document_of(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
+    asked = asked_of(question, snapshot.database) | {"include_simulated": request.include_simulated}
+    return answer_document(answered(question, snapshot), asked)
 
 
 def is_only_simulated(question: Question, database: Database, user: Any) -> bool:

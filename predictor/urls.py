@@ -1,9 +1,9 @@
 from django.urls import path
 
-from predictor import comparison_views, accuracy_views, views
+from predictor import accuracy_views, comparison_views, home, views
 
 urlpatterns = [
-    path("", views.home, name="home"),
+    path("", home.home, name="home"),
     path("maps/workloads/", comparison_views.workloads_on_a_map, name="workload-map"),
     path("distances/platforms/", comparison_views.distances, {"kind": "platforms"}, name="platform-distances"),
     path("distances/workloads/", comparison_views.distances, {"kind": "workloads"}, name="workload-distances"),

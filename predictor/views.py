@@ -15,21 +15,9 @@ from predictor.possible import possibility
 from predictor.services import RequestError
 from predictor.services import predict as predict_now
 from profiles.figures import Breakpoints
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, Workload
 
 OFFERED = 2000  # names in a field's list; any other visible one can be typed
-
-
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    counts = {
-        "platforms": Platform.objects.visible_to(request.user).count(),
-        "workloads": Workload.objects.visible_to(request.user).count(),
-        "profiles": Profile.objects.visible_to(request.user).count(),
-        "predictions": Prediction.objects.visible_to(request.user).count(),
-    }
-    sources = Source.objects.datasets_seen_by(request.user)
-    return render(request, "predictor/home.html", {"counts": counts, "sources": sources, "twin": twin("api-root")})
 
 
 def predict(request: HttpRequest) -> HttpResponse:

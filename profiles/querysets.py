@@ -95,6 +95,13 @@ class SourceQuerySet(ModeratedQuerySet):
         shown = {profile.source_id for profile in profiles}
         return self.filter(kind="dataset", pk__in=shown).order_by("label")
 
+    def latest_seen_by(self, user: Any) -> Self:
+        """The newest first, with how many of their profiles the user sees; those without any are left out."""
+        relation: Any = self.model._meta.get_field("profiles")
+        profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk")).order_by()
+        count = profiles.values("source").annotate(over=Count("pk")).values("over")
+        return self.visible_to(user).filter(Exists(profiles)).annotate(profile_count=Subquery(count))
+
     def datasets_seen_by(self, user: Any) -> Self:
         return self.visible_to(user).filter(kind="dataset").order_by("label")
 

@@ -1,0 +1,106 @@
+"""The front page: what this is, and a prediction to play with."""
+
+from typing import Any
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from mpet_site.pages import twin
+from predictor.core.comparison import with_most_profiles
+from predictor.core.database import Database
+from predictor.figures import drawing_of, time_chart
+from predictor.models import Evaluation, Prediction
+from predictor.services import SIMULATED, PredictionRequest, RequestError, preview
+from predictor.snapshot import snapshot
+from profiles.figures import Breakpoints
+from profiles.models import Platform, Profile, Source, Workload
+
+METHOD = "mpet-log"  # quick, and it gives a band
+OFFERED = 150
+LATEST = 5
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
+    workload, target = request.GET.get("workload", ""), request.GET.get("target", "")
+    if not (workload and target):
+        first, second = pair_to_begin_with(request.user)
+        workload, target = workload or first, target or second
+    context = {
+        "workload": workload,
+        "target": target,
+        "workloads": offered(Workload, request.user, workload),
+        "platforms": offered(Platform, request.user, target),
+        "question": urlencode({"workload": workload, "target": target, "method": METHOD}),
+        "counts": counts(request.user),
+        "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
+        "evaluation": scored(Evaluation.objects.listed().newest_with_baselines()),
+        "sources": Source.objects.datasets_seen_by(request.user),
+        "twin": twin("api-root"),
+    }
+    return render(request, "predictor/home.html", context | live(request.user, workload, target))
+
+
+def counts(user: Any) -> dict[str, int]:
+    models = {"platforms": Platform, "workloads": Workload, "profiles": Profile, "predictions": Prediction}
+    return {name: model.objects.visible_to(user).count() for name, model in models.items()}
+
+
+def offered(model: Any, user: Any, chosen: str) -> list[tuple[str, str]]:
+    """(slug, name), the chosen one among them."""
+    rows = list(model.objects.offered_to(user).values_list("slug", "name")[:OFFERED])
+    return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
+
+
+def pair_to_begin_with(user: Any) -> tuple[str, str]:
+    """The workload with the most profiles, on the one of its platforms that has the most; measured where possible."""
+    database: Database = snapshot(user)
+    if not len(database):
+        database = snapshot(user, origins=SIMULATED)
+    found = with_most_profiles(database, "workloads", 1)
+    if not found:
+        return "", ""
+    profiles = np.bincount(database.platform_index, minlength=len(database.platforms))
+    platforms = database.platform_index[database.rows_of_workload(found[0])]
+    return database.workloads[found[0]], database.platforms[platforms[profiles[platforms].argmax()]]
+
+
+def live(user: Any, workload: str, target: str) -> dict[str, Any]:
+    """The answer with its figure, or why there is none."""
+    if not workload or not target:
+        return {}
+    try:
+        answer = preview(PredictionRequest(workload, target, method=METHOD), user)
+    except RequestError as error:
+        return {"refusal": str(error)}
+    platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
+    rows = {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)}
+    at = rows[answer["target"]]
+    names = {slug: row.name for slug, row in rows.items()}
+    return {"answer": answer, "charts": [time_chart(drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht)))]}
+
+
+def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """Of the newest evaluation: its best method and the best baseline, by the median error of the full curve."""
+    if evaluation is None:
+        return None
+    medians = {
+        method: median
+        for method in evaluation.methods.all()
+        if (median := method.statistics.get("full", {}).get("median")) is not None
+    }
+    best = {
+        kind: min((one for one in medians if one.is_baseline == kind), key=medians.__getitem__, default=None)
+        for kind in (False, True)
+    }
+    return {
+        "evaluation": evaluation,
+        "best": best[False],
+        "best_error": medians.get(best[False]),
+        "baseline": best[True],
+        "baseline_error": medians.get(best[True]),
+    }

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from predictor.models import EvaluatedMethod, Evaluation, Prediction
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def home(client, **query):
+    return client.get(reverse("home"), query)
+
+
+def test_a_prediction_stands_there_from_the_beginning_and_is_not_kept(client, public):
+    page = home(client)
+    answer = page.context["answer"]
+    assert (answer["workload"], answer["target"]) == (page.context["workload"], page.context["target"])
+    assert f"misses them by {answer['measured']['error_percent']:.1f} %" in text_of(page)
+    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
+    assert names[-2:] == ["predicted", "measured"]
+    assert not Prediction.objects.exists()
+
+
+def test_the_address_says_what_is_predicted(client, public):
+    page = home(client, workload="app1-section0", target="machine-2")
+    assert page.context["answer"]["workload"] == "app1-section0"
+    assert page.context["answer"]["target"] == "machine-2"
+    content = page.content.decode()
+    assert '<option value="app1-section0" selected>' in content
+    assert "/predict/?workload=app1-section0&amp;target=machine-2" in content
+
+
+def test_what_cannot_be_predicted_is_said_with_the_reason(client, public):
+    store_dataset()
+    page = home(client, workload="app0-section0", target="cloud-0")
+    assert page.status_code == 200
+    assert "No prediction:" in text_of(page)
+    assert "time" not in figures_of(page)
+
+
+def test_private_names_are_as_unknown_as_others(client, public):
+    ada = user("ada")
+    profile = store_private(ada)[0]
+    for viewer in (None, user("eve")):
+        if viewer:
+            client.force_login(viewer)
+        assert "secret" not in home(client).content.decode()
+        page = home(client, workload=profile.workload.slug, target="machine-0")
+        assert "Secret" not in page.content.decode()
+        assert "did you mean" not in text_of(page)
+    client.force_login(ada)
+    assert "secret.tar.gz" in text_of(home(client))
+
+
+def test_an_empty_database_has_doors_and_no_prediction(client):
+    page = home(client)
+    assert page.status_code == 200
+    assert "Try it" not in text_of(page)
+    for door in ("Try a prediction", "Measure your machine", "Browse"):
+        assert door in text_of(page)
+
+
+def test_the_latest_uploads_are_those_the_viewer_sees(client, public):
+    assert "public.tar.gz, 12 profiles" in text_of(home(client))
+
+
+def test_the_score_is_that_of_the_newest_evaluation_with_baselines(client, public):
+    assert "Median error" not in text_of(home(client))
+    evaluation = Evaluation.objects.create(
+        revision=1, origin="measured", holdout="pair", seed=0, profiles=12, pairs={}, code_version="1", seconds=1.0
+    )
+    medians = {"mpet-log": (6.2, False), "mpet2020": (11.0, False), "speed-ratio": (8.3, True)}
+    for position, (name, (median, is_baseline)) in enumerate(medians.items()):
+        EvaluatedMethod.objects.create(
+            evaluation=evaluation,
+            position=position,
+            name=name,
+            version="1",
+            is_baseline=is_baseline,
+            statistics={"full": {"median": median}},
+            errors_full=np.zeros(0),
+            errors_t1=np.zeros(0),
+            errors_scaling=np.zeros(0),
+        )
+    words = text_of(home(client))
+    assert "Median error 6.2 % of mpet-log on the measured profiles; best baseline speed-ratio: 8.3 %" in words
