@@ -15,12 +15,13 @@ Row = Mapping[str, Any]
 ERROR = "prediction error (%)"
 LEAST_ERROR = 0.01  # percent: what a logarithmic axis shows an error of 0 as
 COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"}
+MANY_NAMES = 10  # on one axis: the chart gets more room
 PERCENTILES = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100)
 PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 
 
-def drawn(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], **layout: Any) -> go.Figure:
+def drawn(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> go.Figure:
     figure = go.Figure(data=list(traces))
     figure.update_layout(
         template=go.layout.Template(),
@@ -31,7 +32,6 @@ def drawn(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str,
         legend=LEGEND,
         margin={"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 48},
     )
-    figure.update_layout(**layout)
     return figure
 
 
@@ -61,11 +61,12 @@ def methods_chart(methods: Sequence[tuple[str, Row]]) -> Chart:
         "methods",
         "Error of each method",
         "Full curve: median, mean and 95 % percentile of the error, on a logarithmic scale; further left is better.",
-        drawn(traces, axis, {"autorange": "reversed", "type": "category"}, height=120 + 24 * len(names)),
+        drawn(traces, axis, {"autorange": "reversed", "type": "category"}),
         Table(
             ("method", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
             [(name, *(row[column] for column in ("median", "mean", "p95", "count", "refused"))) for name, row in known],
         ),
+        tall=len(names) > MANY_NAMES,
     )
 
 
@@ -87,7 +88,7 @@ def history_chart(history: Sequence[Row]) -> Chart:
         "history",
         "History",
         "Median error of the full curve by revision of the database, for each method.",
-        drawn(traces, {"title": {"text": "revision"}, "tickformat": "d"}, error_axis(medians)),
+        drawn(traces, {"title": {"text": "revision"}, **revision_ticks(points)}, error_axis(medians)),
         Table(
             ("revision", "method", "version", "median (%)", "mean (%)", "evaluated"),
             [
@@ -103,6 +104,12 @@ def history_chart(history: Sequence[Row]) -> Chart:
             ],
         ),
     )
+
+
+def revision_ticks(points: Sequence[Row]) -> dict[str, Any]:
+    """At the revisions themselves while they are few: there is nothing between two revisions."""
+    revisions = sorted({row["revision"] for row in points})
+    return {"tickvals": revisions} if len(revisions) <= MANY_NAMES else {"tickformat": "d"}
 
 
 def paper_charts(results: Mapping[str, Sequence[Row]]) -> list[Chart]:
@@ -199,7 +206,6 @@ def influence_chart(rows: Sequence[Row]) -> Chart:
             traces,
             {"title": {"text": "%"}, "rangemode": "tozero"},
             {"autorange": "reversed", "type": "category"},
-            height=330,
         ),
         Table(
             ("part", "share of the loss (%)", "largest in (% of profiles)", "profiles"),
@@ -210,7 +216,7 @@ def influence_chart(rows: Sequence[Row]) -> Chart:
 
 def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
     mine = [row for row in rows if row["part"] == part and row["med"] is not None]
-    names = [f"{row['varied']}: {row['value']}{' (paper)' if row['is_default'] else ''}" for row in mine]
+    names = [f"{row['value']}{' (paper)' if row['is_default'] else ''}" for row in mine]
     traces = [
         trace(
             name,
@@ -228,7 +234,7 @@ def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
         f"ablation-{PART_SLUGS[part]}",
         f"Other choices: {part}",
         "mpet2020 with one of its choices changed at a time; the paper's own is marked.",
-        drawn(traces, axis, {"autorange": "reversed", "type": "category"}, height=140 + 24 * len(names)),
+        drawn(traces, axis, {"autorange": "reversed", "type": "category"}),
         Table(
             ("choice", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
             [
@@ -236,4 +242,5 @@ def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
                 for name, row in zip(names, mine, strict=True)
             ],
         ),
+        tall=len(names) > MANY_NAMES,
     )

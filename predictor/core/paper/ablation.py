@@ -31,10 +31,10 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    found = [_variant("most workloads, platforms", f"{b}, {p}", workloads=b, platforms=p) for b, p in LIMITS]
-    found += [_variant("exponent k", str(k), k=k) for k in EXPONENTS]
+    found = [_variant("limits", f"{b} workloads, {p} platforms", workloads=b, platforms=p) for b, p in LIMITS]
+    found += [_variant("exponent", f"k = {k}", k=k) for k in EXPONENTS]
     return found + [
-        _variant("distances of workloads, platforms", f"{a}, {p}", workload_distance=a, platform_distance=p)
+        _variant("distances", f"D_a {a}, D_p {p}", workload_distance=a, platform_distance=p)
         for a in DISTANCES
         for p in DISTANCES
     ]

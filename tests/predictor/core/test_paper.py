@@ -163,17 +163,17 @@ def test_the_ablation_changes_one_choice_and_marks_the_paper_s():
     chosen = variants()
     for variant in chosen:
         changed = {name for name, value in vars(variant.settings).items() if value != getattr(Mpet2020Settings(), name)}
-        parts = {"k"} if variant.varied == "exponent k" else {"workloads", "platforms", "distance"}
+        parts = {"k"} if variant.varied == "exponent" else {"workloads", "platforms", "distance"}
         assert all(name.split("_", 1)[1].split("_")[-1] in parts for name in changed), variant
     rows = ablation_rows(chosen, {variant.method.name: outcomes_of(0.1) for variant in chosen})
     marked = {(row["part"], row["varied"], row["value"]) for row in rows if row["is_default"]}
     assert marked == {
-        ("t(1)", "most workloads, platforms", "5, 5"),
-        ("t(1)", "exponent k", "0"),
-        ("t(1)", "distances of workloads, platforms", "mean, individual"),
-        ("scaling vector", "most workloads, platforms", "10, 3"),
-        ("scaling vector", "exponent k", "3"),
-        ("scaling vector", "distances of workloads, platforms", "individual, individual"),
+        ("t(1)", "limits", "5 workloads, 5 platforms"),
+        ("t(1)", "exponent", "k = 0"),
+        ("t(1)", "distances", "D_a mean, D_p individual"),
+        ("scaling vector", "limits", "10 workloads, 3 platforms"),
+        ("scaling vector", "exponent", "k = 3"),
+        ("scaling vector", "distances", "D_a individual, D_p individual"),
     }
 
 
