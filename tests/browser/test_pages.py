@@ -24,12 +24,19 @@ def addresses() -> dict[str, int]:
     profile = store_public()[0]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     return {
-        reverse("home"): 0,
+        reverse("home"): 1,
+        reverse("compare-platforms") + "?platform=machine-0&platform=machine-2": 7,
+        reverse("compare-workloads") + "?workload=app0-section0&workload=app1-section1": 6,
+        reverse("platform-distances") + "?near=machine-1": 0,
+        reverse("workload-distances"): 0,
+        reverse("workload-map"): 1,
         reverse("platforms"): 0,
         reverse("platform", args=[profile.platform.slug]): 0,
         reverse("workloads"): 0,
         reverse("workload", args=[profile.workload.slug]): 2,
-        reverse("profile", args=[profile.uid]): 4,
+        reverse("workload", args=[profile.workload.slug]) + "?show=cost": 1,
+        reverse("profile", args=[profile.uid]): 7,
+        reverse("profile", args=[profile.uid]) + "?budget=time": 7,
         reverse("predict") + ASKED: 0,
         reverse("prediction", args=[prediction.uid]): 3,
         reverse("login"): 0,
@@ -41,7 +48,7 @@ def drawn(page, charts: int) -> None:
     expect(page.locator(".plot:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
     assert page.locator(".plot").count() >= charts
     for plot in page.locator(".plot").all():
-        assert plot.locator(".scatterlayer .trace").count() > 0
+        assert plot.locator(".scatterlayer .trace, .barlayer .trace").count() > 0
         assert plot.locator(".xtitle").count() == 1
 
 

@@ -48,9 +48,9 @@ class Walk:
         return [(address, False) for address in self.public.values()] + [(one, True) for one in self.own.values()]
 
 
-def pages_of(profile: Profile, owner: User) -> Walk:
+def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: str = TARGET) -> Walk:
     """Of a database with the sample profiles: what anybody sees, and what needs `owner` to be signed in."""
-    prediction = predict(PredictionRequest(WORKLOAD, TARGET))
+    prediction = predict(PredictionRequest(workload, target))
     accepted = receive(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), owner, "private", "mine.tar.gz")
     rejected = receive(SimpleUploadedFile("broken.tar.gz", b"no tarball"), owner, "public", "broken.tar.gz")
     ApiToken.issue(owner, name="laptop")
@@ -60,8 +60,8 @@ def pages_of(profile: Profile, owner: User) -> Walk:
         "platform": reverse("platform", args=[profile.platform.slug]),
         "workload": reverse("workload", args=[profile.workload.slug]),
         "profile": reverse("profile", args=[profile.uid]),
-        "predict, filled": f"{reverse('predict')}?workload={WORKLOAD}&target={TARGET}",
-        "predict, impossible": f"{reverse('predict')}?workload=nothing&target={TARGET}",
+        "predict, filled": f"{reverse('predict')}?workload={workload}&target={target}",
+        "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
         "prediction": reverse("prediction", args=[prediction.uid]),
         "platforms, none found": f"{reverse('platforms')}?search=zzzzz",
         "evaluation": reverse("evaluation", args=[Evaluation.objects.get().uid]),
