@@ -24,6 +24,7 @@ ENDPOINTS = {
     "compare/workloads": "api-compare-workloads",
     "predictions": "api-predictions",
     "methods": "api-methods",
+    "scaling-models": "api-scaling-models",
     "evaluations": "api-evaluations",
     "evaluations/paper": "api-paper-tables",
     "kit": "api-kit",

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor.api import comparisons, evaluations, views
+from predictor.api import comparisons, evaluations, scaling_models, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
@@ -17,4 +17,6 @@ urlpatterns = [
     path("evaluations/<uuid:id>/", evaluations.EvaluationDetail.as_view(), name="api-evaluation"),
     path("evaluations/<uuid:id>/errors/", evaluations.EvaluationErrors.as_view(), name="api-evaluation-errors"),
     path("methods/", views.MethodList.as_view(), name="api-methods"),
+    path("scaling-models/", scaling_models.ScalingModelList.as_view(), name="api-scaling-models"),
+    path("scaling-models/<str:name>/", scaling_models.ScalingModelFit.as_view(), name="api-scaling-model-fit"),
 ]

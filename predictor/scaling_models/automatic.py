@@ -161,11 +161,11 @@ class AutomaticChoice(ScalingModel):
         return np.asarray(np.interp(np.log(n), np.log(replay.at), values))
 
     def _replayed(self, companions: Sequence[Companion]) -> _Replay | None:
-        """None where no companion was measured at all our thread counts and beyond."""
-        usable = [one for one in companions if one.n[0] <= self.n_[0] and one.n[-1] > self.n_[-1] * (1 + 1e-9)]
-        if not usable:
+        """None where no companion was measured over the range of our thread counts and elsewhere too."""
+        usable = [one for one in companions if one.n[0] <= self.n_[0] and one.n[-1] >= self.n_[-1] * (1 - 1e-9)]
+        at = _grid(self.n_, usable) if usable else self.n_
+        if len(at) == len(self.n_):
             return None
-        at = _grid(self.n_, usable)
         known = np.stack([one.at(self.n_) for one in usable])
         there = np.stack([one.at(at) for one in usable]) - known[:, :1]
         known -= known[:, :1]
@@ -179,7 +179,8 @@ class AutomaticChoice(ScalingModel):
         inside, beyond = at <= self.n_[-1], at[at > self.n_[-1]]
         between = extended(constant, self.n_, known, at[inside])
         for name, law in self._laws().items():
-            said = np.concatenate([between, law(self.n_, known, beyond)], axis=1)
+            there_too = law(self.n_, known, beyond) if len(beyond) else np.empty((len(best), 0))
+            said = np.concatenate([between, there_too], axis=1)
             self._judge(replay, name, np.nan_to_num(there - said, nan=0.0))
         return replay
 
@@ -190,8 +191,9 @@ class AutomaticChoice(ScalingModel):
         summed = (weights * bounded).sum(axis=0)
         left_out = missed - (summed - weights * bounded) / (total - weights + self.shrinkage)
         errors = np.minimum(np.abs(np.expm1(-left_out)), WORST_ERROR)
-        beyond = replay.at > self.n_[-1]
-        replay.error[name] = float((weights * errors)[:, beyond].sum() / weights[:, beyond].sum())
+        asked = replay.at > self.n_[-1]  # between our points all laws say the same
+        asked = asked if asked.any() else ~np.isin(replay.at, self.n_)
+        replay.error[name] = float((weights * errors)[:, asked].sum() / weights[:, asked].sum())
         replay.correction[name] = summed / (total + self.shrinkage)
         variance = (weights * left_out**2).sum(axis=0) / np.maximum(total, 1e-300)
         replay.spread[name] = np.sqrt(np.where(total > 0, variance, 0.0))

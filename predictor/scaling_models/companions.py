@@ -51,16 +51,18 @@ def companions_of(
         raise ValueError(f"scope {scope!r}: one of {', '.join(SCOPES)}")
     if scope == "none":
         return []
-    rows = _candidates(database, platform, workload)
-    kinship = _kinship(database, platform)[database.platform_index[rows]]
+    of_platform = _kinship(database, platform)
+    rows = _candidates(database, platform, workload, of_platform)
+    kinship = of_platform[database.platform_index[rows]]
     same = database.workload_index[rows] == workload
-    kept = (kinship >= LEAST_KINSHIP[scope]) & (same | (kinship >= SAME_VENDOR))
+    kept = kinship >= LEAST_KINSHIP[scope]
     if scope == "platform":
         kept &= database.platform_index[rows] == platform
     rows, weights = rows[kept], (kinship * np.where(same, SAME_WORKLOAD, 1.0))[kept]
     apart = np.abs(np.log(database.n_max[database.platform_index[rows]] / database.n_max[platform]))
     order = np.lexsort((apart, -weights))[:most]
-    return [_companion(database, int(rows[i]), platform, float(weights[i])) for i in order]
+    ours = _marks(database, platform)
+    return [_companion(database, int(rows[i]), platform, ours, float(weights[i])) for i in order]
 
 
 def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weight: float = 1.0) -> list[Companion]:
@@ -72,14 +74,11 @@ def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weig
     return [Companion(n, np.log(n * t / (n[0] * t[0])), weight) for n, t in curves]
 
 
-def _candidates(database: Database, platform: int, workload: int) -> IntArray:
-    """Visible rows with a curve of two thread counts or more, less those of the pair itself."""
-    kin = np.flatnonzero(_kinship(database, platform) >= SAME_VENDOR)
-    rows = [database.rows_of_workload(workload), *(database.rows_of_platform(int(one)) for one in kin)]
-    found = np.unique(np.concatenate(rows))
-    itself = (database.platform_index[found] == platform) & (database.workload_index[found] == workload)
-    measured = np.diff(database.curve_offsets)[found] >= 2
-    return np.asarray(found[~itself & measured])
+def _candidates(database: Database, platform: int, workload: int, kinship: FloatArray) -> IntArray:
+    """Visible rows of the workload or of kin, with a curve of two thread counts or more, less those of the pair."""
+    same, at_home = database.workload_index == workload, database.platform_index == platform
+    usable = (same | (kinship >= SAME_VENDOR)[database.platform_index]) & ~(same & at_home) & ~database.hidden
+    return np.asarray(np.flatnonzero(usable & (np.diff(database.curve_offsets) >= 2)))
 
 
 def _kinship(database: Database, platform: int) -> FloatArray:
@@ -108,11 +107,13 @@ def _codes(database: Database, column: str) -> NDArray[np.intp]:
     return codes
 
 
-def _companion(database: Database, row: int, platform: int, weight: float) -> Companion:
+def _companion(
+    database: Database, row: int, platform: int, ours: tuple[float, float, float], weight: float
+) -> Companion:
     n, time_s = database.curve(row)
     theirs = int(database.platform_index[row])
     threads = np.asarray(n, dtype=np.float64)
-    mapped = threads if theirs == platform else _mapped(threads, _marks(database, theirs), _marks(database, platform))
+    mapped = threads if theirs == platform else _mapped(threads, _marks(database, theirs), ours)
     label = f"{database.workloads[database.workload_index[row]]} on {database.platforms[theirs]}"
     return Companion(mapped, np.log(threads * time_s / (threads[0] * time_s[0])), weight, label)
 

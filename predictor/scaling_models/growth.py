@@ -84,7 +84,7 @@ LAWS: dict[str, Law] = {
 class GrowthLaw(ScalingModel):
     """t(n) = t1 R(n)/n: R passes through the measured points and goes on beyond the last by one of the LAWS.
 
-    Between measured thread counts log R is interpolated over log n; below the first it is that of the first. Points
+    Between measured thread counts R is a straight line over n; below the first it is that of the first. Points
     at the same n count by the mean of their times.
 
     Settings: `law`. Learned: `n_`, `log_r_`, `t1_s_` = n_1 t(n_1). Needs two thread counts.
@@ -135,9 +135,8 @@ def extended(law: Law, n: FloatArray, log_r: FloatArray, at: FloatArray) -> Floa
     beyond = at > n[-1]
     if beyond.any():
         values[:, beyond] = law(n, log_r, at[beyond])
-    inside = np.log(at[~beyond])
-    for curve, known in zip(values, log_r, strict=True):
-        curve[~beyond] = np.interp(inside, np.log(n), known)
+    for curve, known in zip(values, np.exp(log_r), strict=True):
+        curve[~beyond] = np.log(np.interp(at[~beyond], n, known))
     return values
 
 

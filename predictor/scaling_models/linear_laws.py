@@ -49,7 +49,8 @@ class LinearLaw(ScalingModel):
 
     def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Of each parameter, by the delta method: value -+ q sqrt(g' C g), with g its gradient in the coefficients,
-        C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K.
+        C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K, and for a parameter
+        that is infinite nearby.
 
         The fit keeps coefficients at or above 0; an interval may reach below, which then means "may be absent".
         """
@@ -59,6 +60,9 @@ class LinearLaw(ScalingModel):
         quantile = stats.t.ppf(0.5 + level / 2, self.degrees_of_freedom_)
         intervals = {}
         for name, gradient in self._gradients().items():
+            if not np.isfinite(gradient).all():  # n_peak where kappa may be 0
+                intervals[name] = (float("nan"), float("nan"))
+                continue
             variance = float(gradient @ self.covariance_ @ gradient)
             reach = quantile * max(variance, 0.0) ** 0.5
             intervals[name] = (values[name] - reach, values[name] + reach)
@@ -72,5 +76,6 @@ class LinearLaw(ScalingModel):
             step[k] = 1e-6 * max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * 1e-3)
             up, down = self._named(self.coefficients_ + step), self._named(self.coefficients_ - step)
             for name, gradient in gradients.items():
-                gradient[k] = (up[name] - down[name]) / (2 * step[k])
+                known = np.isfinite([up[name], down[name]]).all()
+                gradient[k] = (up[name] - down[name]) / (2 * step[k]) if known else np.nan
         return gradients

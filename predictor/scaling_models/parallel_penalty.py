@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, FloatArray, Points, read_times
-from predictor.scaling_models.smoothers import Choice, Curve, NoSuitableSmoother, Smoother, choose_smoother
+from predictor.scaling_models.smoothers import BY_NAME, Choice, Curve, Smoother, choose_smoother
 
-AUTO: Literal["auto"] = "auto"
-Chosen = Smoother | Literal["auto"]
+AUTO = "auto"
+Chosen = Smoother | str
 
 
 def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
@@ -58,8 +58,8 @@ class ParallelPenalty(ScalingModel):
     sequential program's, where `fit` gets `sequential_s` (N,), its time at the size of each point; else relative,
     the parallel program's T(x, 1) from the points at n = 1.
 
-    `sequential` and `penalty` are smoothers (`smoothers.py`), or "auto": for each curve the one that best predicts
-    its last known value from the others, within `epsilon` (papers/004, Section 3).
+    `sequential` and `penalty` are smoothers or names of them (`smoothers.py`), or "auto": for each curve the one that
+    best predicts its last known value from the others, within `epsilon` (papers/004, Section 3).
 
     Worked example: T(x, 1) = 8 s, A = 0.25 (p - 1) s: T(x, 16) = 0.5 + 3.75 s.
 
@@ -122,6 +122,10 @@ class ParallelPenalty(ScalingModel):
     def _curve(
         self, name: str, smoother: Chosen, x: FloatArray, y: FloatArray, time_of: Callable[[float], float]
     ) -> Curve:
+        if smoother != AUTO and isinstance(smoother, str):
+            if smoother not in BY_NAME:
+                raise ValueError(f"smoother {smoother!r}: auto, {', '.join(BY_NAME)}")
+            smoother = BY_NAME[smoother]
         if isinstance(smoother, str):
             self.reasons_[name] = choose_smoother(x, y, self.epsilon, time_of=time_of)
             smoother = self.reasons_[name].smoother
@@ -165,6 +169,3 @@ def _reference(points: Points, t: FloatArray, sequential_s: ArrayLike | None) ->
     if not known.any():
         raise TooFewPoints("ParallelPenalty", 0, 1, "points at n = 1, or sequential_s")
     return {one: float(times[known & (size == one)].mean()) for one in np.unique(size[known]).tolist()}
-
-
-__all__ = ["NoSuitableSmoother", "ParallelPenalty", "parallel_penalty", "serial_fraction"]

@@ -182,15 +182,16 @@ class Mean:
         return lambda at: (one(at) + other(at)) / 2.0
 
 
-SMOOTHERS: tuple[Smoother, ...] = (
-    Polynomial(1),
-    Polynomial(2),
-    Polynomial(3),
-    Polynomial(4),
-    NaturalSpline(),
-    EndCubicSpline(),
-    Loess(),
-)
+BY_NAME: dict[str, Smoother] = {
+    "line": Polynomial(1),
+    "polynomial_2": Polynomial(2),
+    "polynomial_3": Polynomial(3),
+    "polynomial_4": Polynomial(4),
+    "natural_spline": NaturalSpline(),
+    "end_cubic_spline": EndCubicSpline(),
+    "loess": Loess(),
+}
+SMOOTHERS = tuple(BY_NAME.values())
 
 
 @dataclass(frozen=True)

@@ -172,8 +172,11 @@ def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
 def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
     if len(target) <= FOLDS:
         return np.asarray(nnls(design, target)[0])
-    with warnings.catch_warnings():  # columns that are nearly multiples of each other are expected
+    with (
+        warnings.catch_warnings()
+    ):  # columns that are nearly multiples of each other, and equal penalties, are expected
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
         try:
             model = LassoLarsCV(positive=True, fit_intercept=False, cv=FOLDS).fit(design, target)
         except ValueError:  # without noise the last penalty can be -1e-17, which scikit-learn 1.9 cannot interpolate at

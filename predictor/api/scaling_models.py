@@ -1,0 +1,180 @@
+"""Scaling models over the API: a list, and a fit that answers at once and stores nothing."""
+
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import MayPredict
+from mpet_site.api import ApiView
+from mpet_site.etags import etag_of, unless_unchanged
+from mpet_site.json import clean
+from mpet_site.problems import InvalidRequest, Unprocessable, invalid
+from predictor.scaling_fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
+from predictor.scaling_models.base import TooFewPoints
+from predictor.scaling_models.companions import SCOPES
+from predictor.scaling_models.points import PointsError
+from predictor.scaling_models.registry import MODELS, describe
+from predictor.scaling_models.task_graph import MEASURES
+from predictor.services import LARGEST_THREAD_COUNT
+from profiles.models import Profile
+
+MOST_POINTS = 500
+
+
+def number(**options: Any) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, **options)
+
+
+class AskedPointSerializer(serializers.Serializer):
+    n = serializers.IntegerField(min_value=1, max_value=LARGEST_THREAD_COUNT, help_text="Thread count.")
+    size = number(default=None, help_text="Input size, in any unit.")
+    clock_ratio = number(default=None, help_text="Processor clock over memory clock.")
+
+
+class FitPointSerializer(AskedPointSerializer):
+    time_s = serializers.FloatField(help_text="Measured; above 0.")
+    work_s = number(default=None, help_text="Task graph: thread seconds of useful work.")
+    delay_s = number(default=None, help_text="Task graph: thread seconds in which a task waited for an idle core.")
+    no_work_s = number(default=None, help_text="Task graph: thread seconds without a task.")
+    tasks = number(default=None, help_text="Task graph: tasks created.")
+    waits = number(default=None, help_text="Task graph: waits for tasks.")
+
+
+class ScalingFitRequestSerializer(serializers.Serializer):
+    """Either `profile` or `points`."""
+
+    profile = serializers.UUIDField(default=None, allow_null=True, help_text="id of a profile that you may see.")
+    points = FitPointSerializer(many=True, default=list)
+    predict = AskedPointSerializer(many=True, default=list, help_text="Where to predict.")
+    settings = serializers.DictField(default=dict, help_text="Of the model; the rest is its default.")
+    level = serializers.FloatField(default=0.9, help_text="Of the intervals, between 0 and 1.")
+    companions = serializers.ChoiceField(
+        choices=SCOPES, default="all", help_text="Automatic choice for a profile: which other profiles it may know."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        if (attrs["profile"] is None) == (not attrs["points"]):
+            raise invalid("points", "Either a profile or points are needed.")
+        for name in ("points", "predict"):
+            if len(attrs[name]) > MOST_POINTS:
+                raise invalid(name, f"At most {MOST_POINTS}.")
+        if not 0 < attrs["level"] < 1:
+            raise invalid("level", "Between 0 and 1.")
+        return attrs
+
+
+def columns(name: str, **fields: serializers.Field) -> Any:
+    own: dict[str, Any] = {"n": serializers.IntegerField(), "size": number(), "clock_ratio": number()}
+    return inline_serializer(name, own | fields, many=True)
+
+
+ScalingModelSerializer = inline_serializer(
+    "ScalingModel",
+    {
+        "name": serializers.CharField(),
+        "title": serializers.CharField(),
+        "summary": serializers.CharField(),
+        "needed": serializers.ListField(child=serializers.CharField(), help_text="Columns of every point."),
+        "optional": serializers.ListField(child=serializers.CharField(), help_text="Columns it uses where they are."),
+        "settings": serializers.DictField(help_text="With their defaults."),
+        "source": serializers.CharField(),
+    },
+)
+ScalingModelListSerializer = inline_serializer(
+    "ScalingModelList",
+    {
+        "count": serializers.IntegerField(),
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": serializers.ListField(child=ScalingModelSerializer),
+    },
+)
+ScalingFitSerializer = inline_serializer(
+    "ScalingFit",
+    {
+        "model": serializers.CharField(),
+        "settings": serializers.DictField(),
+        "parameters": inline_serializer(
+            "ScalingParameter",
+            {"name": serializers.CharField(), "value": number(), "low": number(), "high": number()},
+            many=True,
+        ),
+        "points": columns("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
+        "level": serializers.FloatField(),
+        "predictions": columns("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
+        "reasons": inline_serializer(
+            "ScalingReason",
+            {
+                "model": serializers.CharField(),
+                "error_percent": number(),
+                "evidence": serializers.CharField(),
+                "chosen": serializers.BooleanField(),
+            },
+            many=True,
+        ),
+        "quality": columns("ScalingQuality", penalty_s=number(), serial_fraction=number()),
+    },
+)
+
+
+class ScalingModelList(ApiView):
+    """The models that can be fitted, with their columns and settings."""
+
+    @extend_schema(operation_id="scaling_models_list", summary="Scaling models", responses=ScalingModelListSerializer)
+    def get(self, request: Request) -> HttpResponseBase:
+        results = [describe(name) for name in MODELS]
+        data = {"count": len(results), "next": None, "previous": None, "results": clean(results)}
+        return unless_unchanged(request, etag_of(data), lambda: Response(data))
+
+
+class ScalingModelFit(ApiView):
+    """Fit one model to a profile or to points, and predict: parameters, residuals, intervals, reasons."""
+
+    permission_classes = (MayPredict,)
+
+    @extend_schema(
+        operation_id="scaling_models_fit",
+        summary="Fit a scaling model",
+        request=ScalingFitRequestSerializer,
+        responses={200: ScalingFitSerializer},
+    )
+    def post(self, request: Request, name: str) -> Response:
+        if name not in MODELS:
+            raise NotFound
+        asked = ScalingFitRequestSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            return Response(clean(fitted_answer(fit_request(name, asked.validated_data, request.user))))
+        except InvalidFit as error:
+            raise invalid(error.name, error.reason) from error
+        except PointsError as error:
+            raise invalid(place(error), error.reason) from error
+        except TooFewPoints as error:
+            raise Unprocessable(str(error), found=error.found, needed=error.needed) from error
+        except ValueError as error:
+            raise Unprocessable(str(error)) from error
+
+
+def fit_request(name: str, asked: dict[str, Any], user: Any) -> FitRequest:
+    values = asked | {"model": name}
+    if asked["profile"] is None:
+        return FitRequest(name, values["points"], values["predict"], values["settings"], values["level"])
+    profile = Profile.objects.visible_to(user).select_related("platform", "workload", "curves")
+    found = profile.filter(uid=asked["profile"]).first()
+    if found is None:
+        raise invalid("profile", "There is no profile with this id that you may see.")
+    return request_for_profile(found, user, values)
+
+
+def place(error: PointsError) -> str:
+    if error.row is None or error.column not in {*COLUMNS, *MEASURES, "time_s"}:
+        return "points"
+    return f"points.{error.row}.{error.column}"

@@ -1,0 +1,135 @@
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from mpet_site.json import clean
+from predictor.core.database import Database
+from predictor.scaling_models.companions import SCOPES
+from predictor.scaling_models.evaluation import (
+    STATISTICS,
+    TRAININGS,
+    Case,
+    Contender,
+    Outcome,
+    ScalingProtocol,
+    cases_of,
+    contenders,
+    evaluate_contender,
+    statistics,
+)
+from predictor.scaling_models.peers import extra_p
+from predictor.snapshot import database_from_measurements, snapshot
+from predictor.tables import number, table
+from profiles.datasets import DatasetError, read_dataset
+
+
+class Command(BaseCommand):
+    help = "Measure how wrong scaling models are: learn part of each measured curve, predict the rest. In percent."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        data = parser.add_mutually_exclusive_group()
+        data.add_argument("--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory")
+        data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
+        parser.add_argument("--train", choices=TRAININGS, default="half", help="the first half of n, or a few of all")
+        parser.add_argument("--points", metavar="K", type=int, default=4, help="how many are a few (default: 4)")
+        parser.add_argument("--least", metavar="K", type=int, default=4, help="fewest points of a half (default: 4)")
+        parser.add_argument(
+            "--companions", choices=SCOPES, default="all", help="other profiles that the automatic choice may know"
+        )
+        parser.add_argument("--models", metavar="M[,M...]", help="only these (default: all)")
+        parser.add_argument("--peer", choices=["extrap"], help="also Extra-P, installed into an environment of its own")
+        parser.add_argument("--sample", metavar="N", type=int, help="N random profiles only")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
+        parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
+
+    def handle(self, **options: Any) -> None:
+        out = options["json"]
+        if out is not None and not out.resolve().parent.is_dir():
+            raise CommandError(f"{out}: there is no such folder")
+        protocol = protocol_of(options)
+        chosen = chosen_contenders(options["models"], protocol.scope)
+        database = self.read(options["dataset"])
+        cases = cases_of(database, protocol)
+        if not cases:
+            raise CommandError("no profile has enough thread counts to be split")
+        results = self.evaluate(database, cases, chosen, protocol)
+        if options["peer"]:
+            results["extrap"] = self.peer(cases)
+        report = {"profiles": len(cases), "models": {name: statistics(one) for name, one in results.items()}}
+        if out:
+            out.write_text(json.dumps(clean(report), indent=1, allow_nan=False) + "\n")
+        self.stdout.write("\n".join(summary(report, results)))
+
+    def read(self, dataset: Path | None) -> Database:
+        if dataset is None:
+            return snapshot()
+        try:
+            measurements = read_dataset(dataset)
+        except DatasetError as error:
+            raise CommandError(f"{dataset}: {error}") from error
+        for warning in measurements.warnings:
+            self.stderr.write(f"warning: {warning}")
+        return database_from_measurements(measurements)
+
+    def evaluate(
+        self, database: Database, cases: list[Case], chosen: list[Contender], protocol: ScalingProtocol
+    ) -> dict[str, list[Outcome]]:
+        results: dict[str, list[Outcome]] = {}
+        with tqdm(total=len(chosen) * len(cases), desc="evaluate", unit="fit", leave=False) as bar:
+            for contender in chosen:
+                results[contender.name] = []
+                for outcome in evaluate_contender(database, cases, contender, protocol):
+                    results[contender.name].append(outcome)
+                    bar.update()
+        return results
+
+    def peer(self, cases: list[Case]) -> list[Outcome]:
+        folder = settings.STATE_DIR / "peers" / "extrap"
+        self.stderr.write(f"Extra-P {extra_p.VERSION} in {folder}; {len(cases)} fits")
+        try:
+            return extra_p.outcomes(extra_p.prepared(folder), cases)
+        except extra_p.PeerError as error:
+            raise CommandError(str(error)) from error
+
+
+def protocol_of(options: dict[str, Any]) -> ScalingProtocol:
+    try:
+        return ScalingProtocol(
+            train=options["train"],
+            points=options["points"],
+            least=options["least"],
+            scope=options["companions"],
+            sample=options["sample"],
+            seed=options["seed"],
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def chosen_contenders(wanted: str | None, scope: str) -> list[Contender]:
+    known = {contender.name: contender for contender in contenders(scope)}
+    if wanted is None:
+        return list(known.values())
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise CommandError(f"--models: no model {', '.join(unknown) or 'is named'}; known: {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def summary(report: dict[str, Any], results: dict[str, list[Outcome]]) -> list[str]:
+    rows = [
+        [name, *(number(result[statistic], 3) if result[statistic] is not None else "-" for statistic in STATISTICS)]
+        for name, result in report["models"].items()
+    ]
+    lines = [f"{report['profiles']} profiles; errors in percent", *table(["model", *STATISTICS], rows, words=1)]
+    for name, outcomes in results.items():
+        reasons = [one.refusal for one in outcomes if one.refusal]
+        if reasons:
+            lines.append(f"{name} refused {len(reasons)}, the first: {reasons[0]}")
+    return lines

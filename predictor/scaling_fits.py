@@ -1,0 +1,213 @@
+"""Scaling models for people who ask: fitted to a profile they may see or to points they give, nothing is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from predictor.core.database import Database
+from predictor.scaling_models.automatic import AutomaticChoice
+from predictor.scaling_models.base import ScalingModel, prediction_interval
+from predictor.scaling_models.companions import Companion, companions_of
+from predictor.scaling_models.linear_laws import LinearLaw
+from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
+from predictor.scaling_models.points import Points
+from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.task_graph import MEASURES
+from predictor.snapshot import snapshot
+from profiles.models import Profile
+
+COLUMNS = ("n", "size", "clock_ratio")
+
+
+class InvalidFit(ValueError):
+    """A field of the request has a wrong value."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"{name}: {reason}")
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """Points are dicts of COLUMNS, `time_s` and, for a task graph, its MEASURES; asked points only of COLUMNS."""
+
+    model: str
+    points: list[dict[str, Any]]
+    predict: list[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    level: float = 0.9
+    companions: tuple[Companion, ...] = ()
+
+
+def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> FitRequest:
+    """The measured curve of the profile as points; its platform's n_nu and n_ht where the model has such settings."""
+    model = MODELS[asked["model"]]
+    if "size" in model.needed:
+        raise InvalidFit("profile", f"{model.title} needs points with a size; a profile has one size.")
+    n = np.asarray(profile.curves.n).tolist()
+    time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
+    known = model().get_params()
+    breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
+    companions: tuple[Companion, ...] = ()
+    if model is AutomaticChoice:
+        companions = tuple(_companions(snapshot(user), profile, asked["companions"]))
+    points = [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
+    return FitRequest(
+        asked["model"], points, asked["predict"], breakpoints | asked["settings"], asked["level"], companions
+    )
+
+
+def fitted_answer(request: FitRequest) -> dict[str, Any]:
+    """Parameters, residuals, predictions with interval, reasons. ValueError: the model refuses (its own words)."""
+    model = _model(request)
+    X, t = _rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
+    model.fit(X, t, **_further(request))
+    fitted = model.predict(X)
+    return {
+        "model": request.model,
+        "settings": {name: value for name, value in model.get_params().items() if not callable(value)},
+        "parameters": _parameters(model, request.level),
+        "points": [
+            _columns(point) | {"time_s": measured, "fitted_s": said, "residual_percent": 100 * (said / measured - 1)}
+            for point, measured, said in zip(request.points, t.tolist(), fitted.tolist(), strict=True)
+        ],
+        "level": request.level,
+        "predictions": _predictions(model, X, t, request),
+        "reasons": _reasons(model),
+        "quality": _quality(model._read(X), t),
+    }
+
+
+def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:
+    if profile.platform.slug not in database.platforms or profile.workload.slug not in database.workloads:
+        return []
+    at = database.platforms.index(profile.platform.slug), database.workloads.index(profile.workload.slug)
+    return companions_of(database, *at, scope=scope)
+
+
+def _model(request: FitRequest) -> ScalingModel:
+    model = MODELS[request.model]()
+    defaults = model.get_params()
+    for name, value in request.settings.items():
+        if name not in defaults:
+            raise InvalidFit(f"settings.{name}", f"No such setting; known here: {', '.join(defaults) or 'none'}.")
+        if not _alike(value, defaults[name]):
+            raise InvalidFit(f"settings.{name}", f"{value!r} is not like the default, {defaults[name]!r}.")
+    model.set_params(**request.settings)
+    return model
+
+
+def _alike(value: Any, default: Any) -> bool:
+    """A number for a number, text for text; a thread count or null where the default is null."""
+    if isinstance(value, bool):
+        return False
+    if default is None:
+        return value is None or (isinstance(value, int) and value >= 1)
+    if isinstance(default, int):
+        return isinstance(value, int) and 0 <= value < 2**31
+    return isinstance(value, int | float) if isinstance(default, float) else isinstance(value, str)
+
+
+def _rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.ndarray:
+    """The columns that the model reads (N, K): needed, then optional ones as far as all points have them."""
+    rows = []
+    optional = []
+    for column in model.optional:
+        if not all(point.get(column) is not None for point in points):
+            break
+        optional.append(column)
+    for at, point in enumerate(points):
+        missing = [column for column in model.needed if point.get(column) is None]
+        if missing:
+            raise InvalidFit(f"{name}.{at}.{missing[0]}", f"Needed by {model.title}.")
+        rows.append([float(point[column]) for column in (*model.needed, *optional)])
+    return np.array(rows)
+
+
+def _further(request: FitRequest) -> dict[str, Any]:
+    if request.model == "automatic":
+        return {"companions": request.companions}
+    if request.model != "task_graph":
+        return {}
+    for at, point in enumerate(request.points):
+        missing = [name for name in MEASURES if point.get(name) is None]
+        if missing:
+            raise InvalidFit(f"points.{at}.{missing[0]}", "Needed by Task graph.")
+    return {"measures": {name: [point[name] for point in request.points] for name in MEASURES}}
+
+
+def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:
+    intervals = model.confidence_intervals(level) if isinstance(model, LinearLaw) else {}
+    named = []
+    for name, value in model.parameters().items():
+        low, high = intervals.get(name, (None, None))
+        named.append({"name": name, "value": value, "low": low, "high": high})
+    return named
+
+
+def _predictions(model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest) -> list[dict[str, Any]]:
+    if not request.predict:
+        return []
+    new = _rows(model, request.predict, "predict")
+    if new.shape[1] != X.shape[1]:
+        raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
+    low, high = _interval(model, X, t, new, request)
+    return [
+        _columns(point) | {"time_s": said, "low_s": below, "high_s": above}
+        for point, said, below, above in zip(
+            request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True
+        )
+    ]
+
+
+def _interval(
+    model: ScalingModel, X: np.ndarray, t: np.ndarray, new: np.ndarray, request: FitRequest
+) -> tuple[np.ndarray, np.ndarray]:
+    own = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
+    if own is not None:
+        return own
+    if request.model == "task_graph":  # its measures would have to be left out with their points
+        unknown = np.full(len(new), np.nan)
+        return unknown, unknown
+    return prediction_interval(model, X, t, new, request.level)
+
+
+def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
+    reasons = getattr(model, "reasons_", [])
+    if isinstance(reasons, dict):  # of a parallel penalty: a choice of smoother for each curve
+        return [
+            {"model": label, "error_percent": 100 * error, "evidence": f"{name}: its last known value",
+             "chosen": label == choice.smoother.label}
+            for name, choice in reasons.items()
+            for label, error in choice.errors.items()
+        ]  # fmt: skip
+    return [
+        {"model": one.model, "error_percent": 100 * one.error, "evidence": one.evidence, "chosen": one.chosen}
+        for one in reasons
+    ]
+
+
+def _quality(points: Points, t: np.ndarray) -> list[dict[str, Any]]:
+    """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
+    others = points.matrix()[:, 1:]
+    rows = []
+    for at in np.argsort(points.n, kind="stable").tolist():
+        alone = (points.n == 1) & (others == others[at]).all(axis=1)
+        if not alone.any():
+            continue
+        n, seconds, sequential_s = points.n[at], t[at], t[alone].mean()
+        rows.append(
+            {name: float(value) for name, value in zip(points.columns, points.matrix()[at], strict=True)}
+            | {
+                "penalty_s": float(parallel_penalty(n, seconds, sequential_s)),
+                "serial_fraction": float(serial_fraction(n, seconds, sequential_s)),
+            }
+        )
+    return rows
+
+
+def _columns(point: dict[str, Any]) -> dict[str, Any]:
+    return {name: point.get(name) for name in COLUMNS}

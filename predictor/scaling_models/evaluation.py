@@ -1,0 +1,206 @@
+"""How wrong scaling models are: part of a measured curve is learned, the rest predicted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.database import Database
+from predictor.scaling_models.amdahl import Amdahl
+from predictor.scaling_models.automatic import AutomaticChoice
+from predictor.scaling_models.base import ScalingModel
+from predictor.scaling_models.companions import companions_of
+from predictor.scaling_models.growth import LAWS, GrowthLaw
+from predictor.scaling_models.gustafson import Gustafson
+from predictor.scaling_models.memory_wall import MemoryWall
+from predictor.scaling_models.mpet_curve import MpetCurve
+from predictor.scaling_models.parallel_penalty import ParallelPenalty
+from predictor.scaling_models.points import FloatArray
+from predictor.scaling_models.usl import USL
+
+TRAININGS = ("half", "few")
+STATISTICS = ("mean", "median", "p80", "p95", "max", "bias", "count", "refused", "ms_per_fit", "coverage")
+LEVEL = 0.9
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class ScalingProtocol:
+    """What is learned of each curve: the first "half" of its n, or a "few" spread evenly over log n; the rest is asked.
+
+    Curves whose half has fewer than `least` points, or that have fewer than `points` + 1, are left out. `scope` says
+    which other profiles the automatic choice may know (`companions.py`); never this one's held-out part.
+    """
+
+    train: str = "half"
+    points: int = 4
+    least: int = 4
+    scope: str = "all"
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.train not in TRAININGS:
+            raise ValueError(f"train {self.train!r}: one of {', '.join(TRAININGS)}")
+        if min(self.points, self.least) < 2 or (self.sample is not None and self.sample < 1):
+            raise ValueError("points and least are at least 2, sample at least 1")
+
+    def learned(self, n: FloatArray) -> Rows | None:
+        """Which of the ascending thread counts are learned; None = the curve is left out.
+
+        >>> ScalingProtocol().learned(np.arange(1.0, 10.0))
+        array([0, 1, 2, 3])
+        >>> ScalingProtocol("few", points=3).learned(np.arange(1.0, 10.0))
+        array([0, 2, 8])
+        """
+        if self.train == "half":
+            return np.arange(len(n) // 2) if len(n) // 2 >= self.least else None
+        if len(n) <= self.points:
+            return None
+        wanted = np.linspace(np.log(n[0]), np.log(n[-1]), self.points)
+        return np.unique(np.abs(np.log(n)[:, None] - wanted).argmin(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One curve of the database: what is learned (`n`, `time_s`) and what is asked (`n_asked`, `actual_s`)."""
+
+    row: int
+    platform: int
+    workload: int
+    n: FloatArray
+    time_s: FloatArray
+    n_asked: FloatArray
+    actual_s: FloatArray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model's answer to a case: the mean relative error (0.1 = 10 %) and the mean signed one; else why it refused."""
+
+    case: int
+    error: float | None = None
+    bias: float | None = None
+    seconds: float = 0.0
+    covered: float | None = None
+    refusal: str = ""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model of the table. `fitted(database, case, protocol)` learns the case; what it costs is timed."""
+
+    name: str
+    fitted: Callable[[Database, Case, ScalingProtocol], ScalingModel]
+
+
+def cases_of(database: Database, protocol: ScalingProtocol) -> list[Case]:
+    """The curves that the protocol can split, in the order of the database; `sample` random ones of them."""
+    cases = []
+    for row in np.flatnonzero(~database.hidden).tolist():
+        n, time_s = database.curve(row)
+        threads = np.asarray(n, dtype=np.float64)
+        learned = protocol.learned(threads)
+        if learned is None:
+            continue
+        asked = np.setdiff1d(np.arange(len(n)), learned)
+        pair = int(database.platform_index[row]), int(database.workload_index[row])
+        cases.append(Case(row, *pair, threads[learned], time_s[learned], threads[asked], time_s[asked]))
+    if protocol.sample is not None and protocol.sample < len(cases):
+        chosen = np.random.default_rng(protocol.seed).choice(len(cases), protocol.sample, replace=False)
+        cases = [cases[at] for at in np.sort(chosen)]
+    return cases
+
+
+def contenders(scope: str) -> list[Contender]:
+    """All models that need thread counts alone, the automatic choice first and again without companions."""
+    models: dict[str, Callable[[int | None, int | None], ScalingModel]] = {
+        "mpet_curve": MpetCurve,
+        "amdahl": lambda *_: Amdahl(),
+        "gustafson": lambda *_: Gustafson(),
+        "usl": lambda *_: USL(),
+        "parallel_penalty": lambda *_: ParallelPenalty(),
+        "memory_wall": lambda *_: MemoryWall(),
+    }
+    automatic = [Contender("automatic", _automatic)]
+    if scope != "none":
+        automatic.append(Contender("automatic_alone", _on_its_own(AutomaticChoice)))
+    laws = [Contender(law, _on_its_own(lambda *_, law=law: GrowthLaw(law))) for law in LAWS]
+    return automatic + laws + [Contender(name, _on_its_own(make)) for name, make in models.items()]
+
+
+def evaluate_contender(
+    database: Database, cases: Sequence[Case], contender: Contender, protocol: ScalingProtocol
+) -> Iterator[Outcome]:
+    """The outcome of each case, in order."""
+    for index, case in enumerate(cases):
+        started = time.perf_counter()
+        try:
+            model = contender.fitted(database, case, protocol)
+            there = model.predict(case.n_asked[:, None])
+        except ValueError as error:
+            yield Outcome(index, seconds=time.perf_counter() - started, refusal=str(error))
+            continue
+        seconds = time.perf_counter() - started
+        yield outcome(index, case, there, seconds, _interval(model, case.n_asked))
+
+
+def outcome(
+    index: int, case: Case, there: FloatArray, seconds: float, interval: tuple[FloatArray, FloatArray] | None = None
+) -> Outcome:
+    """What the predicted times are worth. A time that is not finite is a refusal; one below 0 an error beyond 100 %."""
+    if not np.isfinite(there).all():
+        return Outcome(index, seconds=seconds, refusal="no finite time")
+    signed = there / case.actual_s - 1.0
+    covered = None
+    if interval is not None:
+        covered = float(((interval[0] <= case.actual_s) & (case.actual_s <= interval[1])).mean())
+    return Outcome(index, float(np.abs(signed).mean()), float(signed.mean()), seconds, covered)
+
+
+def statistics(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
+    """STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none."""
+    errors = 100.0 * np.array([one.error for one in outcomes if one.error is not None])
+    biases = [one.bias for one in outcomes if one.bias is not None]
+    covered = [one.covered for one in outcomes if one.covered is not None]
+    spread: dict[str, float | int | None] = dict.fromkeys(STATISTICS)
+    if len(errors):
+        p80, p95 = (float(value) for value in np.percentile(errors, [80, 95]))
+        spread |= {"mean": float(errors.mean()), "median": float(np.median(errors)), "p80": p80, "p95": p95}
+        spread |= {"max": float(errors.max()), "bias": 100.0 * float(np.mean(biases))}
+    if covered:
+        spread["coverage"] = 100.0 * float(np.mean(covered))
+    if outcomes:
+        spread["ms_per_fit"] = 1000.0 * float(np.mean([one.seconds for one in outcomes]))
+    return spread | {"count": len(errors), "refused": len(outcomes) - len(errors)}
+
+
+def _automatic(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
+    companions = companions_of(database, case.platform, case.workload, scope=protocol.scope)
+    model = AutomaticChoice(*_breakpoints(database, case.platform))
+    return model.fit(case.n[:, None], case.time_s, companions=companions)
+
+
+def _on_its_own(make: Callable[..., ScalingModel]) -> Callable[[Database, Case, ScalingProtocol], ScalingModel]:
+    def fitted(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
+        return make(*_breakpoints(database, case.platform)).fit(case.n[:, None], case.time_s)
+
+    return fitted
+
+
+def _breakpoints(database: Database, platform: int) -> tuple[int | None, int | None]:
+    n_nu, n_ht = (float(column[platform]) for column in (database.n_nu, database.n_ht))
+    return (None if np.isnan(n_nu) else int(n_nu)), (None if np.isnan(n_ht) else int(n_ht))
+
+
+def _interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Of the automatic choice, whose interval costs nothing; others would have to be fitted again."""
+    if not isinstance(model, AutomaticChoice):
+        return None
+    found: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], LEVEL)
+    return found

@@ -1,0 +1,1 @@
+"""Other people's extrapolators, each run in an environment of its own."""

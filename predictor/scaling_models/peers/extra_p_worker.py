@@ -1,0 +1,56 @@
+"""Runs inside the environment of Extra-P: reads cases as JSON from standard input, writes its answers as JSON.
+
+A case is {"n": [...], "value": [...], "asked": [...]}, an answer {"value": [...] or null, "seconds": .., "reason": ..}.
+It imports nothing of this project, whose numpy is another one.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from typing import Any
+
+
+def model_of(n: list[float], value: list[float]) -> Any:
+    """Extra-P's function of one parameter through the points."""
+    from extrap.entities.callpath import Callpath  # noqa: PLC0415 - it exists in Extra-P's environment only
+    from extrap.entities.coordinate import Coordinate  # noqa: PLC0415
+    from extrap.entities.experiment import Experiment  # noqa: PLC0415
+    from extrap.entities.measurement import Measurement  # noqa: PLC0415
+    from extrap.entities.metric import Metric  # noqa: PLC0415
+    from extrap.entities.parameter import Parameter  # noqa: PLC0415
+    from extrap.modelers.model_generator import ModelGenerator  # noqa: PLC0415
+
+    experiment, path, metric = Experiment(), Callpath("main"), Metric("thread_seconds")
+    experiment.add_parameter(Parameter("n"))
+    experiment.add_callpath(path)
+    experiment.add_metric(metric)
+    for threads, seconds in zip(n, value, strict=True):
+        coordinate = Coordinate(threads)
+        experiment.add_coordinate(coordinate)
+        experiment.add_measurement(Measurement(coordinate, path, metric, [seconds]))
+    generator = ModelGenerator(experiment)
+    generator.model_all()
+    return next(iter(generator.models.values())).hypothesis.function
+
+
+def answer(case: dict[str, list[float]]) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        function = model_of(case["n"], case["value"])
+        value = [float(function.evaluate(at)) for at in case["asked"]]
+    except Exception as error:  # whatever it raises is a refusal of this case, not of the others
+        return {"value": None, "seconds": time.perf_counter() - started, "reason": str(error) or type(error).__name__}
+    return {"value": value, "seconds": time.perf_counter() - started, "reason": ""}
+
+
+def main() -> None:
+    cases = json.load(sys.stdin)
+    answer({"n": [1.0, 2.0, 4.0, 8.0, 16.0], "value": [1.0, 2.0, 4.0, 8.0, 16.0], "asked": [32.0]})  # imports, untimed
+    with contextlib.redirect_stdout(sys.stderr):
+        answers = [answer(case) for case in cases]
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Scaling models over the API: what is listed, what a fit answers, and how wrong requests are refused."""
+
+import uuid
+
+import numpy as np
+import pytest
+
+from predictor.scaling_models.registry import MODELS
+from profiles.measurements import ProfileRecord, RunTable
+from profiles.models import Profile
+from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
+from tests.mpet_site.test_problems import problem_in
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+N = [1, 2, 4, 8, 16]
+POINTS = [{"n": n, "time_s": 10 * (0.1 + 0.9 / n)} for n in N]
+
+
+@pytest.fixture
+def ada():
+    return client_of(make_user("ada"), scope="predict")
+
+
+def fit(client, model, **body):
+    return client.post(f"{API}scaling-models/{model}/", {"points": POINTS} | body, format="json")
+
+
+def test_all_models_are_listed():
+    response = client_of().get(API + "scaling-models/")
+    listed = strict_json(response.content)
+    assert [one["name"] for one in listed["results"]] == list(MODELS)
+    assert listed["count"] == len(MODELS)
+    assert client_of().get(API + "scaling-models/", headers={"if-none-match": response["ETag"]}).status_code == 304
+
+
+def test_parameters_residuals_and_interval_of_posted_points(ada):
+    response = fit(ada, "amdahl", predict=[{"n": 32}], level=0.95)
+    assert response.status_code == 200, response.content
+    answer = strict_json(response.content)
+    named = {one["name"]: one for one in answer["parameters"]}
+    assert named["parallel_fraction"]["value"] == pytest.approx(0.9)
+    assert named["parallel_fraction"]["low"] == pytest.approx(0.9, abs=1e-6)
+    assert [point["residual_percent"] for point in answer["points"]] == pytest.approx([0] * 5, abs=1e-6)
+    assert answer["predictions"][0]["n"] == 32
+    assert answer["predictions"][0]["time_s"] == pytest.approx(10 * (0.1 + 0.9 / 32))
+    assert answer["predictions"][0]["low_s"] <= answer["predictions"][0]["time_s"] <= answer["predictions"][0]["high_s"]
+    assert answer["level"] == 0.95
+    quality = {row["n"]: row for row in answer["quality"]}
+    assert quality[1]["serial_fraction"] is None
+    assert quality[16]["serial_fraction"] == pytest.approx(0.1)
+    assert quality[16]["penalty_s"] == pytest.approx(10 * 0.1 * (1 - 1 / 16))
+
+
+def test_a_profile_is_fitted_with_its_platforms_breakpoints_and_companions(ada):
+    store(sample_measurements(3, 4))
+    profile = Profile.objects.get(platform__slug="machine-0", workload__slug="app0-section0")
+    response = fit(ada, "automatic", points=[], profile=str(profile.uid), predict=[{"n": 16}, {"n": 32}])
+    answer = strict_json(response.content)
+    assert answer["settings"]["n_ht"] == 8
+    assert {point["n"] for point in answer["points"]} == set(np.asarray(profile.curves.n).tolist())
+    assert sum(reason["chosen"] for reason in answer["reasons"]) == 1
+    assert all(reason["error_percent"] >= 0 for reason in answer["reasons"])
+    curve = fit(ada, "mpet_curve", points=[], profile=str(profile.uid), settings={"n_ht": None}).json()
+    assert (curve["settings"]["n_ht"], curve["settings"]["n_nu"]) == (None, 4)
+
+
+def test_companions_tell_of_what_was_not_measured(ada):
+    """A profile that ends at n = 4, on a platform whose others go on to 16."""
+    measurements = sample_measurements(1, 4)
+    measurements.profiles[0] = ProfileRecord(0, 0, _first(measurements.profiles[0].runs, 4))
+    store(measurements)
+    profile = Profile.objects.get(workload__slug="app0-section0")
+    asked = {"points": [], "profile": str(profile.uid), "predict": [{"n": 16}]}
+    knowing = fit(ada, "automatic", **asked).json()
+    alone = fit(ada, "automatic", **asked, companions="none").json()
+    assert knowing["reasons"][0]["evidence"] == "3 companions"
+    assert "companions" not in alone["reasons"][0]["evidence"]
+    assert knowing["predictions"][0]["low_s"] < knowing["predictions"][0]["high_s"]
+
+
+def _first(runs, largest):
+    keep = runs.n <= largest
+    names = ("n", "repeat", "is_profile_pass", "time_s", "time_ns", "parts_ns")
+    return RunTable(**{name: getattr(runs, name)[keep] for name in names})
+
+
+@pytest.mark.parametrize("model", [name for name in MODELS if name not in {"extended_amdahl", "task_graph"}])
+def test_every_model_over_n_answers(ada, model):
+    settings = {"epsilon": 1.0} if model == "parallel_penalty" else {}
+    response = fit(ada, model, predict=[{"n": 24}], settings=settings)
+    assert response.status_code == 200, response.content
+    assert strict_json(response.content)["predictions"][0]["time_s"] == pytest.approx(10 * (0.1 + 0.9 / 24), rel=0.3)
+
+
+def test_sizes_and_task_measures(ada):
+    points = [
+        {
+            "n": n,
+            "size": x,
+            "time_s": x / n,
+            "work_s": 0.8 * x,
+            "delay_s": 0.1 * x,
+            "no_work_s": 0.1 * x,
+            "tasks": x,
+            "waits": x,
+        }
+        for n in (1, 2, 4)
+        for x in (2, 4, 8, 16, 32)
+    ]
+    for model in ("extended_amdahl", "task_graph"):
+        answer = fit(ada, model, points=points, predict=[{"n": 4, "size": 64}]).json()
+        assert answer["predictions"][0]["time_s"] == pytest.approx(16, rel=0.1), answer
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ({"points": []}, "points"),
+        ({"profile": str(uuid.uuid4()), "points": []}, "profile"),
+        ({"profile": str(uuid.uuid4())}, "points"),
+        ({"moon": 1}, "moon"),
+        ({"level": 1}, "level"),
+        ({"points": POINTS * 101}, "points"),
+        ({"settings": {"moon": 1}}, "settings.moon"),
+        ({"points": [*POINTS, {"n": 32, "time_s": -1}]}, "points.5.time_s"),
+        ({"companions": "moon"}, "companions"),
+    ],
+)
+def test_wrong_fields_are_named(ada, body, name):
+    document = problem_in(fit(ada, "usl", **body), 400)
+    assert name in {error["name"] for error in document["errors"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "name"),
+    [
+        ("automatic", {"n_ht": "many"}, "settings.n_ht"),
+        ("automatic", {"n_ht": True}, "settings.n_ht"),
+        ("memory_wall", {"random_state": -1}, "settings.random_state"),
+        ("parallel_penalty", {"epsilon": "small"}, "settings.epsilon"),
+    ],
+)
+def test_wrong_settings_are_named(ada, model, settings, name):
+    assert problem_in(fit(ada, model, settings=settings), 400)["errors"][0]["name"] == name
+
+
+def test_missing_columns_are_named(ada):
+    assert problem_in(fit(ada, "extended_amdahl"), 400)["errors"][0]["name"] == "points.0.size"
+    sized = [point | {"size": 4} for point in POINTS]
+    assert problem_in(fit(ada, "task_graph", points=sized), 400)["errors"][0]["name"] == "points.0.work_s"
+    asked = fit(ada, "memory_wall", points=[point | {"clock_ratio": 1} for point in POINTS], predict=[{"n": 2}])
+    assert problem_in(asked, 400)["errors"][0]["name"] == "predict"
+
+
+def test_what_the_points_cannot_answer_is_422(ada):
+    document = problem_in(fit(ada, "usl", points=POINTS[:2]), 422)
+    assert (document["found"], document["needed"]) == (2, 3)
+    document = problem_in(fit(ada, "parallel_penalty", settings={"epsilon": 1e-9}), 422)
+    assert "measure more" in document["detail"]
+    problem_in(fit(ada, "growth", settings={"law": "moon"}), 422)
+
+
+def test_a_profile_has_no_sizes(ada):
+    store(sample_measurements(1, 1))
+    profile = Profile.objects.get()
+    document = problem_in(fit(ada, "task_graph", points=[], profile=str(profile.uid)), 400)
+    assert document["errors"][0]["name"] == "profile"
+
+
+def test_private_profiles_are_the_owners_and_private_companions_too(ada):
+    bob = make_user("bob")
+    store(secret_measurements(), owner=bob, private=True)
+    profile = Profile.objects.get()
+    asked = {"points": [], "profile": str(profile.uid)}
+    assert problem_in(fit(ada, "amdahl", **asked), 400)["errors"][0]["name"] == "profile"
+    assert fit(client_of(bob, scope="predict"), "amdahl", **asked).status_code == 200
+
+
+def test_fitting_needs_a_token_and_a_known_model(ada):
+    problem_in(fit(client_of(), "amdahl"), 401)
+    problem_in(fit(ada, "moon"), 404)
