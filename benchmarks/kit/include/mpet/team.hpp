@@ -110,6 +110,7 @@ public:
     explicit Team(int size, std::vector<int> processors = {}) : processors_(std::move(processors)), barrier_(size) {
         mpet_clock_start();
         sched_getaffinity(0, sizeof affinity_before_, &affinity_before_);
+        if (size > CPU_COUNT(&affinity_before_)) spins_before_yield = 20;
         for (int id = 0; id < size; id++) workers_.push_back(std::make_unique<Worker>(*this, id));
         pin(0);
         for (int id = 1; id < size; id++) threads_.emplace_back([this, id] { serve(*workers_[static_cast<std::size_t>(id)]); });

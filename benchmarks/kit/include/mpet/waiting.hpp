@@ -15,19 +15,22 @@ inline void spin_pause() {
 #endif
 }
 
+// Long where every thread has a processor; short where threads share one, so that the one waited for gets it soon.
+inline std::atomic<int> spins_before_yield{4000};
+
 class Backoff {
 public:
     void pause() {
-        if (++spins_ < spins_before_yield) {
+        if (spins_ < spins_before_yield.load(std::memory_order_relaxed)) {
+            spins_++;
             spin_pause();
         } else {
-            sched_yield();  // on a loaded machine the thread waited for may need this core
+            sched_yield();  // on a loaded machine the thread waited for may need this processor
         }
     }
     void reset() { spins_ = 0; }
 
 private:
-    static constexpr int spins_before_yield = 4000;
     int spins_ = 0;
 };
 

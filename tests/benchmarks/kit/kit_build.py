@@ -1,0 +1,54 @@
+"""Builds the kit in a folder of its own and runs its programs."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.conftest import skip_or_fail
+
+KIT = Path(__file__).resolve().parents[3] / "benchmarks" / "kit"
+BUILDS = KIT / "build" / "tests"  # ignored by git; a second run of the tests compiles only what changed
+WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
+
+
+def need(*tools: str) -> None:
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    if missing:
+        skip_or_fail(f"not installed: {', '.join(missing)}")
+
+
+def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str) -> str:
+    """What `make` printed; fails with it where make fails."""
+    need("make", variables.get("CXX", "g++").split()[0])
+    settings = {"BUILD": str(BUILDS / build), "WARNINGS": WARNINGS} | variables
+    command = [
+        "make",
+        "-C",
+        str(KIT),
+        f"-j{os.cpu_count()}",
+        *goals,
+        *(f"{name}={value}" for name, value in settings.items()),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    return done.stdout
+
+
+def output(*command: str | Path, environment: Mapping[str, str] | None = None, timeout: float = 300) -> str:
+    done = subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+        env={**os.environ, **(environment or {})},
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def records(listing: str, kind: str) -> list[list[str]]:
+    """The lines of a bench program that begin with `kind`, as fields."""
+    return [line.split("\t")[1:] for line in listing.splitlines() if line.startswith(kind + "\t")]

@@ -1,0 +1,148 @@
+"""Machines as the kernel shows them: folders with the files of /sys and /proc that the kit reads."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KIB = 1024
+XEON = "Intel(R) Xeon(R) CPU E5-2630 v3 @ 2.40GHz"
+
+
+@dataclass(frozen=True)
+class Cpu:
+    id: int
+    package: int = 0
+    node: int = 0
+    siblings: tuple[int, ...] = ()
+    capacity: int | None = None
+    max_khz: int | None = None
+    cpuinfo: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def core(self) -> tuple[int, ...]:
+        return self.siblings or (self.id,)
+
+
+@dataclass(frozen=True)
+class Machine:
+    cpus: list[Cpu]
+    architecture: str = "x86_64"
+    allowed: str | None = None
+    has_nodes: bool = True
+    l3_shared_by_node: bool = False
+    files: dict[str, str] = field(default_factory=dict)  # further ones, by path
+
+    def write(self, root: Path) -> Path:
+        for path, content in (self.everything() | self.files).items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content + "\n")
+        return root
+
+    def everything(self) -> dict[str, str]:
+        ids = listed([cpu.id for cpu in self.cpus])
+        files = {
+            "sys/devices/system/cpu/online": ids,
+            "proc/self/status": f"Name:\tmake\nCpus_allowed:\tff\nCpus_allowed_list:\t{self.allowed or ids}",
+            "proc/self/cgroup": "0::/",
+            "proc/meminfo": "MemTotal:       65700000 kB\nMemFree:         1000 kB",
+            "proc/sys/kernel/arch": self.architecture,
+            "proc/sys/kernel/osrelease": "6.1.0-test",
+            "proc/cpuinfo": "\n\n".join(cpuinfo(cpu) for cpu in self.cpus),
+        }
+        for cpu in self.cpus:
+            files |= self.cpu_files(cpu)
+        for node in sorted({cpu.node for cpu in self.cpus}) if self.has_nodes else []:
+            files[f"sys/devices/system/node/node{node}/cpulist"] = listed(self.on_node(node))
+        return files
+
+    def on_node(self, node: int) -> list[int]:
+        return [cpu.id for cpu in self.cpus if cpu.node == node]
+
+    def cpu_files(self, cpu: Cpu) -> dict[str, str]:
+        folder = f"sys/devices/system/cpu/cpu{cpu.id}"
+        whole = (
+            self.on_node(cpu.node) if self.l3_shared_by_node else [c.id for c in self.cpus if c.package == cpu.package]
+        )
+        files = {
+            f"{folder}/topology/physical_package_id": str(cpu.package),
+            f"{folder}/topology/thread_siblings_list": listed(list(cpu.core)),
+        }
+        caches = [
+            ("1", "Data", "32K", cpu.core),
+            ("1", "Instruction", "32K", cpu.core),
+            ("2", "Unified", "256K", cpu.core),
+        ]
+        for index, (level, kind, size, shared) in enumerate([*caches, ("3", "Unified", "20480K", whole)]):
+            cache = f"{folder}/cache/index{index}"
+            files |= {
+                f"{cache}/level": level,
+                f"{cache}/type": kind,
+                f"{cache}/size": size,
+                f"{cache}/shared_cpu_list": listed(list(shared)),
+            }
+        if cpu.capacity is not None:
+            files[f"{folder}/cpu_capacity"] = str(cpu.capacity)
+        if cpu.max_khz is not None:
+            files[f"{folder}/cpufreq/cpuinfo_max_freq"] = str(cpu.max_khz)
+        return files
+
+
+def listed(numbers: list[int]) -> str:
+    """As the kernel writes lists: ranges where numbers follow each other."""
+    pieces: list[list[int]] = []
+    for number in sorted(numbers):
+        if pieces and pieces[-1][-1] == number - 1:
+            pieces[-1] = [pieces[-1][0], number]
+        else:
+            pieces.append([number])
+    return ",".join("-".join(str(end) for end in piece) for piece in pieces)
+
+
+def cpuinfo(cpu: Cpu) -> str:
+    fields = {"processor": str(cpu.id)} | (
+        cpu.cpuinfo or {"vendor_id": "GenuineIntel", "model name": XEON, "flags": "fpu vme sse2"}
+    )
+    return "\n".join(f"{name}\t: {value}" for name, value in fields.items())
+
+
+def xeon_split(**settings: object) -> Machine:
+    """Two sockets of eight cores and two threads; siblings are 16 apart, as most Xeons number them."""
+    cpus = [Cpu(i, (i % 16) // 8, (i % 16) // 8, (i % 16, i % 16 + 16), max_khz=3200000) for i in range(32)]
+    return Machine(cpus, **settings)  # type: ignore[arg-type]
+
+
+def xeon_adjacent() -> Machine:
+    """The same machine with siblings next to each other, as cloud machines often number them."""
+    return Machine([Cpu(i, i // 16, i // 16, (i // 2 * 2, i // 2 * 2 + 1)) for i in range(32)])
+
+
+def desktop_without_smt() -> Machine:
+    return Machine(
+        [
+            Cpu(i, cpuinfo={"vendor_id": "GenuineIntel", "model name": "Intel(R) Core(TM) i5-9400 CPU @ 2.90GHz"})
+            for i in range(6)
+        ]
+    )
+
+
+def big_little() -> Machine:
+    """Four slow cores numbered before four fast ones; ARM gives packages as -1 and no NUMA nodes here."""
+    small, large = {"CPU implementer": "0x41", "CPU part": "0xd03"}, {"CPU implementer": "0x41", "CPU part": "0xd09"}
+    cpus = [
+        Cpu(
+            i,
+            -1,
+            capacity=430 if i < 4 else 1024,
+            max_khz=1800000 if i < 4 else 2400000,
+            cpuinfo=small if i < 4 else large,
+        )
+        for i in range(8)
+    ]
+    return Machine(cpus, "aarch64", has_nodes=False, files={"proc/device-tree/model": "A Board\0"})
+
+
+def epyc() -> Machine:
+    """Two sockets of 32 cores in four NUMA nodes each, two threads a core."""
+    name = {"vendor_id": "AuthenticAMD", "model name": "AMD EPYC 7601 32-Core Processor", "cpu MHz": "2195.872"}
+    cpus = [Cpu(i, (i % 64) // 32, (i % 64) // 8, (i % 64, i % 64 + 64), cpuinfo=name) for i in range(128)]
+    return Machine(cpus, l3_shared_by_node=True)

@@ -1,0 +1,246 @@
+"""From `make` to a tarball that the server's reader accepts."""
+
+import csv
+import http.server
+import io
+import json
+import os
+import subprocess
+import tarfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.archive import read_archive
+from benchmarks.kit_archive import kit_tarball
+from profiles.measurements import PARTS
+from tests.benchmarks.kit.kit_build import KIT, make, need, output, records
+
+pytestmark = pytest.mark.kit
+
+COUNTERS = {
+    "INSTR",
+    "CYCLES",
+    "BR",
+    "BR-M",
+    "L1-LD",
+    "L1-LDM",
+    "L1-ST",
+    "L1-STM",
+    "LLC-LD",
+    "LLC-LDM",
+    "LLC-ST",
+    "LLC-STM",
+}
+
+
+def sweep(native: Path, results: Path, *options: str, environment: dict[str, str] | None = None) -> Path:
+    command = [native / "mpet-sweep", "--bin", native, "--results", results, "--scale", "tiny", "--repeats", "2"]
+    return Path(output(*command, *options, environment=environment).strip())
+
+
+def member(tarball: Path, name: str) -> str:
+    with tarfile.open(tarball) as archive:
+        extracted = archive.extractfile(name)
+        assert extracted is not None
+        return extracted.read().decode()
+
+
+def test_a_sweep_gives_a_tarball_that_the_reader_accepts(native, tmp_path):
+    tarball = sweep(native, tmp_path, "--name", "test host/1")
+    assert tarball.parent == tmp_path
+    assert tarball.name.startswith("mpet-test-host-1-")
+    with tarball.open("rb") as file:
+        measurements = read_archive(file)
+    platform = measurements.platforms[0]
+    assert measurements.origin == "measured"
+    assert (platform.name, platform.n_max) == ("test host/1", len(platform.placement or ()))
+    listing = output(native / "mpet-bench-clean", "--list")
+    assert [w.name for w in measurements.workloads] == [line.split("\t")[0] for line in listing.splitlines()]
+    for record in measurements.profiles:
+        workload, runs = measurements.workloads[record.workload], record.runs
+        counts = {1} if workload.strategy == "sequential" else {1, platform.n_max}
+        assert counts <= set(runs.n.tolist()) and (workload.strategy != "sequential" or set(runs.n.tolist()) == counts)
+        assert workload.runtime == "mpal" and workload.input and workload.description
+        for n in counts:
+            assert sorted(runs.repeat[(runs.n == n) & runs.is_profile_pass]) == [1, 2]
+            assert sorted(runs.repeat[(runs.n == n) & ~runs.is_profile_pass]) == [1, 2]
+
+
+def test_the_files_hold_integers_and_say_how_they_came_about(native, tmp_path):
+    tarball = sweep(native, tmp_path, "--workloads", "hog fib", "--threads", "1")
+    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    assert {row["workload"] for row in rows} == {"fib", "hog/gradient", "hog/histogram", "hog/normalise"}
+    assert list(rows[0])[5:12] == [f"{part}_ns" for part in PARTS]
+    assert all(field.isdigit() for row in rows for key, field in row.items() if key.endswith("_ns") and field)
+    counters = list(csv.DictReader(io.StringIO(member(tarball, "counters.csv"))))
+    assert {row["counter"] for row in counters} == COUNTERS
+    assert all((row["value"] != "") == (row["status"] in {"ok", "multiplexed"}) for row in counters)
+    environment = json.loads(
+        member(tarball, "environment.json"), parse_float=lambda text: pytest.fail(f"a float: {text}")
+    )
+    assert (environment["scale"], environment["repeats"], environment["threads"]) == ("tiny", 2, [1])
+    roofline = environment["roofline"]
+    assert [entry["n"] for entry in roofline["peak_flops"]] == [1]
+    assert all(value > 0 for part in roofline.values() for entry in part for value in list(entry.values())[-1:])
+    assert "fib" not in member(tarball, "log.txt") or "left out" not in member(tarball, "log.txt")
+    manifest = json.loads(member(tarball, "manifest.json"))
+    assert manifest["generator"] == {"name": "mpet-kit", "version": (KIT / "VERSION").read_text().strip()}
+
+
+def test_an_interrupted_sweep_goes_on_where_it_stopped(native, tmp_path):
+    """Killed after its first job; the second sweep keeps that job's output and adds the others."""
+    command = [
+        native / "mpet-sweep",
+        "--bin",
+        native,
+        "--results",
+        tmp_path,
+        "--name",
+        "x",
+        "--scale",
+        "tiny",
+        "--no-roofline",
+    ]
+    jobs = tmp_path / "unfinished-x-tiny" / "jobs"
+    with subprocess.Popen([str(word) for word in command], stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(list(jobs.glob("*.tsv"))) < 3:
+            time.sleep(0.001)
+        process.kill()
+    kept = {path: path.read_text() for path in jobs.glob("*.tsv")}
+    assert kept
+    tarball = Path(output(*command).strip())
+    finished = tarball.parent / tarball.name.removesuffix(".tar.gz")
+    for path, content in kept.items():
+        assert (finished / "jobs" / path.name).read_text() == content
+    assert not jobs.exists()
+
+
+def test_an_unfinished_sweep_with_other_settings_is_kept_apart(native, tmp_path):
+    folder = tmp_path / "unfinished-x-tiny"
+    (folder / "jobs").mkdir(parents=True)
+    (folder / "settings.txt").write_text("another version")
+    (folder / "jobs" / "fib.n1.clean.tsv").write_text("not to be used")
+    sweep(native, tmp_path, "--name", "x", "--workloads", "fib", "--no-roofline")
+    assert len(list(tmp_path.glob("unfinished-x-tiny-*/jobs/fib.n1.clean.tsv"))) == 1
+
+
+def test_emulated_machines_say_so(native, tmp_path):
+    tarball = sweep(native, tmp_path, "--workloads", "fib", "--no-roofline", environment={"MPET_ORIGIN": "emulated"})
+    with tarball.open("rb") as file:
+        assert read_archive(file).origin == "emulated"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--workloads", "fib nothing"], "no workload is called 'nothing'"),
+        (["--threads", "1,100000"], "this machine lends 1 to"),
+        (["--scale", "huge"], "no workload could be measured"),
+    ],
+)
+def test_what_cannot_be_measured_is_named(native, tmp_path, options, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        sweep(native, tmp_path, "--no-roofline", *options)
+
+
+def test_a_workload_that_fails_is_left_out_and_the_rest_is_kept(native, tmp_path):
+    """A stand-in for the profile build that knows all applications but one."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for program in ("mpet-sweep", "mpet-pack", "mpet-bench-clean"):
+        (programs / program).symlink_to(native / program)
+    wrapper = programs / "mpet-bench-profile"
+    wrapper.write_text(f'#!/bin/sh\ncase "$*" in *nqueens*) exit 9;; esac\nexec "{native}/mpet-bench-profile" "$@"\n')
+    wrapper.chmod(0o755)
+    tarball = sweep(programs, tmp_path / "results", "--workloads", "fib nqueens", "--no-roofline")
+    with tarball.open("rb") as file:
+        assert [w.name for w in read_archive(file).workloads] == ["fib"]
+    assert "nqueens is left out of the results" in member(tarball, "log.txt")
+
+
+def test_disturbed_repeats_are_done_again_and_reported(native):
+    """Two threads on one processor: each waits while the other one runs, as it would beside another program."""
+    if len(os.sched_getaffinity(0)) == 0:
+        pytest.skip("no processor")
+    cpu = min(os.sched_getaffinity(0))
+    command = [
+        native / "mpet-bench-clean",
+        "--application",
+        "nbody",
+        "--scale",
+        "quick",
+        "--n",
+        "2",
+        "--cpus",
+        f"{cpu},{cpu}",
+        "--repeats",
+        "1",
+    ]
+    listing = output(*command)
+    loads = records(listing, "load")
+    assert len(loads) == 3
+    assert sorted(load[-1] for load in loads) == ["kept-disturbed", "repeated", "repeated"]
+    assert len(records(listing, "run")) == 1
+
+
+def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
+    """Unpacked somewhere else, with make alone; the programs are taken from the build above to save time."""
+    with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "mpet-kit"
+    variables = [
+        f"BUILD={native}",
+        "OPTIMISE=-O1",
+        "WARNINGS=-Wall -Wextra -Wpedantic -Werror",
+        "NAME=unpacked",
+        "WORKLOADS=fib hog",
+        "REPEATS=1",
+    ]
+    needed = ["--assume-old=programs"]
+    said = output("make", "-C", folder, "quick", *needed, *variables)
+    assert "make upload" in said
+    (tarball,) = (folder / "results").glob("mpet-unpacked-*.tar.gz")
+    with tarball.open("rb") as file:
+        assert {w.name for w in read_archive(file).workloads} == {
+            "fib",
+            "hog/gradient",
+            "hog/histogram",
+            "hog/normalise",
+        }
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    received: list[tuple[str, str, bytes]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.received.append((self.path, self.headers["Authorization"], body))
+        self.send_response(201)
+        self.end_headers()
+        self.wfile.write(b'{"status": "received"}')
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_upload_sends_the_newest_tarball_with_the_token(tmp_path):
+    need("curl")
+    for name, age in (("mpet-old.tar.gz", 100), ("mpet-new.tar.gz", 0)):
+        (tmp_path / name).write_bytes(name.encode())
+        os.utime(tmp_path / name, (time.time() - age,) * 2)
+    server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        said = make(
+            "upload", build="native", RESULTS=str(tmp_path), URL=f"http://127.0.0.1:{server.server_port}/", TOKEN="abc"
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    ((path, authorization, body),) = Receiver.received
+    assert (path, authorization) == ("/api/v1/uploads/", "Bearer abc")
+    assert b'filename="mpet-new.tar.gz"' in body and b"mpet-new.tar.gz" in body and b"public" in body
+    assert '{"status": "received"}' in said

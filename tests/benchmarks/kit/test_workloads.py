@@ -1,0 +1,82 @@
+"""The kit's workloads: what they say about themselves, and that threads change nothing about their results."""
+
+import re
+
+import pytest
+
+from profiles.measurements import BOUNDS, PARTS, STRATEGIES
+from tests.benchmarks.kit.kit_build import KIT, make, output, records
+
+pytestmark = pytest.mark.kit
+
+SOURCES = sorted((KIT / "workloads").glob("*.cpp"))
+ONE_OF_EACH_KIND = {"census", "edge_pipeline", "fib", "kmeans", "sgm", "sparselu", "srad"}
+PIPELINES = {"hog": 3, "sgm": 4, "kdtree": 2}  # applications of several sections
+
+
+def test_every_file_says_what_it_computes_what_it_stresses_and_why_it_is_here():
+    for source in SOURCES:
+        first = source.read_text().splitlines()[:3]
+        for line, start in zip(first, ("// computes: ", "// stresses: ", "// here because: "), strict=True):
+            assert line.startswith(start), f"{source.name}: {line}"
+
+
+def test_make_list_prints_it():
+    listing = make("list", build="native")
+    for source in SOURCES:
+        assert re.search(
+            rf"^{source.stem}\n    computes: .*\n    stresses: .*\n    here because: .*$", listing, re.MULTILINE
+        )
+
+
+def test_the_workloads_cover_every_strategy(native):
+    rows = [line.split("\t") for line in output(native / "mpet-bench-clean", "--list").splitlines()]
+    assert len({row[0] for row in rows}) == len(rows) >= 21
+    assert {row[3] for row in rows} == set(STRATEGIES) - {"unknown"}
+    assert {row[4] for row in rows} <= {*BOUNDS, ""}
+    for application, sections in PIPELINES.items():
+        assert sum(row[1] == application for row in rows) == sections
+    assert output(native / "mpet-bench-profile", "--list") == output(native / "mpet-bench-clean", "--list")
+
+
+def test_results_are_the_same_for_every_number_of_threads(native, applications):
+    """In both builds, with 1, 2 and, for one of each kind, 3 threads; and the parts of each profiled run add up."""
+    for application in applications:
+        checksums: dict[str, str] = {}
+        for program, n in [
+            ("clean", 1),
+            ("profile", 2),
+            *([("profile", 3)] if application in ONE_OF_EACH_KIND else []),
+        ]:
+            command = [native / f"mpet-bench-{program}", "--application", application, "--n", n]
+            runs = records(output(*command, "--scale", "tiny", "--repeats", "1"), "run")
+            assert runs
+            for workload, _, time_ns, *parts, checksum in runs:
+                assert checksums.setdefault(workload, checksum) == checksum, f"{workload} n={n} {program}"
+                if program == "clean":
+                    assert parts == [""] * len(PARTS)
+                else:
+                    assert sum(map(int, parts)) == n * int(time_ns) > 0
+
+
+def test_known_results(native):
+    """Problems whose answer is known: Fibonacci number 18 and the solutions of seven queens."""
+    for application, answer in [("fib", 2584), ("nqueens", 40)]:
+        listing = output(native / "mpet-bench-clean", "--application", application, "--scale", "tiny", "--repeats", "1")
+        assert int(records(listing, "run")[0][-1], 16) == answer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--application", "nothing"], "no application is called 'nothing'"),
+        (["--application", "fib", "--n", "0"], "--n must be 1 or more"),
+        (["--application", "fib", "--scale", "huge"], "--scale is tiny, quick or full"),
+        (["--application"], "needs a value"),
+        (["--fast", "1"], "unknown option --fast"),
+        ([], "what to run?"),
+    ],
+)
+def test_wrong_arguments_are_named(native, arguments, complaint):
+    with pytest.raises(AssertionError, match=re.escape(complaint)):
+        output(native / "mpet-bench-clean", *arguments)
