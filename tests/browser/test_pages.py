@@ -12,6 +12,7 @@ from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
 from profiles.models import Profile
 from tests.pages import PASSWORD, store_public, user
+from tests.predictor.accuracy import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -23,6 +24,8 @@ def addresses() -> dict[str, int]:
     """Every page that anybody may see, and how many charts it has at least."""
     profile = store_public()[0]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    evaluation = store_evaluation()
+    store_report()
     return {
         reverse("home"): 1,
         reverse("compare-platforms") + "?platform=machine-0&platform=machine-2": 7,
@@ -39,6 +42,8 @@ def addresses() -> dict[str, int]:
         reverse("profile", args=[profile.uid]) + "?budget=time": 7,
         reverse("predict") + ASKED: 0,
         reverse("prediction", args=[prediction.uid]): 3,
+        reverse("accuracy"): 8,
+        reverse("evaluation", args=[evaluation.uid]): 1,
         reverse("login"): 0,
     }
 

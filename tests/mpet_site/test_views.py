@@ -15,6 +15,7 @@ from django.views.defaults import permission_denied
 from mpet_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
 from predictor.services import PredictionRequest, predict
 from tests.pages import store_public, text_of, twin_of
+from tests.predictor.accuracy import store_evaluation, store_report
 
 
 @pytest.fixture
@@ -22,6 +23,8 @@ def addresses(db) -> list[str]:
     """One of every page that anybody may see."""
     profile = store_public()[0]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    evaluation = store_evaluation()
+    store_report()
     return [
         reverse("home"),
         reverse("platforms"),
@@ -31,6 +34,8 @@ def addresses(db) -> list[str]:
         reverse("profile", args=[profile.uid]),
         reverse("predict"),
         reverse("prediction", args=[prediction.uid]),
+        reverse("accuracy"),
+        reverse("evaluation", args=[evaluation.uid]),
     ]
 
 
