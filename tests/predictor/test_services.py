@@ -39,13 +39,13 @@ class TestAnswer:
         }
         assert len(answer["features"]["names"]) == len(answer["features"]["values"]) == 84
         assert (answer["workload"], answer["target"], answer["revision"]) == ("app0-section0", "machine-1", 1)
-        assert answer["settings"]["t1_workloads"] == 5
+        assert answer["settings"]["level"] == 0.9
 
     def test_is_the_methods_answer(self, measured):
         from predictor.core.methods import Query, get_method  # noqa: PLC0415
         from predictor.snapshot import snapshot  # noqa: PLC0415
 
-        database, method = snapshot(), get_method("mpet2020")
+        database, method = snapshot(), get_method("mpet")
         query = Query(database.workloads.index("app0-section0"), database.platforms.index("machine-1"))
         expected = method.predict(database, query, method.settings())
         answer = predict(REQUEST).answer
@@ -121,7 +121,7 @@ class TestIdempotence:
         "spelling",
         [
             {"workload": "app0/section0"},
-            {"settings": {"t1_workloads": 5}},
+            {"settings": {"references": 128}},
             {"references": None},
         ],
     )
@@ -136,7 +136,7 @@ class TestIdempotence:
         "other",
         [
             {"n": [1, 2]},
-            {"settings": {"t1_workloads": 4}},
+            {"settings": {"references": 4}},
             {"references": ["machine-0", "machine-2", "machine-3"]},
             {"target": "machine-2"},
             {"include_simulated": True},
@@ -238,7 +238,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("settings", "name"),
-        [({"colour": 1}, "colour"), ({"t1_k": 9}, "t1_k"), ({"t1_workloads": "x"}, "t1_workloads")],
+        [({"colour": 1}, "colour"), ({"level": 2.0}, "level"), ({"references": "x"}, "references")],
     )
     def test_settings(self, measured, settings, name):
         with pytest.raises(services.InvalidSettings) as caught:

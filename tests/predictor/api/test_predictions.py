@@ -65,7 +65,7 @@ def test_answer_has_the_promised_shape(ada, database):
                 "weight",
             }
             assert (candidate["platform"], candidate["workload"]) not in {("machine-0", candidate["workload"])}
-    assert answer["settings"]["t1_workloads"] == 5
+    assert answer["settings"]["level"] == 0.9
 
 
 def test_the_stored_answer_never_changes(ada, database):
@@ -77,7 +77,7 @@ def test_the_stored_answer_never_changes(ada, database):
 
 
 def test_the_same_question_is_the_same_prediction(ada, database):
-    assert ask(ada).json() == ask(ada, references=None, method="mpet2020", n=None, settings={}).json()
+    assert ask(ada).json() == ask(ada, references=None, method="mpet", n=None, settings={}).json()
     assert Prediction.objects.count() == 1
 
 
