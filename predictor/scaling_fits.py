@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.core.database import Database
 from predictor.scaling_models.automatic import AutomaticChoice
-from predictor.scaling_models.base import ScalingModel, prediction_interval
+from predictor.scaling_models.base import ScalingModel, TooFewPoints, prediction_interval
 from predictor.scaling_models.companions import Companion, companions_of
 from predictor.scaling_models.linear_laws import LinearLaw
 from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
@@ -47,6 +47,8 @@ def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> F
     model = MODELS[asked["model"]]
     if "size" in model.needed:
         raise InvalidFit("profile", f"{model.title} needs points with a size; a profile has one size.")
+    if not hasattr(profile, "curves"):
+        raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
     n = np.asarray(profile.curves.n).tolist()
     time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
     known = model().get_params()
@@ -77,7 +79,7 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
         "level": request.level,
         "predictions": _predictions(model, X, t, request),
         "reasons": _reasons(model),
-        "quality": _quality(model._read(X), t),
+        "quality": _quality(model._read(X), t, request.points),
     }
 
 
@@ -190,22 +192,16 @@ def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
     ]
 
 
-def _quality(points: Points, t: np.ndarray) -> list[dict[str, Any]]:
+def _quality(points: Points, t: np.ndarray, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
     others = points.matrix()[:, 1:]
     rows = []
     for at in np.argsort(points.n, kind="stable").tolist():
         alone = (points.n == 1) & (others == others[at]).all(axis=1)
-        if not alone.any():
-            continue
-        n, seconds, sequential_s = points.n[at], t[at], t[alone].mean()
-        rows.append(
-            {name: float(value) for name, value in zip(points.columns, points.matrix()[at], strict=True)}
-            | {
-                "penalty_s": float(parallel_penalty(n, seconds, sequential_s)),
-                "serial_fraction": float(serial_fraction(n, seconds, sequential_s)),
-            }
-        )
+        if alone.any():
+            measured = points.n[at], t[at], t[alone].mean()
+            penalty_s, fraction = float(parallel_penalty(*measured)), float(serial_fraction(*measured))
+            rows.append(_columns(given[at]) | {"penalty_s": penalty_s, "serial_fraction": fraction})
     return rows
 
 

@@ -2,13 +2,15 @@
 
 import uuid
 
+import jsonschema
 import numpy as np
 import pytest
 
 from predictor.scaling_models.registry import MODELS
 from profiles.measurements import ProfileRecord, RunTable
-from profiles.models import Profile
+from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
+from tests.mpet_site.test_api_json import strict
 from tests.mpet_site.test_problems import problem_in
 from tests.samples import sample_measurements
 
@@ -166,6 +168,26 @@ def test_a_profile_has_no_sizes(ada):
     profile = Profile.objects.get()
     document = problem_in(fit(ada, "task_graph", points=[], profile=str(profile.uid)), 400)
     assert document["errors"][0]["name"] == "profile"
+
+
+def test_a_profile_without_curves_is_422(ada):
+    store(sample_measurements(1, 1))
+    ScalingCurves.objects.all().delete()
+    document = problem_in(fit(ada, "usl", points=[], profile=str(Profile.objects.get().uid)), 422)
+    assert "refit" in document["detail"]
+
+
+def test_answers_are_as_described(ada):
+    """Of every model: what openapi.yaml says of the list and of a fit, and no member more."""
+    schema = client_of().get(API + "schema/?format=json").json()
+    parts = {"components": strict(schema["components"])}
+
+    def check(answer, name):
+        jsonschema.validate(answer, parts | {"$ref": f"#/components/schemas/{name}"})
+
+    check(client_of().get(API + "scaling-models/").json(), "ScalingModelList")
+    for model, settings in (("usl", {}), ("automatic", {}), ("parallel_penalty", {"epsilon": 1.0})):
+        check(fit(ada, model, predict=[{"n": 32}], settings=settings).json(), "ScalingFit")
 
 
 def test_private_profiles_are_the_owners_and_private_companions_too(ada):
