@@ -92,23 +92,20 @@ def fitted_features(
 
 def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
-    found = []
+    platforms = np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
-    for p in np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS].tolist():
-        known = heaviest[evidence.known[p, heaviest]]
-        of_platform = transfer.workload_weights[known]
-        for b, share in zip(known[:SHOWN_WORKLOADS].tolist(), of_platform / of_platform.sum(), strict=False):
-            d_p, d_a = transfer.platform_distance[p], transfer.workload_distance[b]
-            found.append(
-                Candidate(
-                    database.platforms[evidence.platforms[p]],
-                    database.workloads[evidence.workloads[b]],
-                    float(d_p),
-                    float(d_a),
-                    float(tuple_distance(d_p, d_a)),
-                    float(u[p] * share),
-                )
-            )
+    shares = evidence.known[platforms] * transfer.workload_weights
+    weights = (u[platforms, None] * shares / shares.sum(axis=1, keepdims=True)).tolist()
+    d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance
+    d_t = tuple_distance(d_p[:, None], d_a).tolist()
+    to_platform, to_workload = d_p.tolist(), d_a.tolist()
+    workloads = [database.workloads[b] for b in evidence.workloads.tolist()]
+    found = []
+    for at, p in enumerate(platforms.tolist()):
+        platform = database.platforms[evidence.platforms[p]]
+        for b in heaviest[evidence.known[p, heaviest]][:SHOWN_WORKLOADS].tolist():
+            numbers = to_platform[at], to_workload[b], d_t[at][b], weights[at][b]
+            found.append(Candidate(platform, workloads[b], *numbers))
     return found
 
 
