@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]  # predictions done, of how many
 
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 PARTS: tuple[Part, ...] = get_args(Part)
-ROWS_PER_BATCH = 50  # at most: enough to outweigh handing over the database, few enough to see progress
+PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 
 
@@ -171,7 +171,7 @@ def _batches(
     n_jobs: int,
 ) -> Iterator[list[Outcome]]:
     fair = -(-len(rows) // (BATCHES_PER_PROCESS * joblib.effective_n_jobs(n_jobs)))
-    size = min(ROWS_PER_BATCH, fair)
+    size = max(1, min(PREDICTIONS_PER_BATCH // len(methods), fair))
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     if n_jobs == 1:
         return (_outcomes(database, methods, protocol, batch) for batch in batches)
