@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from django.db import models
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 
 
-class EvaluationQuerySet(models.QuerySet):
+class EvaluationQuerySet(QuerySet):
     def listed(self) -> Self:
         """A row of the list: without pairs and errors, which can be long."""
         return self._with_methods("errors_full", "errors_t1", "errors_scaling").defer("pairs")
