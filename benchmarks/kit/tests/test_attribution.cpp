@@ -135,6 +135,15 @@ TEST(equal_independent_work_is_all_use) {
     });
 }
 
+TEST(one_thread_alone_waits_for_nobody) {
+    mpet::Team single(1, two_processors());
+    mpet::Section section("alone");
+    for (int round = 0; round < 20; round++) loop(mpet::Static{}, [](std::int64_t i) { return 4 * i; })(single, section);
+    CHECK_EQUAL(section.parts[MPET_IMBALANCE], 0u);
+    CHECK_EQUAL(section.parts[MPET_LOCK], 0u);
+    CHECK(section.parts[MPET_USE] * 100 > section.time_ns * 97);
+}
+
 // The lock is fair: the threads take turns, and each waits while the other one works.
 TEST(one_lock_held_throughout_delays_half_the_time) {
     const Kernel kernel = [](mpet::Team& team, mpet::Section& section) {

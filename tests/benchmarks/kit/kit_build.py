@@ -1,5 +1,6 @@
 """Builds the kit in a folder of its own and runs its programs."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ def need(*tools: str) -> None:
 
 
 def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str) -> str:
-    """What `make` printed; fails with it where make fails."""
+    """What `make` printed; fails with it where make fails. One process builds at a time, the others wait."""
     need("make", variables.get("CXX", "g++").split()[0])
     settings = {"BUILD": str(BUILDS / build), "WARNINGS": WARNINGS} | variables
     command = [
@@ -31,7 +32,10 @@ def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str)
         *goals,
         *(f"{name}={value}" for name, value in settings.items()),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    with (BUILDS / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     return done.stdout
 
