@@ -13,6 +13,7 @@ import yaml
 from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
+from tests.predictor.accuracy import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -27,6 +28,8 @@ def addresses():
     asked = {"workload": profiles[0].workload.slug, "target": profiles[0].platform.slug, "n": [1, 3, 10**6]}
     prediction = client.post(API + "predictions/", asked, format="json")
     assert prediction.status_code == 201, prediction.content
+    evaluation = store_evaluation()
+    store_report()
     spoil()
     a, b = profiles[0], profiles[-1]
     return {
@@ -35,14 +38,17 @@ def addresses():
         "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
         "api-upload": [f"uploads/{upload['id']}/"],
         "api-uploads": [],
+        "api-tokens": [],  # for users alone
         "api-predictions": [],
         "api-prediction": [f"predictions/{prediction.json()['id']}/"],
         "api-platform-distance": [f"distances/platforms/?a={a.platform.slug}&b={b.platform.slug}"],
         "api-workload-distance": [f"distances/workloads/?a={a.workload.slug}&b={b.workload.slug}"],
+        "api-paper-tables": ["evaluations/paper/"],
+        "api-evaluation": [f"evaluations/{evaluation.uid}/"],
+        "api-evaluation-errors": [f"evaluations/{evaluation.uid}/errors/"],
+        "api-scaling-model-fit": [],
         "api-compare-platforms": [f"compare/platforms/?slugs={a.platform.slug},{b.platform.slug}"],
-        "api-compare-workloads": [
-            f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"
-        ],
+        "api-compare-workloads": [f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"],
     }
 
 
