@@ -215,6 +215,7 @@ class PaperTables(ApiView):
         report = reports.first()
         if report is None:
             raise NotFound
-        names = ("created_at", "revision", "origin", "method_version", "sample", "seed", "results")
-        data = {"id": report.uid} | {name: getattr(report, name) for name in names}
+        names = ("created_at", "revision", "origin", "method_version", "sample", "seed")
+        results = {name: report.results[name] for name in TABLES}  # a database may keep members in an order of its own
+        data = {"id": report.uid} | {name: getattr(report, name) for name in names} | {"results": results}
         return unless_unchanged(request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data))
