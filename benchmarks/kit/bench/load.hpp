@@ -22,8 +22,10 @@ struct MachineTicks {
         std::FILE* const file = std::fopen("/proc/stat", "r");
         if (file == nullptr) return ticks;
         std::uint64_t value[8] = {};  // user nice system idle iowait irq softirq steal
-        if (std::fscanf(file, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &value[0],
-                        &value[1], &value[2], &value[3], &value[4], &value[5], &value[6], &value[7]) == 8) {
+        if (std::fscanf(file,
+                        "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                        " %" SCNu64,
+                        &value[0], &value[1], &value[2], &value[3], &value[4], &value[5], &value[6], &value[7]) == 8) {
             ticks.stolen = value[7];
             for (const std::uint64_t part : value) ticks.all += part;
         }
@@ -41,7 +43,9 @@ struct Load {
     std::int64_t involuntary_switches = 0;
 
     std::int64_t waited_permille() const {
-        return time_ns == 0 ? 0 : static_cast<std::int64_t>(static_cast<long double>(waited_ns) * 1000 / static_cast<long double>(time_ns));
+        return time_ns == 0 ? 0
+                            : static_cast<std::int64_t>(static_cast<long double>(waited_ns) * 1000 /
+                                                        static_cast<long double>(time_ns));
     }
     bool disturbed() const { return (waited_permille() >= 30 && waited_ns > least_ns) || stolen_permille > 20; }
 
@@ -56,9 +60,12 @@ public:
     Load read(const std::vector<Section>& sections) {
         Load load;
         load.waited_ns = waited_by_all() - waited_ns_;
-        for (const Section& section : sections) load.time_ns += section.time_ns * static_cast<std::uint64_t>(team_.size());
+        for (const Section& section : sections)
+            load.time_ns += section.time_ns * static_cast<std::uint64_t>(team_.size());
         const MachineTicks now = MachineTicks::now();
-        if (now.all > ticks_.all) load.stolen_permille = static_cast<std::int64_t>((now.stolen - ticks_.stolen) * 1000 / (now.all - ticks_.all));
+        if (now.all > ticks_.all)
+            load.stolen_permille =
+                static_cast<std::int64_t>((now.stolen - ticks_.stolen) * 1000 / (now.all - ticks_.all));
         load.involuntary_switches = involuntary_switches() - switches_;
         return load;
     }

@@ -2,9 +2,11 @@
 // record a line, fields separated by tabs. Built twice from the same source, with MPET_PROBES=0 and 1.
 //
 //     input    workload text
-//     run      workload repeat time_ns use lock imbalance creation distribution switching join checksum   (clean: parts empty)
+//     run      workload repeat time_ns use lock imbalance creation distribution switching join checksum
 //     load     repeat waited_permille stolen_permille involuntary_switches kept|kept-disturbed|repeated
-//     counter  workload repeat counter value status                                        (value empty unless counted)
+//     counter  workload repeat counter value status
+//
+// A clean run's parts are empty, and so is the value of a counter that could not be read.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -30,7 +32,8 @@ struct Options {
 };
 
 constexpr const char* usage =
-    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--scale tiny|quick|full] [--cpus 0,2,1,3] [--counters]\n"
+    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--scale tiny|quick|full] [--cpus 0,2,1,3] "
+    "[--counters]\n"
     "mpet-bench-clean --list      workload, application, section, strategy, bound, version, description\n";
 
 struct Repeat {
@@ -41,7 +44,8 @@ struct Repeat {
 
 std::vector<int> numbers(const std::string& text) {
     std::vector<int> values;
-    for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1) {
+    for (std::size_t at = 0; at < text.size();
+         at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1) {
         values.push_back(std::atoi(text.c_str() + at));
     }
     return values;
@@ -89,11 +93,13 @@ const ApplicationInfo& application_called(const std::string& name) {
 
 void list() {
     auto& all = mpet::applications();
-    std::sort(all.begin(), all.end(), [](const ApplicationInfo& a, const ApplicationInfo& b) { return std::strcmp(a.name, b.name) < 0; });
+    std::sort(all.begin(), all.end(),
+              [](const ApplicationInfo& a, const ApplicationInfo& b) { return std::strcmp(a.name, b.name) < 0; });
     for (const ApplicationInfo& info : all) {
         for (const mpet::SectionInfo& section : info.sections) {
-            std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", info.workload(section).c_str(), info.name, section.name == nullptr ? "" : section.name,
-                        section.strategy, section.bound == nullptr ? "" : section.bound, info.version, section.description);
+            std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", info.workload(section).c_str(), info.name,
+                        section.name == nullptr ? "" : section.name, section.strategy,
+                        section.bound == nullptr ? "" : section.bound, info.version, section.description);
         }
     }
 }
@@ -129,7 +135,8 @@ std::vector<std::size_t> best(const std::vector<Repeat>& repeats, int wanted) {
     for (std::size_t i = 0; i < order.size(); i++) order[i] = i;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         const mpet::Load &x = repeats[a].load, &y = repeats[b].load;
-        return x.disturbed() != y.disturbed() ? y.disturbed() : x.disturbed() && x.waited_permille() < y.waited_permille();
+        return x.disturbed() != y.disturbed() ? y.disturbed()
+                                              : x.disturbed() && x.waited_permille() < y.waited_permille();
     });
     order.resize(std::min(order.size(), static_cast<std::size_t>(wanted)));
     return order;
@@ -145,7 +152,8 @@ void print_run(const mpet::Section& section, int number, std::uint64_t checksum)
 }
 
 void print_load(const mpet::Load& load, int number, const char* fate) {
-    std::printf("load\t%d\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", number, load.waited_permille(), load.stolen_permille, load.involuntary_switches, fate);
+    std::printf("load\t%d\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", number, load.waited_permille(),
+                load.stolen_permille, load.involuntary_switches, fate);
 }
 
 void print_repeats(const std::vector<Repeat>& repeats, int wanted) {
@@ -155,9 +163,13 @@ void print_repeats(const std::vector<Repeat>& repeats, int wanted) {
         const Repeat& repeat = repeats[i];
         const bool keep = std::find(kept.begin(), kept.end(), i) != kept.end();
         if (keep) number++;
-        print_load(repeat.load, keep ? number : 0, !keep ? "repeated" : repeat.load.disturbed() ? "kept-disturbed" : "kept");
+        print_load(repeat.load, keep ? number : 0,
+                   !keep                     ? "repeated"
+                   : repeat.load.disturbed() ? "kept-disturbed"
+                                             : "kept");
         if (!keep) continue;
-        for (std::size_t s = 0; s < repeat.sections.size(); s++) print_run(repeat.sections[s], number, repeat.checksums[s]);
+        for (std::size_t s = 0; s < repeat.sections.size(); s++)
+            print_run(repeat.sections[s], number, repeat.checksums[s]);
     }
 }
 
@@ -177,7 +189,8 @@ void count(mpet::Application& application, mpet::Team& team, int repeats) {
                 for (std::size_t i = 0; i < section.counters.size(); i++) {
                     const mpet::CounterReading& reading = section.counters[i];
                     const std::string value = has_value(reading) ? std::to_string(reading.value) : "";
-                    std::printf("counter\t%s\t%d\t%s\t%s\t%s\n", section.name.c_str(), number, group[i].name, value.c_str(), name_of(reading.status));
+                    std::printf("counter\t%s\t%d\t%s\t%s\t%s\n", section.name.c_str(), number, group[i].name,
+                                value.c_str(), name_of(reading.status));
                 }
             }
         }
@@ -188,7 +201,8 @@ void run(const Options& options) {
     const ApplicationInfo& info = application_called(options.application);
     mpet::Team team(options.threads, options.processors);
     const std::unique_ptr<mpet::Application> application = mpet::make(info, team, options.scale);
-    for (const mpet::Section& section : application->sections) std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
+    for (const mpet::Section& section : application->sections)
+        std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
     if (options.counters) count(*application, team, options.repeats);
     else print_repeats(measure(*application, team, options.repeats), options.repeats);
 }

@@ -1,6 +1,6 @@
-// mpet-overhead-clean and mpet-overhead-profile: five kernels with the middleware, and the same loops without it. Prints
-// a line for each: kernel, threads, nanoseconds without the kit (one thread), nanoseconds with it. `make overhead`
-// runs both builds in turns, many times, and prints ratios of the shortest times.
+// mpet-overhead-clean and mpet-overhead-profile: five kernels with the middleware, and the same loops without it.
+// Prints a line for each: kernel, threads, nanoseconds without the kit (one thread), nanoseconds with it. `make
+// overhead` runs both builds in turns, many times, and prints ratios of the shortest times.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::int64_t side = 512, sweeps = 40;
 
-std::vector<double> grid_a(side * side, 1.0), grid_b(side * side, 2.0);
+std::vector<double> grid_a(side* side, 1.0), grid_b(side* side, 2.0);
 std::vector<std::uint64_t> results(4096);
 
 void relax_rows(std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = std::max<std::int64_t>(begin, 1); row < std::min(end, side - 1); row++) {
         const double* from = grid_a.data() + row * side;
         double* to = grid_b.data() + row * side;
-        for (std::int64_t i = 1; i < side - 1; i++) to[i] = 0.25 * ((from[i - side] + from[i + side]) + (from[i - 1] + from[i + 1]));
+        for (std::int64_t i = 1; i < side - 1; i++)
+            to[i] = 0.25 * ((from[i - side] + from[i + side]) + (from[i - 1] + from[i + 1]));
     }
 }
 
@@ -33,10 +34,13 @@ std::uint64_t chain(std::int64_t steps, std::uint64_t value) {
 }
 
 void uneven(std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; i++) results[static_cast<std::size_t>(i)] = chain(200 + i % 7 * 100, static_cast<std::uint64_t>(i));
+    for (std::int64_t i = begin; i < end; i++)
+        results[static_cast<std::size_t>(i)] = chain(200 + i % 7 * 100, static_cast<std::uint64_t>(i));
 }
 
-std::uint64_t fibonacci(int number) { return number < 2 ? static_cast<std::uint64_t>(number) : fibonacci(number - 1) + fibonacci(number - 2); }
+std::uint64_t fibonacci(int number) {
+    return number < 2 ? static_cast<std::uint64_t>(number) : fibonacci(number - 1) + fibonacci(number - 2);
+}
 
 std::uint64_t spawned_fibonacci(int number) {
     if (number < 18) return fibonacci(number);
@@ -58,7 +62,10 @@ struct Kernel {
 
 const std::vector<Kernel>& kernels() {
     static const std::vector<Kernel> all{
-        {"static loop, a barrier a sweep", [] { for (std::int64_t sweep = 0; sweep < sweeps; sweep++) relax_rows(0, side); },
+        {"static loop, a barrier a sweep",
+         [] {
+             for (std::int64_t sweep = 0; sweep < sweeps; sweep++) relax_rows(0, side);
+         },
          [](mpet::Team& team, mpet::Section& section) {
              team.run(section, [](mpet::Worker& me) {
                  const mpet::Range mine = me.share({0, side});
@@ -68,11 +75,18 @@ const std::vector<Kernel>& kernels() {
                  }
              });
          }},
-        {"dynamic loop, 2 us a chunk", [] { uneven(0, 4096); },
-         [](mpet::Team& team, mpet::Section& section) { mpet::parallel_for(team, section, {0, 4096}, mpet::Dynamic{1}, uneven); }},
-        {"recursive tasks, 5 us each", [] { results[0] = fibonacci(30); },
-         [](mpet::Team& team, mpet::Section& section) { mpet::run_tasks(team, section, [] { results[0] = spawned_fibonacci(30); }); }},
-        {"lock, 0.4 us inside it", [] { for (std::int64_t i = 0; i < 20000; i++) add_to_histogram(i); },
+        {"dynamic loop, 1.5 us a chunk", [] { uneven(0, 4096); },
+         [](mpet::Team& team, mpet::Section& section) {
+             mpet::parallel_for(team, section, {0, 4096}, mpet::Dynamic{1}, uneven);
+         }},
+        {"recursive tasks, 1 us each", [] { results[0] = fibonacci(30); },
+         [](mpet::Team& team, mpet::Section& section) {
+             mpet::run_tasks(team, section, [] { results[0] = spawned_fibonacci(30); });
+         }},
+        {"lock, 0.3 us inside it",
+         [] {
+             for (std::int64_t i = 0; i < 20000; i++) add_to_histogram(i);
+         },
          [](mpet::Team& team, mpet::Section& section) {
              static mpet::Lock lock;
              mpet::parallel_for(team, section, {0, 20000}, mpet::Static{}, [](std::int64_t begin, std::int64_t end) {
@@ -82,9 +96,11 @@ const std::vector<Kernel>& kernels() {
                  }
              });
          }},
-        {"wavefront, 2 us a block", [] { uneven(0, 4096); },
+        {"wavefront, 1.5 us a block", [] { uneven(0, 4096); },
          [](mpet::Team& team, mpet::Section& section) {
-             mpet::wavefront(team, section, {64, 64}, [](std::int64_t row, std::int64_t column) { uneven(row * 64 + column, row * 64 + column + 1); });
+             mpet::wavefront(team, section, {64, 64}, [](std::int64_t row, std::int64_t column) {
+                 uneven(row * 64 + column, row * 64 + column + 1);
+             });
          }},
     };
     return all;

@@ -2,8 +2,9 @@
 //
 //     mpet-pack [--origin measured|emulated] [--generator NAME VERSION] FOLDER TARBALL
 //
-// FOLDER holds platform.json, workloads.json, runs.csv and, where there are any, counters.csv, environment.json, log.txt.
-// Uses tar and gzip; a name like mpet-<name>-<utc> is up to the caller (--name NAME prints one and does nothing else).
+// FOLDER holds platform.json, workloads.json, runs.csv and, where there are any, counters.csv, environment.json,
+// log.txt. Uses tar and gzip; a name like mpet-<name>-<utc> is up to the caller (--name NAME prints one and does
+// nothing else).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,12 +39,13 @@ struct Member {
     bool required;
 };
 
-constexpr Member members[] = {{"platform.json", true}, {"workloads.json", true},     {"runs.csv", true},
+constexpr Member members[] = {{"platform.json", true}, {"workloads.json", true},    {"runs.csv", true},
                               {"counters.csv", false}, {"environment.json", false}, {"log.txt", false}};
 
 std::string archive_name(const std::string& name) {
     std::string safe;
-    for (const char c : name) safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
+    for (const char c : name)
+        safe += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
     return "mpet-" + safe + "-" + mpet::utc_now("%Y%m%dT%H%M%SZ");
 }
 
@@ -54,7 +56,8 @@ std::string manifest(const Request& request, std::vector<std::string>& packed) {
         if (!file && !member.required) continue;
         if (!file) throw std::runtime_error(request.folder + " has no " + member.name);
         const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-        files.add(member.name, "{\"sha256\": \"" + mpet::sha256(content) + "\", \"bytes\": " + std::to_string(content.size()) + "}");
+        files.add(member.name,
+                  "{\"sha256\": \"" + mpet::sha256(content) + "\", \"bytes\": " + std::to_string(content.size()) + "}");
         packed.emplace_back(member.name);
     }
     json::Object generator(2);
@@ -76,7 +79,8 @@ void run(std::vector<std::string> command) {
         _exit(127);
     }
     int status = 0;
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) throw std::runtime_error(command[0] + " failed");
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        throw std::runtime_error(command[0] + " failed");
 }
 
 void pack(const Request& request) {
@@ -111,7 +115,8 @@ Request parse(int count, char** arguments) {
 
 int main(int count, char** arguments) {
     try {
-        if (count == 3 && std::string(arguments[1]) == "--name") std::printf("%s\n", archive_name(arguments[2]).c_str());
+        if (count == 3 && std::string(arguments[1]) == "--name")
+            std::printf("%s\n", archive_name(arguments[2]).c_str());
         else pack(parse(count, arguments));
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "mpet-pack: %s\n%s", error.what(), usage);

@@ -70,7 +70,8 @@ std::uint64_t peak_flops(mpet::Team& team, std::int64_t rounds) {
         const double sum = multiply_adds(rounds);
         if (me.id == 0) sink = sum;
     });
-    return per_second(static_cast<std::uint64_t>(rounds) * chains * lanes * 2 * static_cast<std::uint64_t>(team.size()), time_ns);
+    return per_second(static_cast<std::uint64_t>(rounds) * chains * lanes * 2 * static_cast<std::uint64_t>(team.size()),
+                      time_ns);
 }
 
 std::uint64_t bandwidth(mpet::Team& team, std::int64_t length) {
@@ -120,7 +121,8 @@ std::vector<std::string> handovers(const std::vector<int>& placement, std::int64
     std::vector<std::string> pairs;
     for (std::size_t other = 1; other < placement.size(); other *= 2) {
         pairs.push_back("{\"from\": " + std::to_string(placement[0]) + ", \"to\": " + std::to_string(placement[other]) +
-                        ", \"one_way_ps\": " + std::to_string(handover_ps(placement[0], placement[other], rounds)) + "}");
+                        ", \"one_way_ps\": " + std::to_string(handover_ps(placement[0], placement[other], rounds)) +
+                        "}");
     }
     return pairs;
 }
@@ -135,7 +137,9 @@ int main(int count, char** arguments) {
         if (option == "--cpus") placement = mpet::number_list(arguments[i + 1]);
         else if (option == "--threads") threads = mpet::number_list(arguments[i + 1]);
         else if (option == "--scale") scale = arguments[i + 1];
-        else return std::fprintf(stderr, "mpet-roofline [--cpus 0,2,1,3] [--threads 1,2,4] [--scale tiny|quick|full]\n"), 2;
+        else
+            return std::fprintf(stderr, "mpet-roofline [--cpus 0,2,1,3] [--threads 1,2,4] [--scale tiny|quick|full]\n"),
+                   2;
     }
     const Sizes sizes = sizes_of(scale);
     std::vector<std::string> flops, bytes, locks;

@@ -1,7 +1,7 @@
 // mpet-sweep: measures this machine with the kit's workloads and packs what came out.
 //
-// Work goes into RESULTS/unfinished-<name>-<scale>/; a job whose output is there is not run again, so an interrupted sweep
-// goes on where it stopped. Once packed the folder takes the tarball's name, and the next sweep starts afresh.
+// Work goes into RESULTS/unfinished-<name>-<scale>/; a job whose output is there is not run again, so an interrupted
+// sweep goes on where it stopped. Once packed the folder takes the tarball's name, and the next sweep starts afresh.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,7 +85,8 @@ void make_folder(const std::string& path) {
 }
 
 void rename_folder(const std::string& from, const std::string& to) {
-    if (std::rename(from.c_str(), to.c_str()) != 0) throw std::runtime_error(from + " -> " + to + ": " + std::strerror(errno));
+    if (std::rename(from.c_str(), to.c_str()) != 0)
+        throw std::runtime_error(from + " -> " + to + ": " + std::strerror(errno));
 }
 
 class Sweep {
@@ -105,7 +106,8 @@ public:
     std::string run() {
         open_folder();
         mpet::Progress progress(folder_ + "/log.txt", jobs_.size());
-        progress.note("mpet-kit " MPET_KIT_VERSION " on " + options_.name + ", threads " + joined(threads_) + ", " + options_.scale + " inputs");
+        progress.note("mpet-kit " MPET_KIT_VERSION " on " + options_.name + ", threads " + joined(threads_) + ", " +
+                      options_.scale + " inputs");
         for (const Job& job : jobs_) run_job(job, progress);
         if (options_.roofline) measure_roofline(progress);
         const mpet::Results results = collect(progress);
@@ -126,7 +128,8 @@ private:
     std::vector<int> thread_counts() const {
         if (options_.threads.empty()) return mpet::thread_counts(topology_, options_.quick());
         for (const int n : options_.threads) {
-            if (n < 1 || n > topology_.n_max) throw std::invalid_argument("this machine lends 1 to " + std::to_string(topology_.n_max) + " threads");
+            if (n < 1 || n > topology_.n_max)
+                throw std::invalid_argument("this machine lends 1 to " + std::to_string(topology_.n_max) + " threads");
         }
         std::set<int> counts(options_.threads.begin(), options_.threads.end());
         counts.insert(1);  // t(1) is what every curve is measured against
@@ -135,21 +138,25 @@ private:
 
     // One run of a small input: where no counter can be read there, none is tried elsewhere.
     bool counters_exist() {
-        const std::string listing = mpet::output_of({program("mpet-bench-clean"), "--application", "fib", "--scale", "tiny", "--repeats", "1", "--counters"});
+        const std::string listing = mpet::output_of(
+            {program("mpet-bench-clean"), "--application", "fib", "--scale", "tiny", "--repeats", "1", "--counters"});
         std::map<std::string, std::string> statuses;
         for (const std::string& line : mpet::lines_of(listing)) {
             const std::vector<std::string> fields = mpet::split(line, '\t');
             if (fields.size() == 6 && fields[0] == "counter") statuses[fields[3]] = fields[5];
         }
-        for (const auto& [counter, status] : statuses) counter_statuses_ += (counter_statuses_.empty() ? "" : ", ") + counter + " " + status;
-        return std::any_of(statuses.begin(), statuses.end(), [](const auto& s) { return s.second == "ok" || s.second == "multiplexed"; });
+        for (const auto& [counter, status] : statuses)
+            counter_statuses_ += (counter_statuses_.empty() ? "" : ", ") + counter + " " + status;
+        return std::any_of(statuses.begin(), statuses.end(),
+                           [](const auto& s) { return s.second == "ok" || s.second == "multiplexed"; });
     }
 
     // An unfinished sweep goes on only if it was made in the same way.
     void open_folder() {
         const mpet::Build build = mpet::this_build();
-        const std::string settings = std::string(MPET_KIT_VERSION) + "\n" + options_.scale + "\n" + std::to_string(options_.repeats) + "\n" +
-                                     joined(topology_.placement()) + "\n" + build.compiler + "\n" + build.flags;
+        const std::string settings = std::string(MPET_KIT_VERSION) + "\n" + options_.scale + "\n" +
+                                     std::to_string(options_.repeats) + "\n" + joined(topology_.placement()) + "\n" +
+                                     build.compiler + "\n" + build.flags;
         make_folder(options_.results);
         if (mpet::exists(folder_) && mpet::read_file(folder_ + "/settings.txt") != mpet::trimmed(settings)) {
             const std::string aside = folder_ + "-" + mpet::utc_now();
@@ -165,9 +172,17 @@ private:
         const std::string file = folder_ + "/jobs/" + job.file_name();
         if (mpet::exists(file) || failed_.count(job.application) > 0) return progress.skip(job);
         const char* const binary = job.pass == mpet::Pass::profile ? "mpet-bench-profile" : "mpet-bench-clean";
-        std::vector<std::string> command{program(binary), "--application", job.application, "--n", std::to_string(job.threads),
-                                         "--repeats", std::to_string(job.pass == mpet::Pass::counters ? 1 : options_.repeats),
-                                         "--scale", options_.scale, "--cpus", joined(topology_.placement())};
+        std::vector<std::string> command{program(binary),
+                                         "--application",
+                                         job.application,
+                                         "--n",
+                                         std::to_string(job.threads),
+                                         "--repeats",
+                                         std::to_string(job.pass == mpet::Pass::counters ? 1 : options_.repeats),
+                                         "--scale",
+                                         options_.scale,
+                                         "--cpus",
+                                         joined(topology_.placement())};
         if (job.pass == mpet::Pass::counters) command.push_back("--counters");
         progress.begin(job);
         try {
@@ -187,7 +202,9 @@ private:
         const std::string file = folder_ + "/jobs/roofline.json";
         if (mpet::exists(file)) return;
         try {
-            mpet::run_into_file({program("mpet-roofline"), "--cpus", joined(topology_.placement()), "--threads", joined(threads_), "--scale", options_.scale}, file);
+            mpet::run_into_file({program("mpet-roofline"), "--cpus", joined(topology_.placement()), "--threads",
+                                 joined(threads_), "--scale", options_.scale},
+                                file);
         } catch (const std::runtime_error& error) {
             progress.note(std::string("no roofline: ") + error.what());
         }
@@ -206,20 +223,24 @@ private:
         for (const mpet::Workload& workload : workloads_) {
             if (failed_.count(workload.application) > 0) continue;
             std::vector<Job> own;
-            std::copy_if(jobs_.begin(), jobs_.end(), std::back_inserter(own), [&](const Job& job) { return job.application == workload.application; });
+            std::copy_if(jobs_.begin(), jobs_.end(), std::back_inserter(own),
+                         [&](const Job& job) { return job.application == workload.application; });
             try {
                 mpet::collect(folder_ + "/jobs", own);
             } catch (const std::runtime_error& error) {
                 fail(workload.application, error.what(), progress);
             }
         }
-        if (finished_jobs().empty()) throw std::runtime_error("no workload could be measured; see " + folder_ + "/log.txt");
+        if (finished_jobs().empty())
+            throw std::runtime_error("no workload could be measured; see " + folder_ + "/log.txt");
         return mpet::collect(folder_ + "/jobs", finished_jobs());
     }
 
     void report(const mpet::Results& results, mpet::Progress& progress) const {
         progress.note(counter_statuses_.empty() ? "no counters" : "counters: " + counter_statuses_);
-        if (results.repeats_done_again > 0) progress.note(std::to_string(results.repeats_done_again) + " repeats were disturbed by other programs and done again");
+        if (results.repeats_done_again > 0)
+            progress.note(std::to_string(results.repeats_done_again) +
+                          " repeats were disturbed by other programs and done again");
         if (results.repeats_disturbed == 0) return;
         progress.note(std::to_string(results.repeats_disturbed) + " of " + std::to_string(results.repeats_kept) +
                       " repeats were disturbed every time: measure again on an idle machine for better results");
@@ -244,13 +265,15 @@ private:
         std::string rows = results.counters_csv;
         for (const std::string& entry : mpet::split(counter_statuses_, ',')) {
             const std::vector<std::string> parts = words(entry);
-            if (parts.size() == 2) rows += measured_workloads().front().name + ",1,1," + parts[0] + ",," + parts[1] + "\n";
+            if (parts.size() == 2)
+                rows += measured_workloads().front().name + ",1,1," + parts[0] + ",," + parts[1] + "\n";
         }
         return rows;
     }
 
     void write_files(const mpet::Results& results) const {
-        write("platform.json", mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), mpet::this_build()));
+        write("platform.json",
+              mpet::platform_json(options_.name, topology_, mpet::read_hardware(root_, topology_), mpet::this_build()));
         write("workloads.json", mpet::workloads_json(measured_workloads(), results.inputs));
         write("runs.csv", results.runs_csv);
         write("counters.csv", counters_csv(results));

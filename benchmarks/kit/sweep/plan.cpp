@@ -11,7 +11,9 @@ const char* name_of(Pass pass) {
     return pass == Pass::clean ? "clean" : pass == Pass::profile ? "profile" : "counters";
 }
 
-std::string Job::file_name() const { return application + ".n" + std::to_string(threads) + "." + name_of(pass) + ".tsv"; }
+std::string Job::file_name() const {
+    return application + ".n" + std::to_string(threads) + "." + name_of(pass) + ".tsv";
+}
 
 std::vector<std::string> split(const std::string& line, char separator) {
     std::vector<std::string> fields(1);
@@ -34,13 +36,16 @@ std::vector<Workload> parse_workloads(const std::string& listing) {
 std::vector<Workload> chosen(const std::vector<Workload>& all, const std::vector<std::string>& wanted) {
     std::vector<std::string> applications;
     for (const std::string& name : wanted) {
-        const auto found = std::find_if(all.begin(), all.end(), [&](const Workload& w) { return w.name == name || w.application == name; });
-        if (found == all.end()) throw std::invalid_argument("no workload is called '" + name + "'; make list shows them");
+        const auto found = std::find_if(all.begin(), all.end(),
+                                        [&](const Workload& w) { return w.name == name || w.application == name; });
+        if (found == all.end())
+            throw std::invalid_argument("no workload is called '" + name + "'; make list shows them");
         applications.push_back(found->application);
     }
     std::vector<Workload> picked;
     for (const Workload& workload : all) {
-        const bool named = std::find(applications.begin(), applications.end(), workload.application) != applications.end();
+        const bool named =
+            std::find(applications.begin(), applications.end(), workload.application) != applications.end();
         if (wanted.empty() || named) picked.push_back(workload);
     }
     return picked;

@@ -32,8 +32,10 @@ void wait_for(pid_t child, const std::vector<std::string>& command) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    if (WIFSIGNALED(status)) throw std::runtime_error(joined(command) + " was killed by signal " + std::to_string(WTERMSIG(status)));
-    if (WEXITSTATUS(status) != 0) throw std::runtime_error(joined(command) + " failed with status " + std::to_string(WEXITSTATUS(status)));
+    if (WIFSIGNALED(status))
+        throw std::runtime_error(joined(command) + " was killed by signal " + std::to_string(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0)
+        throw std::runtime_error(joined(command) + " failed with status " + std::to_string(WEXITSTATUS(status)));
 }
 
 }  // namespace
@@ -47,7 +49,8 @@ void run_into_file(std::vector<std::string> command, const std::string& file) {
     close(output);
     if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
     wait_for(child, command);
-    if (std::rename(unfinished.c_str(), file.c_str()) != 0) throw std::runtime_error(file + ": " + std::strerror(errno));
+    if (std::rename(unfinished.c_str(), file.c_str()) != 0)
+        throw std::runtime_error(file + ": " + std::strerror(errno));
 }
 
 std::string output_of(std::vector<std::string> command) {

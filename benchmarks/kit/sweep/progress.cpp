@@ -11,13 +11,17 @@
 namespace mpet {
 
 Progress::Progress(std::string log_file, std::size_t jobs)
-    : log_file_(std::move(log_file)), jobs_(jobs), on_terminal_(isatty(STDERR_FILENO) != 0), started_ns_(mpet_monotonic_ns()) {}
+    : log_file_(std::move(log_file)),
+      jobs_(jobs),
+      on_terminal_(isatty(STDERR_FILENO) != 0),
+      started_ns_(mpet_monotonic_ns()) {}
 
 std::string Progress::time_left() const {
     if (ran_ == 0) return "";
     const std::uint64_t seconds = ran_ns_ / ran_ * (jobs_ - done_) / 1000000000u;
     char text[48];
-    std::snprintf(text, sizeof text, "about %u:%02u left", static_cast<unsigned>(seconds / 60), static_cast<unsigned>(seconds % 60));
+    std::snprintf(text, sizeof text, "about %u:%02u left", static_cast<unsigned>(seconds / 60),
+                  static_cast<unsigned>(seconds % 60));
     return text;
 }
 
@@ -25,8 +29,9 @@ void Progress::begin(const Job& job) {
     job_started_ns_ = mpet_monotonic_ns();
     if (!on_terminal_ && job.application == application_) return;  // in a file, a line an application
     application_ = job.application;
-    std::fprintf(stderr, "%s[%3zu/%zu] %-20s n=%-4d %-8s %s%s", on_terminal_ ? "\r\033[K" : "", done_ + 1, jobs_, job.application.c_str(),
-                 job.threads, name_of(job.pass), time_left().c_str(), on_terminal_ ? "" : "\n");
+    std::fprintf(stderr, "%s[%3zu/%zu] %-20s n=%-4d %-8s %s%s", on_terminal_ ? "\r\033[K" : "", done_ + 1, jobs_,
+                 job.application.c_str(), job.threads, name_of(job.pass), time_left().c_str(),
+                 on_terminal_ ? "" : "\n");
 }
 
 void Progress::end(const Job&) {
@@ -45,7 +50,8 @@ void Progress::note(const std::string& text) {
 void Progress::finish() {
     if (on_terminal_) std::fputs("\r\033[K", stderr);
     const std::uint64_t seconds = (mpet_monotonic_ns() - started_ns_) / 1000000000u;
-    note(std::to_string(ran_) + " of " + std::to_string(jobs_) + " jobs run in " + std::to_string(seconds) + " seconds");
+    note(std::to_string(ran_) + " of " + std::to_string(jobs_) + " jobs run in " + std::to_string(seconds) +
+         " seconds");
 }
 
 }  // namespace mpet

@@ -15,9 +15,9 @@ public:
     Progress(std::string log_file, std::size_t jobs);
 
     void begin(const Job& job);
-    void end(const Job& job);             // it ran
-    void skip(const Job& job);            // its output was there already
-    void note(const std::string& text);   // a line of its own, also in the log
+    void end(const Job& job);            // it ran
+    void skip(const Job& job);           // its output was there already
+    void note(const std::string& text);  // a line of its own, also in the log
     void finish();
 
 private:

@@ -9,7 +9,8 @@ namespace mpet {
 namespace {
 
 constexpr const char* runs_header =
-    "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum\n";
+    "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,"
+    "output_checksum\n";
 
 using Fields = std::vector<std::string>;
 
@@ -36,7 +37,8 @@ private:
         const std::string &workload = fields[1], &checksum = fields[11];
         const auto first = checksums_.emplace(workload, checksum).first;
         if (first->second != checksum) {
-            throw std::runtime_error(workload + " put out another result at n = " + std::to_string(job.threads) + " than before");
+            throw std::runtime_error(workload + " put out another result at n = " + std::to_string(job.threads) +
+                                     " than before");
         }
         std::string row = workload + "," + std::to_string(job.threads) + "," + fields[2] + "," + name_of(job.pass);
         for (std::size_t i = 3; i < fields.size(); i++) row += "," + fields[i];
@@ -49,13 +51,15 @@ private:
         results_.repeats_done_again += fate == "repeated" ? 1 : 0;
         results_.repeats_disturbed += fate == "kept-disturbed" ? 1 : 0;
         if (fate == "kept") return;
-        results_.disturbances.push_back(job.application + " n=" + std::to_string(job.threads) + " " + name_of(job.pass) + ": " + fields[2] +
-                                        " permille without a processor, " + fields[3] + " permille stolen, " + fields[4] +
-                                        " involuntary switches, " + fate);
+        results_.disturbances.push_back(job.application + " n=" + std::to_string(job.threads) + " " +
+                                        name_of(job.pass) + ": " + fields[2] + " permille without a processor, " +
+                                        fields[3] + " permille stolen, " + fields[4] + " involuntary switches, " +
+                                        fate);
     }
 
     void add_counter(const Job& job, const Fields& fields) {
-        results_.counters_csv += fields[1] + "," + std::to_string(job.threads) + "," + fields[2] + "," + fields[3] + "," + fields[4] + "," + fields[5] + "\n";
+        results_.counters_csv += fields[1] + "," + std::to_string(job.threads) + "," + fields[2] + "," + fields[3] +
+                                 "," + fields[4] + "," + fields[5] + "\n";
     }
 
     Results results_;

@@ -10,9 +10,9 @@
 namespace mpet {
 
 struct Results {
-    std::string runs_csv, counters_csv;                // counters_csv has a header even where nothing was counted
-    std::map<std::string, std::string> inputs;         // of each workload
-    std::vector<std::string> disturbances;             // sentences
+    std::string runs_csv, counters_csv;         // counters_csv has a header even where nothing was counted
+    std::map<std::string, std::string> inputs;  // of each workload
+    std::vector<std::string> disturbances;      // sentences
     int repeats_kept = 0, repeats_disturbed = 0, repeats_done_again = 0;
 };
 

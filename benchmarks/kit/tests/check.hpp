@@ -55,8 +55,8 @@ inline int run(int count, char** arguments) {
 
 }  // namespace check
 
-#define TEST(name)                                                \
-    static void name();                                           \
+#define TEST(name)                                                     \
+    static void name();                                                \
     static const check::Registration registration_##name(#name, name); \
     static void name()
 #define CHECK(condition) ((condition) ? (void)0 : check::fail(__FILE__, __LINE__, #condition))

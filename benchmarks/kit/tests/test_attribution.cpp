@@ -37,7 +37,8 @@ const std::vector<int>& two_processors() {
     return processors;
 }
 
-// Work that takes time in proportion to `units`, about four microseconds for a thousand: each step needs the one before.
+// Work that takes time in proportion to `units`, about four microseconds for a thousand: each step needs the one
+// before.
 std::uint64_t work(std::int64_t units) {
     std::uint64_t value = 1;
     for (std::int64_t i = 0; i < units; i++) value = mpet::hash64(value);
@@ -76,7 +77,8 @@ public:
         fastest_ns_ = std::min(fastest_ns_, static_cast<double>(one.time_ns));
         Measured measured{};
         const double total = 2.0 * static_cast<double>(two.time_ns);
-        for (int i = 0; i < MPET_PARTS; i++) measured.part[i] = static_cast<double>(two.parts[static_cast<std::size_t>(i)]) / total;
+        for (int i = 0; i < MPET_PARTS; i++)
+            measured.part[i] = static_cast<double>(two.parts[static_cast<std::size_t>(i)]) / total;
         measured.utilisation = measured.part[MPET_USE];
         measured.redundancy = total * measured.utilisation / fastest_ns_;
         return measured;
@@ -97,8 +99,9 @@ private:
 bool near(double value, double expected, double tolerance) { return std::abs(value - expected) <= tolerance; }
 
 void print(const Measured& m) {
-    std::fprintf(stderr, "  last attempt: R %.3f U %.3f l %.3f w %.3f c %.3f d %.3f s %.3f j %.3f\n", m.redundancy, m.utilisation,
-                 m.part[MPET_LOCK], m.part[MPET_IMBALANCE], m.part[MPET_CREATION], m.part[MPET_DISTRIBUTION], m.part[MPET_SWITCHING], m.part[MPET_JOIN]);
+    std::fprintf(stderr, "  last attempt: R %.3f U %.3f l %.3f w %.3f c %.3f d %.3f s %.3f j %.3f\n", m.redundancy,
+                 m.utilisation, m.part[MPET_LOCK], m.part[MPET_IMBALANCE], m.part[MPET_CREATION],
+                 m.part[MPET_DISTRIBUTION], m.part[MPET_SWITCHING], m.part[MPET_JOIN]);
 }
 
 void check_kernel(const Kernel& kernel, const std::function<bool(const Measured&)>& as_known) {
@@ -117,7 +120,8 @@ void check_kernel(const Kernel& kernel, const std::function<bool(const Measured&
 // Iteration i costs i: the first half of a static loop is a quarter of the work, so w = (3/4 - 1/4) / (2 * 3/4).
 TEST(a_triangular_static_loop_is_a_third_imbalance) {
     check_kernel(loop(mpet::Static{}, [](std::int64_t i) { return 4 * i; }), [](const Measured& m) {
-        return near(m.part[MPET_IMBALANCE], 1.0 / 3, 0.02) && near(m.redundancy, 1, 0.05) && m.part[MPET_DISTRIBUTION] < 0.02;
+        return near(m.part[MPET_IMBALANCE], 1.0 / 3, 0.02) && near(m.redundancy, 1, 0.05) &&
+               m.part[MPET_DISTRIBUTION] < 0.02;
     });
 }
 
@@ -130,15 +134,15 @@ TEST(a_steeper_static_loop_is_0_385_imbalance) {
 }
 
 TEST(equal_independent_work_is_all_use) {
-    check_kernel(loop(mpet::Static{}, [](std::int64_t) { return 600; }), [](const Measured& m) {
-        return near(m.redundancy, 1, 0.03) && near(m.utilisation, 1, 0.03);
-    });
+    check_kernel(loop(mpet::Static{}, [](std::int64_t) { return 600; }),
+                 [](const Measured& m) { return near(m.redundancy, 1, 0.03) && near(m.utilisation, 1, 0.03); });
 }
 
 TEST(one_thread_alone_waits_for_nobody) {
     mpet::Team single(1, two_processors());
     mpet::Section section("alone");
-    for (int round = 0; round < 20; round++) loop(mpet::Static{}, [](std::int64_t i) { return 4 * i; })(single, section);
+    for (int round = 0; round < 20; round++)
+        loop(mpet::Static{}, [](std::int64_t i) { return 4 * i; })(single, section);
     CHECK_EQUAL(section.parts[MPET_IMBALANCE], 0u);
     CHECK_EQUAL(section.parts[MPET_LOCK], 0u);
     CHECK(section.parts[MPET_USE] * 100 > section.time_ns * 97);
@@ -155,15 +159,18 @@ TEST(one_lock_held_throughout_delays_half_the_time) {
             }
         });
     };
-    check_kernel(kernel, [](const Measured& m) { return near(m.part[MPET_LOCK], 0.5, 0.03) && near(m.redundancy, 1, 0.06); });
+    check_kernel(kernel,
+                 [](const Measured& m) { return near(m.part[MPET_LOCK], 0.5, 0.03) && near(m.redundancy, 1, 0.06); });
 }
 
 TEST(chunks_of_one_show_in_distribution_not_in_redundancy) {
     const Kernel kernel = [](mpet::Team& team, mpet::Section& section) {
-        mpet::parallel_for(team, section, {0, 16 * iterations}, mpet::Dynamic{1}, [&](std::int64_t, std::int64_t) { keep(work(60)); });
+        mpet::parallel_for(team, section, {0, 16 * iterations}, mpet::Dynamic{1},
+                           [&](std::int64_t, std::int64_t) { keep(work(60)); });
     };
     check_kernel(kernel, [](const Measured& m) {
-        return m.part[MPET_DISTRIBUTION] > 0.03 && near(m.redundancy, 1, 0.1) && m.part[MPET_DISTRIBUTION] > 3 * m.part[MPET_IMBALANCE];
+        return m.part[MPET_DISTRIBUTION] > 0.03 && near(m.redundancy, 1, 0.1) &&
+               m.part[MPET_DISTRIBUTION] > 3 * m.part[MPET_IMBALANCE];
     });
 }
 
@@ -171,7 +178,9 @@ TEST(a_second_thread_without_a_task_is_imbalance) {
     const Kernel kernel = [](mpet::Team& team, mpet::Section& section) {
         mpet::run_tasks(team, section, [] { keep(work(400000)); });
     };
-    check_kernel(kernel, [](const Measured& m) { return near(m.part[MPET_IMBALANCE], 0.5, 0.02) && near(m.redundancy, 1, 0.05); });
+    check_kernel(kernel, [](const Measured& m) {
+        return near(m.part[MPET_IMBALANCE], 0.5, 0.02) && near(m.redundancy, 1, 0.05);
+    });
 }
 
 TEST(small_tasks_show_in_creation_and_switching) {
@@ -183,7 +192,8 @@ TEST(small_tasks_show_in_creation_and_switching) {
         });
     };
     check_kernel(kernel, [](const Measured& m) {
-        return m.part[MPET_CREATION] > 0.03 && m.part[MPET_SWITCHING] + m.part[MPET_DISTRIBUTION] > 0.03 && m.part[MPET_LOCK] == 0;
+        return m.part[MPET_CREATION] > 0.03 && m.part[MPET_SWITCHING] + m.part[MPET_DISTRIBUTION] > 0.03 &&
+               m.part[MPET_LOCK] == 0;
     });
 }
 
@@ -191,7 +201,9 @@ TEST(a_serial_pipeline_keeps_one_of_two_threads_idle) {
     const Kernel kernel = [](mpet::Team& team, mpet::Section& section) {
         mpet::Pipeline({{mpet::StageKind::serial, [](std::int64_t) { keep(work(2000)); }}}, 200, 4).run(team, section);
     };
-    check_kernel(kernel, [](const Measured& m) { return near(m.part[MPET_IMBALANCE], 0.5, 0.03) && near(m.redundancy, 1, 0.05); });
+    check_kernel(kernel, [](const Measured& m) {
+        return near(m.part[MPET_IMBALANCE], 0.5, 0.03) && near(m.redundancy, 1, 0.05);
+    });
 }
 
 }  // namespace

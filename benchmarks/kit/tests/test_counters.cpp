@@ -50,7 +50,8 @@ TEST(a_counter_that_does_not_exist_has_a_status_and_the_others_their_values) {
     counters.start();
     touch_pages(64);
     const std::vector<mpet::CounterReading> readings = counters.stop();
-    CHECK(readings[0].status == mpet::CounterStatus::unsupported || readings[0].status == mpet::CounterStatus::no_permission);
+    CHECK(readings[0].status == mpet::CounterStatus::unsupported ||
+          readings[0].status == mpet::CounterStatus::no_permission);
     CHECK_EQUAL(readings[0].value, 0u);
     CHECK(readings[1].status == mpet::CounterStatus::ok);
     CHECK(readings[1].value > 0);

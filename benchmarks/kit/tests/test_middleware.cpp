@@ -132,7 +132,9 @@ TEST(wavefronts_keep_their_lead) {
         const mpet::Grid grid{12, 9, 2};
         std::vector<std::atomic<int>> done(12 * 9);
         std::atomic<int> wrong{0};
-        const auto is_done = [&](std::int64_t row, std::int64_t column) { return done[static_cast<std::size_t>(row * 9 + column)].load() == 1; };
+        const auto is_done = [&](std::int64_t row, std::int64_t column) {
+            return done[static_cast<std::size_t>(row * 9 + column)].load() == 1;
+        };
         mpet::wavefront(team, section, grid, [&](std::int64_t row, std::int64_t column) {
             if (column > 0 && !is_done(row, column - 1)) wrong++;
             if (row > 0 && !is_done(row - 1, column)) wrong++;
@@ -153,14 +155,25 @@ TEST(pipelines_keep_order_and_window) {
         std::array<std::atomic<int>, window> slots{};
         std::vector<std::int64_t> put_out;
         std::atomic<int> wrong{0};
-        mpet::Pipeline pipeline({{mpet::StageKind::serial, [&](std::int64_t item) { if (slots[static_cast<std::size_t>(item % window)]++ != 0) wrong++; }},
-                                 {mpet::StageKind::parallel, [&](std::int64_t item) { if (slots[static_cast<std::size_t>(item % window)] != 1) wrong++; }},
-                                 {mpet::StageKind::serial, [&](std::int64_t item) { slots[static_cast<std::size_t>(item % window)]--; put_out.push_back(item); }}},
+        mpet::Pipeline pipeline({{mpet::StageKind::serial,
+                                  [&](std::int64_t item) {
+                                      if (slots[static_cast<std::size_t>(item % window)]++ != 0) wrong++;
+                                  }},
+                                 {mpet::StageKind::parallel,
+                                  [&](std::int64_t item) {
+                                      if (slots[static_cast<std::size_t>(item % window)] != 1) wrong++;
+                                  }},
+                                 {mpet::StageKind::serial,
+                                  [&](std::int64_t item) {
+                                      slots[static_cast<std::size_t>(item % window)]--;
+                                      put_out.push_back(item);
+                                  }}},
                                 items, window);
         pipeline.run(team, section);
         CHECK_EQUAL(wrong.load(), 0);
         CHECK_EQUAL(put_out.size(), static_cast<std::size_t>(items));
-        for (std::int64_t i = 0; i < static_cast<std::int64_t>(put_out.size()); i++) CHECK_EQUAL(put_out[static_cast<std::size_t>(i)], i);
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(put_out.size()); i++)
+            CHECK_EQUAL(put_out[static_cast<std::size_t>(i)], i);
         check_sum(section, size);
     }
 }
@@ -192,7 +205,8 @@ TEST(threads_that_fell_asleep_wake_up) {
     mpet::Team team(3);
     mpet::Section section("naps");
     for (int round = 0; round < 8; round++) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(round));  // around the two milliseconds for which they spin
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(round));  // around the two milliseconds for which they spin
         std::atomic<int> came{0};
         team.run(section, [&](mpet::Worker&) { came++; });
         CHECK_EQUAL(came.load(), 3);

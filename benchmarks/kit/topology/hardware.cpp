@@ -20,30 +20,44 @@ struct ArmPart {
 
 // Main ID Register values from Arm's and the other makers' reference manuals.
 constexpr ArmPart arm_parts[] = {
-    {0x41, 0xb76, "ARM1176"},      {0x41, 0xc07, "Cortex-A7"},    {0x41, 0xc08, "Cortex-A8"},    {0x41, 0xc09, "Cortex-A9"},
-    {0x41, 0xc0f, "Cortex-A15"},   {0x41, 0xd03, "Cortex-A53"},   {0x41, 0xd04, "Cortex-A35"},   {0x41, 0xd05, "Cortex-A55"},
-    {0x41, 0xd07, "Cortex-A57"},   {0x41, 0xd08, "Cortex-A72"},   {0x41, 0xd09, "Cortex-A73"},   {0x41, 0xd0a, "Cortex-A75"},
-    {0x41, 0xd0b, "Cortex-A76"},   {0x41, 0xd0c, "Neoverse-N1"},  {0x41, 0xd0d, "Cortex-A77"},   {0x41, 0xd40, "Neoverse-V1"},
-    {0x41, 0xd41, "Cortex-A78"},   {0x41, 0xd42, "Cortex-A78AE"}, {0x41, 0xd44, "Cortex-X1"},    {0x41, 0xd46, "Cortex-A510"},
-    {0x41, 0xd47, "Cortex-A710"},  {0x41, 0xd49, "Neoverse-N2"},  {0x41, 0xd4f, "Neoverse-V2"},  {0x42, 0x516, "ThunderX2"},
-    {0x43, 0x0a1, "ThunderX"},     {0x43, 0x0af, "ThunderX2"},    {0x46, 0x001, "A64FX"},        {0x48, 0xd01, "Kunpeng-920"},
-    {0x4e, 0x003, "Denver 2"},     {0x4e, 0x004, "Carmel"},       {0x50, 0x000, "X-Gene"},       {0x51, 0xc00, "Falkor"},
-    {0xc0, 0xac3, "Ampere-1"},     {0xc0, 0xac4, "Ampere-1a"},
+    {0x41, 0xb76, "ARM1176"},     {0x41, 0xc07, "Cortex-A7"},   {0x41, 0xc08, "Cortex-A8"},
+    {0x41, 0xc09, "Cortex-A9"},   {0x41, 0xc0f, "Cortex-A15"},  {0x41, 0xd03, "Cortex-A53"},
+    {0x41, 0xd04, "Cortex-A35"},  {0x41, 0xd05, "Cortex-A55"},  {0x41, 0xd07, "Cortex-A57"},
+    {0x41, 0xd08, "Cortex-A72"},  {0x41, 0xd09, "Cortex-A73"},  {0x41, 0xd0a, "Cortex-A75"},
+    {0x41, 0xd0b, "Cortex-A76"},  {0x41, 0xd0c, "Neoverse-N1"}, {0x41, 0xd0d, "Cortex-A77"},
+    {0x41, 0xd40, "Neoverse-V1"}, {0x41, 0xd41, "Cortex-A78"},  {0x41, 0xd42, "Cortex-A78AE"},
+    {0x41, 0xd44, "Cortex-X1"},   {0x41, 0xd46, "Cortex-A510"}, {0x41, 0xd47, "Cortex-A710"},
+    {0x41, 0xd49, "Neoverse-N2"}, {0x41, 0xd4f, "Neoverse-V2"}, {0x42, 0x516, "ThunderX2"},
+    {0x43, 0x0a1, "ThunderX"},    {0x43, 0x0af, "ThunderX2"},   {0x46, 0x001, "A64FX"},
+    {0x48, 0xd01, "Kunpeng-920"}, {0x4e, 0x003, "Denver 2"},    {0x4e, 0x004, "Carmel"},
+    {0x50, 0x000, "X-Gene"},      {0x51, 0xc00, "Falkor"},      {0xc0, 0xac3, "Ampere-1"},
+    {0xc0, 0xac4, "Ampere-1a"},
 };
 
 const char* arm_vendor(int implementer) {
     switch (implementer) {
-        case 0x41: return "ARM";
-        case 0x42: return "Broadcom";
-        case 0x43: return "Cavium";
-        case 0x46: return "Fujitsu";
-        case 0x48: return "HiSilicon";
-        case 0x4e: return "NVIDIA";
-        case 0x50: return "APM";
-        case 0x51: return "Qualcomm";
-        case 0x61: return "Apple";
-        case 0xc0: return "Ampere";
-        default: return nullptr;
+        case 0x41:
+            return "ARM";
+        case 0x42:
+            return "Broadcom";
+        case 0x43:
+            return "Cavium";
+        case 0x46:
+            return "Fujitsu";
+        case 0x48:
+            return "HiSilicon";
+        case 0x4e:
+            return "NVIDIA";
+        case 0x50:
+            return "APM";
+        case 0x51:
+            return "Qualcomm";
+        case 0x61:
+            return "Apple";
+        case 0xc0:
+            return "Ampere";
+        default:
+            return nullptr;
     }
 }
 
@@ -97,7 +111,10 @@ std::optional<std::int64_t> cache_size(const std::string& text) {
     char* end = nullptr;
     const std::int64_t size = std::strtoll(text.c_str(), &end, 10);
     if (end == text.c_str() || size <= 0) return std::nullopt;
-    return *end == 'K' ? size * 1024 : *end == 'M' ? size * 1024 * 1024 : *end == 'G' ? size * 1024 * 1024 * 1024 : size;
+    return *end == 'K'   ? size * 1024
+           : *end == 'M' ? size * 1024 * 1024
+           : *end == 'G' ? size * 1024 * 1024 * 1024
+                         : size;
 }
 
 // All caches of the level that the usable processors have, as lscpu counts: each instance once.
@@ -125,12 +142,16 @@ std::optional<std::int64_t> mhz_in_name(const std::string& model) {
     const std::size_t at = model.rfind('@');
     if (at == std::string::npos) return std::nullopt;
     const double value = std::atof(model.c_str() + at + 1);
-    const double scale = model.find("GHz", at) != std::string::npos ? 1000 : model.find("MHz", at) != std::string::npos ? 1 : 0;
+    const double scale = model.find("GHz", at) != std::string::npos   ? 1000
+                         : model.find("MHz", at) != std::string::npos ? 1
+                                                                      : 0;
     return value * scale > 0 ? std::optional<std::int64_t>(std::llround(value * scale)) : std::nullopt;
 }
 
-std::optional<std::int64_t> base_mhz(const std::string& root, const Topology& topology, const std::string& model, const std::string& block) {
-    const std::string folder = root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) + "/cpufreq";
+std::optional<std::int64_t> base_mhz(const std::string& root, const Topology& topology, const std::string& model,
+                                     const std::string& block) {
+    const std::string folder =
+        root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) + "/cpufreq";
     if (const auto base = from_khz(read_number(folder + "/base_frequency"))) return base;
     if (const auto named = mhz_in_name(model)) return named;
     const double current = std::atof(field(block, "cpu MHz").value_or("0").c_str());
@@ -146,7 +167,8 @@ std::optional<bool> is_virtualised(const std::string& root, const std::string& c
     if (exists(root + "/sys/hypervisor/type") || exists(root + "/proc/device-tree/hypervisor")) return true;
     const std::optional<std::string> product = read_file(root + "/sys/class/dmi/id/product_name");
     const std::optional<std::string> maker = read_file(root + "/sys/class/dmi/id/sys_vendor");
-    for (const char* name : {"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "HVM", "Google Compute Engine", "Amazon EC2"}) {
+    for (const char* name :
+         {"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "HVM", "Google Compute Engine", "Amazon EC2"}) {
         const bool bare_metal = contains(product, ".metal");  // EC2 names its bare-metal machines so
         if (!bare_metal && (contains(product, name) || contains(maker, name))) return true;
     }
@@ -154,8 +176,10 @@ std::optional<bool> is_virtualised(const std::string& root, const std::string& c
     return false;
 }
 
-std::optional<std::string> device_class(const std::string& root, const Topology& topology, const std::string& model, const std::string& architecture) {
-    for (const char* name : {"Xeon", "EPYC", "Opteron", "Neoverse", "ThunderX", "A64FX", "Kunpeng", "Ampere", "POWER"}) {
+std::optional<std::string> device_class(const std::string& root, const Topology& topology, const std::string& model,
+                                        const std::string& architecture) {
+    for (const char* name :
+         {"Xeon", "EPYC", "Opteron", "Neoverse", "ThunderX", "A64FX", "Kunpeng", "Ampere", "POWER"}) {
         if (contains(model, name)) return "server";
     }
     if (topology.sockets > 1) return "server";
@@ -186,20 +210,25 @@ Hardware read_hardware(const std::string& root, const Topology& topology) {
     const std::optional<std::string> arm_names = arm_core_names(cpuinfo, topology);
     const char* const arm_maker = arm_vendor(hexadecimal(field(block, "CPU implementer")));
     // A recorded machine names its architecture; here uname() does, which an emulator answers for what it emulates.
-    hardware.architecture = root.empty() ? uname_machine() : read_file(root + "/proc/sys/kernel/arch").value_or("unknown");
-    hardware.kernel = root.empty() ? uname_release() : read_file(root + "/proc/sys/kernel/osrelease").value_or("unknown");
-    hardware.cpu_model = first_text({field(block, "model name"), arm_names, field(cpuinfo, "cpu"), field(cpuinfo, "Hardware"),
-                                     read_file(root + "/proc/device-tree/model")});
+    hardware.architecture =
+        root.empty() ? uname_machine() : read_file(root + "/proc/sys/kernel/arch").value_or("unknown");
+    hardware.kernel =
+        root.empty() ? uname_release() : read_file(root + "/proc/sys/kernel/osrelease").value_or("unknown");
+    hardware.cpu_model = first_text({field(block, "model name"), arm_names, field(cpuinfo, "cpu"),
+                                     field(cpuinfo, "Hardware"), read_file(root + "/proc/device-tree/model")});
     hardware.vendor = field(block, "vendor_id");
     if (!hardware.vendor && arm_maker != nullptr) hardware.vendor = arm_maker;
     hardware.microarchitecture = arm_names;
     hardware.device_class = device_class(root, topology, hardware.cpu_model, hardware.architecture);
     hardware.base_mhz = base_mhz(root, topology, hardware.cpu_model, block);
-    hardware.max_mhz = from_khz(read_number(root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) + "/cpufreq/cpuinfo_max_freq"));
+    hardware.max_mhz =
+        from_khz(read_number(root + "/sys/devices/system/cpu/cpu" + std::to_string(topology.processors.front().id) +
+                             "/cpufreq/cpuinfo_max_freq"));
     hardware.l1d_bytes = cache_bytes(root, topology, 1);
     hardware.l2_bytes = cache_bytes(root, topology, 2);
     hardware.l3_bytes = cache_bytes(root, topology, 3);
-    const std::int64_t memory_kib = std::atoll(field(read_file(root + "/proc/meminfo").value_or(""), "MemTotal").value_or("0").c_str());
+    const std::int64_t memory_kib =
+        std::atoll(field(read_file(root + "/proc/meminfo").value_or(""), "MemTotal").value_or("0").c_str());
     if (memory_kib > 0) hardware.memory_bytes = memory_kib * 1024;
     hardware.virtualised = is_virtualised(root, cpuinfo);
     return hardware;
@@ -215,7 +244,8 @@ bool is_emulated() {
     return path.find("/qemu-") != std::string::npos;
 }
 
-std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware, const Build& build) {
+std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware,
+                          const Build& build) {
     std::vector<std::string> placement;
     for (const int id : topology.placement()) placement.push_back(json::number(id));
     json::Object platform;

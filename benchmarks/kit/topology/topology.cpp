@@ -32,7 +32,8 @@ std::set<int> online_processors(const std::string& root) {
 std::set<int> usable_processors(const std::string& root) {
     const std::set<int> online = online_processors(root), allowed = allowed_processors(root);
     std::set<int> usable;
-    std::set_intersection(online.begin(), online.end(), allowed.begin(), allowed.end(), std::inserter(usable, usable.end()));
+    std::set_intersection(online.begin(), online.end(), allowed.begin(), allowed.end(),
+                          std::inserter(usable, usable.end()));
     if (!usable.empty()) return usable;
     if (!allowed.empty()) return allowed;
     if (!online.empty()) return online;
@@ -58,11 +59,13 @@ std::vector<int> siblings_of(const std::string& folder, int id) {
     return {id};
 }
 
-Processor read_processor(const std::string& root, int id, const std::set<int>& usable, const std::map<int, int>& node_of) {
+Processor read_processor(const std::string& root, int id, const std::set<int>& usable,
+                         const std::map<int, int>& node_of) {
     const std::string folder = root + cpu_folder + "/cpu" + std::to_string(id);
     Processor processor;
     processor.id = id;
-    processor.package = std::max(0, static_cast<int>(read_number(folder + "/topology/physical_package_id").value_or(0)));
+    processor.package =
+        std::max(0, static_cast<int>(read_number(folder + "/topology/physical_package_id").value_or(0)));
     const auto node = node_of.find(id);
     processor.node = node == node_of.end() ? 0 : node->second;
     const std::vector<int> siblings = siblings_of(folder, id);
@@ -75,7 +78,8 @@ Processor read_processor(const std::string& root, int id, const std::set<int>& u
 
 // One thread a core first, node by node, fast cores before slow ones; then the cores' second threads, and so on.
 bool comes_before(const Processor& a, const Processor& b) {
-    return std::make_tuple(a.thread_rank, a.node, -a.capacity, a.id) < std::make_tuple(b.thread_rank, b.node, -b.capacity, b.id);
+    return std::make_tuple(a.thread_rank, a.node, -a.capacity, a.id) <
+           std::make_tuple(b.thread_rank, b.node, -b.capacity, b.id);
 }
 
 template <class Key>
@@ -129,9 +133,11 @@ std::optional<std::int64_t> cgroup_quota(const std::string& root) {
         if (first == std::string::npos || second == std::string::npos) continue;
         const std::string controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
         if (controllers.empty()) {
-            for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) least = smaller(least, quota_on_path(root + mount, path));
+            for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+                least = smaller(least, quota_on_path(root + mount, path));
         } else if (names_controller(controllers, "cpu")) {
-            for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}) least = smaller(least, quota_on_path(root + mount, path));
+            for (const char* mount : {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"})
+                least = smaller(least, quota_on_path(root + mount, path));
         }
     }
     return least;
@@ -140,7 +146,8 @@ std::optional<std::int64_t> cgroup_quota(const std::string& root) {
 // Breakpoints that no thread count can reach do not exist.
 void set_breakpoints(Topology& topology) {
     const std::vector<Processor>& order = topology.processors;
-    const auto first_threads = std::count_if(order.begin(), order.end(), [](const Processor& p) { return p.thread_rank == 0; });
+    const auto first_threads =
+        std::count_if(order.begin(), order.end(), [](const Processor& p) { return p.thread_rank == 0; });
     const int first_node = order.front().node;
     const auto on_first_node = std::count_if(order.begin(), order.end(), [first_node](const Processor& p) {
         return p.thread_rank == 0 && p.node == first_node;
@@ -167,7 +174,8 @@ Topology read_topology(const std::string& root) {
     topology.sockets = distinct(topology.processors, [](const Processor& p) { return p.package; });
     topology.numa_nodes = distinct(topology.processors, [](const Processor& p) { return p.node; });
     topology.physical_cores = distinct(topology.processors, [](const Processor& p) { return p.core; });
-    topology.n_max = static_cast<int>(std::min<std::int64_t>(topology.threads, cgroup_quota(root).value_or(topology.threads)));
+    topology.n_max =
+        static_cast<int>(std::min<std::int64_t>(topology.threads, cgroup_quota(root).value_or(topology.threads)));
     set_breakpoints(topology);
     return topology;
 }

@@ -16,8 +16,8 @@ struct Processor {
     int id = 0;
     int package = 0;
     int node = 0;
-    int core = 0;          // the lowest processor number among the core's threads
-    int thread_rank = 0;   // 0 for the first usable thread of its core
+    int core = 0;               // the lowest processor number among the core's threads
+    int thread_rank = 0;        // 0 for the first usable thread of its core
     std::int64_t capacity = 0;  // relative speed; differs between the cores of big.LITTLE
 };
 
@@ -27,10 +27,10 @@ struct Topology {
     int numa_nodes = 1;
     int physical_cores = 1;
     int threads = 1;
-    int n_max = 1;                        // at most `threads`; below it where a CPU quota allows less
-    std::optional<std::int64_t> n_nu;     // beyond it threads run on a second NUMA node
-    std::optional<std::int64_t> n_ht;     // beyond it threads share a core
-    std::vector<int> placement() const;   // the first n_max processor numbers
+    int n_max = 1;                       // at most `threads`; below it where a CPU quota allows less
+    std::optional<std::int64_t> n_nu;    // beyond it threads run on a second NUMA node
+    std::optional<std::int64_t> n_ht;    // beyond it threads share a core
+    std::vector<int> placement() const;  // the first n_max processor numbers
 };
 
 struct Hardware {
@@ -59,6 +59,7 @@ struct Build {
 };
 
 // platform.json of formats.md.
-std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware, const Build& build);
+std::string platform_json(const std::string& name, const Topology& topology, const Hardware& hardware,
+                          const Build& build);
 
 }  // namespace mpet

@@ -29,7 +29,8 @@ public:
             mpet::parallel_for(team, sections[0], {0, static_cast<std::int64_t>(frontier.size())}, mpet::Dynamic{256},
                                [&](std::int64_t begin, std::int64_t end) {
                                    auto& found = found_[static_cast<std::size_t>(mpet::current_worker->id)].vertices;
-                                   for (std::int64_t i = begin; i < end; i++) expand(frontier[static_cast<std::size_t>(i)], level, found);
+                                   for (std::int64_t i = begin; i < end; i++)
+                                       expand(frontier[static_cast<std::size_t>(i)], level, found);
                                });
             frontier.clear();
             for (Found& found : found_) {
@@ -63,7 +64,9 @@ private:
         const auto from = [&](std::uint64_t edge) {
             return edge < vertices_ ? static_cast<std::uint32_t>(edge / 2) : random_vertex(2 * edge);
         };
-        const auto to = [&](std::uint64_t edge) { return edge < vertices_ ? static_cast<std::uint32_t>(edge) : random_vertex(2 * edge + 1); };
+        const auto to = [&](std::uint64_t edge) {
+            return edge < vertices_ ? static_cast<std::uint32_t>(edge) : random_vertex(2 * edge + 1);
+        };
         for (std::uint64_t edge = 0; edge < edges; edge++) first_[from(edge) + 1]++;
         for (std::uint32_t vertex = 0; vertex < vertices_; vertex++) first_[vertex + 1] += first_[vertex];
         std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
@@ -76,7 +79,8 @@ private:
             std::atomic<std::int32_t>& seen = level_[neighbour_[edge]];
             std::int32_t expected = unreached;
             if (seen.load(std::memory_order_relaxed) != unreached) continue;
-            if (seen.compare_exchange_strong(expected, level, std::memory_order_relaxed)) found.push_back(neighbour_[edge]);
+            if (seen.compare_exchange_strong(expected, level, std::memory_order_relaxed))
+                found.push_back(neighbour_[edge]);
         }
     }
 
@@ -87,6 +91,9 @@ private:
 };
 
 const mpet::Registration registration{
-    {"bfs", "1", {{nullptr, "dynamic_loop", "communication", "Breadth-first search, level by level"}}, mpet::make_application<Bfs>}};
+    {"bfs",
+     "1",
+     {{nullptr, "dynamic_loop", "communication", "Breadth-first search, level by level"}},
+     mpet::make_application<Bfs>}};
 
 }  // namespace

@@ -62,7 +62,9 @@ private:
     void match_row(std::int64_t row) {
         mpet::TaskGroup blocks;
         for (std::int64_t column = 0; column < columns(); column++) {
-            blocks.spawn([this, row, column] { motion_[static_cast<std::size_t>(row * columns() + column)] = match(column * block, row * block); });
+            blocks.spawn([this, row, column] {
+                motion_[static_cast<std::size_t>(row * columns() + column)] = match(column * block, row * block);
+            });
         }
         blocks.wait();
     }
@@ -86,7 +88,8 @@ private:
     }
 
     // Sum of absolute differences; gives up, with what it has, once it exceeds the limit.
-    std::int64_t difference(std::int64_t x, std::int64_t y, std::int64_t to_x, std::int64_t to_y, std::int64_t limit) const {
+    std::int64_t difference(std::int64_t x, std::int64_t y, std::int64_t to_x, std::int64_t to_y,
+                            std::int64_t limit) const {
         std::int64_t sum = 0;
         for (std::int64_t row = 0; row < block && sum <= limit; row++) {
             const std::uint8_t* from = before_.data() + (y + row) * width_ + x;
@@ -101,7 +104,9 @@ private:
     std::vector<Motion> motion_;
 };
 
-const mpet::Registration registration{
-    {"block_motion", "1", {{nullptr, "nested", "computation", "Block matching between two images"}}, mpet::make_application<BlockMotion>}};
+const mpet::Registration registration{{"block_motion",
+                                       "1",
+                                       {{nullptr, "nested", "computation", "Block matching between two images"}},
+                                       mpet::make_application<BlockMotion>}};
 
 }  // namespace

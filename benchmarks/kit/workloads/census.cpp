@@ -23,9 +23,10 @@ public:
 
     void run(mpet::Team& team) override {
         for (int round = 0; round < rounds_; round++) {
-            mpet::parallel_for(team, sections[0], {reach_y, height_ - reach_y}, mpet::Guided{4}, [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t row = begin; row < end; row++) transform_row(row);
-            });
+            mpet::parallel_for(team, sections[0], {reach_y, height_ - reach_y}, mpet::Guided{4},
+                               [&](std::int64_t begin, std::int64_t end) {
+                                   for (std::int64_t row = begin; row < end; row++) transform_row(row);
+                               });
         }
     }
 
@@ -54,7 +55,9 @@ private:
     std::vector<std::uint64_t> signature_;
 };
 
-const mpet::Registration registration{
-    {"census", "1", {{nullptr, "dynamic_loop", "computation", "Census transform, 9 x 7"}}, mpet::make_application<Census>}};
+const mpet::Registration registration{{"census",
+                                       "1",
+                                       {{nullptr, "dynamic_loop", "computation", "Census transform, 9 x 7"}},
+                                       mpet::make_application<Census>}};
 
 }  // namespace

@@ -28,11 +28,14 @@ public:
 
     void run(mpet::Team& team) override {
         using mpet::StageKind;
-        mpet::Pipeline pipeline({{StageKind::serial, [this](std::int64_t frame) { capture(frame); }},
-                                 {StageKind::parallel, [this](std::int64_t frame) { blur(slot(captured_, frame), slot(blurred_, frame)); }},
-                                 {StageKind::parallel, [this](std::int64_t frame) { gradient(slot(blurred_, frame), slot(edges_, frame)); }},
-                                 {StageKind::serial, [this](std::int64_t frame) { codes_[static_cast<std::size_t>(frame)] = code(slot(edges_, frame)); }}},
-                                frames_, window);
+        mpet::Pipeline pipeline(
+            {{StageKind::serial, [this](std::int64_t frame) { capture(frame); }},
+             {StageKind::parallel, [this](std::int64_t frame) { blur(slot(captured_, frame), slot(blurred_, frame)); }},
+             {StageKind::parallel,
+              [this](std::int64_t frame) { gradient(slot(blurred_, frame), slot(edges_, frame)); }},
+             {StageKind::serial,
+              [this](std::int64_t frame) { codes_[static_cast<std::size_t>(frame)] = code(slot(edges_, frame)); }}},
+            frames_, window);
         pipeline.run(team, sections[0]);
     }
 
@@ -62,7 +65,8 @@ private:
                 for (std::int64_t dy = -2; dy <= 2; dy++) {
                     const std::uint8_t* row = from.data() + (y + dy) * width_ + x;
                     std::int32_t row_sum = 0;
-                    for (std::int64_t dx = -2; dx <= 2; dx++) row_sum += weight[static_cast<std::size_t>(dx + 2)] * row[dx];
+                    for (std::int64_t dx = -2; dx <= 2; dx++)
+                        row_sum += weight[static_cast<std::size_t>(dx + 2)] * row[dx];
                     sum += weight[static_cast<std::size_t>(dy + 2)] * row_sum;
                 }
                 to[static_cast<std::size_t>(y * width_ + x)] = static_cast<std::uint8_t>(sum >> 8);
@@ -74,8 +78,10 @@ private:
         for (std::int64_t y = 3; y < height_ - 3; y++) {
             for (std::int64_t x = 3; x < width_ - 3; x++) {
                 const std::uint8_t* at = from.data() + y * width_ + x;
-                const std::int32_t dx = at[1 - width_] + 2 * at[1] + at[1 + width_] - at[-1 - width_] - 2 * at[-1] - at[width_ - 1];
-                const std::int32_t dy = at[width_ - 1] + 2 * at[width_] + at[width_ + 1] - at[-1 - width_] - 2 * at[-width_] - at[1 - width_];
+                const std::int32_t dx =
+                    at[1 - width_] + 2 * at[1] + at[1 + width_] - at[-1 - width_] - 2 * at[-1] - at[width_ - 1];
+                const std::int32_t dy = at[width_ - 1] + 2 * at[width_] + at[width_ + 1] - at[-1 - width_] -
+                                        2 * at[-width_] - at[1 - width_];
                 to[static_cast<std::size_t>(y * width_ + x)] = std::abs(dx) + std::abs(dy) > 60 ? 1 : 0;
             }
         }
@@ -98,7 +104,9 @@ private:
     std::vector<std::uint64_t> codes_;
 };
 
-const mpet::Registration registration{
-    {"edge_pipeline", "1", {{nullptr, "pipeline", "computation", "Edge images of a sequence of frames"}}, mpet::make_application<EdgePipeline>}};
+const mpet::Registration registration{{"edge_pipeline",
+                                       "1",
+                                       {{nullptr, "pipeline", "computation", "Edge images of a sequence of frames"}},
+                                       mpet::make_application<EdgePipeline>}};
 
 }  // namespace

@@ -17,7 +17,9 @@ Complex times(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * 
 class Fft final : public mpet::Application {
 public:
     Fft(mpet::Team&, mpet::Scale scale)
-        : bits_(mpet::scaled(scale, 5, 9, 10)), side_(std::int64_t{1} << bits_), rounds_(mpet::scaled(scale, 1, 6, 16)) {
+        : bits_(mpet::scaled(scale, 5, 9, 10)),
+          side_(std::int64_t{1} << bits_),
+          rounds_(mpet::scaled(scale, 1, 6, 16)) {
         data_.resize(static_cast<std::size_t>(side_ * side_));
         transposed_.resize(data_.size());
         make_roots();
@@ -28,7 +30,8 @@ public:
     }
 
     void run(mpet::Team& team) override {
-        for (std::size_t i = 0; i < data_.size(); i++) data_[i] = {mpet::unit_double(2 * i), mpet::unit_double(2 * i + 1)};
+        for (std::size_t i = 0; i < data_.size(); i++)
+            data_[i] = {mpet::unit_double(2 * i), mpet::unit_double(2 * i + 1)};
         team.run(sections[0], [&](mpet::Worker& me) {
             for (int round = 0; round < rounds_; round++) {
                 half_transform(me, data_.data(), transposed_.data());
@@ -68,7 +71,8 @@ private:
         for (std::int64_t row = rows.begin; row < rows.end; row++) transform_row(from + row * side_);
         me.barrier();
         for (std::int64_t row = rows.begin; row < rows.end; row++) {
-            for (std::int64_t column = 0; column < side_; column++) to[row * side_ + column] = from[column * side_ + row];
+            for (std::int64_t column = 0; column < side_; column++)
+                to[row * side_ + column] = from[column * side_ + row];
         }
         me.barrier();
     }
@@ -102,6 +106,9 @@ private:
 };
 
 const mpet::Registration registration{
-    {"fft", "1", {{nullptr, "domain_decomposition", "communication", "Two-dimensional FFT with transpositions"}}, mpet::make_application<Fft>}};
+    {"fft",
+     "1",
+     {{nullptr, "domain_decomposition", "communication", "Two-dimensional FFT with transpositions"}},
+     mpet::make_application<Fft>}};
 
 }  // namespace

@@ -38,7 +38,9 @@ private:
     std::uint64_t result_ = 0;
 };
 
-const mpet::Registration registration{
-    {"fib", "1", {{nullptr, "recursive", "computation", "Recursive Fibonacci with a cut-off"}}, mpet::make_application<Fib>}};
+const mpet::Registration registration{{"fib",
+                                       "1",
+                                       {{nullptr, "recursive", "computation", "Recursive Fibonacci with a cut-off"}},
+                                       mpet::make_application<Fib>}};
 
 }  // namespace

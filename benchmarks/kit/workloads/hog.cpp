@@ -33,17 +33,21 @@ public:
 
     void run(mpet::Team& team) override {
         for (int round = 0; round < rounds_; round++) {
-            mpet::parallel_for(team, sections[0], {0, height_}, mpet::Static{}, [this](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t row = begin; row < end; row++) gradient_row(row);
-            });
-            mpet::parallel_for(team, sections[1], {0, cells_x() * cells_y()}, mpet::Dynamic{16}, [this](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t i = begin; i < end; i++) cell_histogram(i % cells_x(), i / cells_x());
-            });
-            mpet::parallel_for(team, sections[2], {0, cells_y() - 1}, mpet::Static{}, [this](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t y = begin; y < end; y++) {
-                    for (std::int64_t x = 0; x + 1 < cells_x(); x++) normalise_block(x, y);
-                }
-            });
+            mpet::parallel_for(team, sections[0], {0, height_}, mpet::Static{},
+                               [this](std::int64_t begin, std::int64_t end) {
+                                   for (std::int64_t row = begin; row < end; row++) gradient_row(row);
+                               });
+            mpet::parallel_for(team, sections[1], {0, cells_x() * cells_y()}, mpet::Dynamic{16},
+                               [this](std::int64_t begin, std::int64_t end) {
+                                   for (std::int64_t i = begin; i < end; i++)
+                                       cell_histogram(i % cells_x(), i / cells_x());
+                               });
+            mpet::parallel_for(team, sections[2], {0, cells_y() - 1}, mpet::Static{},
+                               [this](std::int64_t begin, std::int64_t end) {
+                                   for (std::int64_t y = begin; y < end; y++) {
+                                       for (std::int64_t x = 0; x + 1 < cells_x(); x++) normalise_block(x, y);
+                                   }
+                               });
         }
     }
 
@@ -61,7 +65,8 @@ private:
     std::uint8_t pixel(std::int64_t i) const {
         const std::int64_t x = i % width_, y = i / width_;
         const std::int64_t pattern = ((x + 2 * y) / 24 + (x * x + y * y) / 9000) % 3 * 70;
-        const std::int64_t noise = x < width_ / 2 ? static_cast<std::int64_t>(mpet::hash64(static_cast<std::uint64_t>(i)) % 32) : 0;
+        const std::int64_t noise =
+            x < width_ / 2 ? static_cast<std::int64_t>(mpet::hash64(static_cast<std::uint64_t>(i)) % 32) : 0;
         return static_cast<std::uint8_t>(pattern + noise);
     }
 

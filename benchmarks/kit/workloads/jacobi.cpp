@@ -58,7 +58,9 @@ private:
     std::unique_ptr<double[]> grid_, next_;
 };
 
-const mpet::Registration registration{
-    {"jacobi", "1", {{nullptr, "domain_decomposition", "memory", "Jacobi sweeps over a 2D grid"}}, mpet::make_application<Jacobi>}};
+const mpet::Registration registration{{"jacobi",
+                                       "1",
+                                       {{nullptr, "domain_decomposition", "memory", "Jacobi sweeps over a 2D grid"}},
+                                       mpet::make_application<Jacobi>}};
 
 }  // namespace

@@ -21,17 +21,22 @@ public:
           tree_(static_cast<std::size_t>(count_)),
           nearest_(static_cast<std::size_t>(queries_)) {}
 
-    std::string input() const override { return std::to_string(count_) + " points, " + std::to_string(queries_) + " queries"; }
+    std::string input() const override {
+        return std::to_string(count_) + " points, " + std::to_string(queries_) + " queries";
+    }
 
     void run(mpet::Team& team) override {
         for (std::int64_t i = 0; i < count_; i++) tree_[static_cast<std::size_t>(i)] = random_point(i, 1);
         mpet::run_tasks(team, sections[0], [this] { build({0, count_}, 0); });
-        mpet::parallel_for(team, sections[1], {0, queries_}, mpet::Dynamic{64}, [this](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t query = begin; query < end; query++) nearest_[static_cast<std::size_t>(query)] = find(query);
-        });
+        mpet::parallel_for(team, sections[1], {0, queries_}, mpet::Dynamic{64},
+                           [this](std::int64_t begin, std::int64_t end) {
+                               for (std::int64_t query = begin; query < end; query++)
+                                   nearest_[static_cast<std::size_t>(query)] = find(query);
+                           });
     }
 
-    // The tree's shape is the order of its medians, which is unique; the order of points inside a leaf is not looked at.
+    // The tree's shape is the order of its medians, which is unique; the order of points inside a leaf is not looked
+    // at.
     std::uint64_t checksum(std::size_t section) const override {
         if (section == 1) return mpet::checksum_of(nearest_);
         mpet::Checksum checksum;
@@ -66,9 +71,10 @@ private:
         if (part.size() <= leaf) return;
         const std::int64_t middle = part.begin + part.size() / 2;
         Point* points = tree_.data();
-        std::nth_element(points + part.begin, points + middle, points + part.end, [axis](const Point& a, const Point& b) {
-            return a.at[axis] != b.at[axis] ? a.at[axis] < b.at[axis] : a.id < b.id;
-        });
+        std::nth_element(points + part.begin, points + middle, points + part.end,
+                         [axis](const Point& a, const Point& b) {
+                             return a.at[axis] != b.at[axis] ? a.at[axis] < b.at[axis] : a.id < b.id;
+                         });
         const mpet::Range below{part.begin, middle}, above{middle + 1, part.end};
         const std::size_t next = (axis + 1) % 3;
         if (part.size() < sequential_below) {

@@ -23,7 +23,9 @@ public:
         }
     }
 
-    std::string input() const override { return std::to_string(points_.size()) + " points x" + std::to_string(rounds_); }
+    std::string input() const override {
+        return std::to_string(points_.size()) + " points x" + std::to_string(rounds_);
+    }
 
     void run(mpet::Team& team) override {
         for (std::size_t c = 0; c < clusters; c++) clusters_[c].centre = points_[c * 16];
@@ -87,7 +89,9 @@ private:
     std::array<Cluster, clusters> clusters_;
 };
 
-const mpet::Registration registration{
-    {"kmeans", "1", {{nullptr, "locks", "computation", "k-means clustering with shared sums"}}, mpet::make_application<KMeans>}};
+const mpet::Registration registration{{"kmeans",
+                                       "1",
+                                       {{nullptr, "locks", "computation", "k-means clustering with shared sums"}},
+                                       mpet::make_application<KMeans>}};
 
 }  // namespace

@@ -54,7 +54,8 @@ class StaticRows final : public Mandelbrot {
 public:
     StaticRows(mpet::Team&, mpet::Scale scale) : Mandelbrot(scale) {}
     void run(mpet::Team& team) override {
-        mpet::parallel_for(team, sections[0], {0, height()}, mpet::Static{}, [this](std::int64_t begin, std::int64_t end) { rows(begin, end); });
+        mpet::parallel_for(team, sections[0], {0, height()}, mpet::Static{},
+                           [this](std::int64_t begin, std::int64_t end) { rows(begin, end); });
     }
 };
 
@@ -62,13 +63,20 @@ class DynamicRows final : public Mandelbrot {
 public:
     DynamicRows(mpet::Team&, mpet::Scale scale) : Mandelbrot(scale) {}
     void run(mpet::Team& team) override {
-        mpet::parallel_for(team, sections[0], {0, height()}, mpet::Dynamic{1}, [this](std::int64_t begin, std::int64_t end) { rows(begin, end); });
+        mpet::parallel_for(team, sections[0], {0, height()}, mpet::Dynamic{1},
+                           [this](std::int64_t begin, std::int64_t end) { rows(begin, end); });
     }
 };
 
 const mpet::Registration static_rows{
-    {"mandelbrot_static", "1", {{nullptr, "domain_decomposition", "computation", "Mandelbrot set, rows in one contiguous part a thread"}}, mpet::make_application<StaticRows>}};
+    {"mandelbrot_static",
+     "1",
+     {{nullptr, "domain_decomposition", "computation", "Mandelbrot set, rows in one contiguous part a thread"}},
+     mpet::make_application<StaticRows>}};
 const mpet::Registration dynamic_rows{
-    {"mandelbrot_dynamic", "1", {{nullptr, "dynamic_loop", "computation", "Mandelbrot set, rows first come first served"}}, mpet::make_application<DynamicRows>}};
+    {"mandelbrot_dynamic",
+     "1",
+     {{nullptr, "dynamic_loop", "computation", "Mandelbrot set, rows first come first served"}},
+     mpet::make_application<DynamicRows>}};
 
 }  // namespace

@@ -19,7 +19,10 @@ Matrix random_matrix(std::int64_t side, std::uint64_t seed) {
 class Matmul : public mpet::Application {
 public:
     explicit Matmul(std::int64_t side)
-        : side_(side), a_(random_matrix(side, 1)), b_(random_matrix(side, 2)), c_(static_cast<std::size_t>(side * side)) {}
+        : side_(side),
+          a_(random_matrix(side, 1)),
+          b_(random_matrix(side, 2)),
+          c_(static_cast<std::size_t>(side * side)) {}
 
     std::string input() const override { return std::to_string(side_) + "x" + std::to_string(side_); }
     std::uint64_t checksum(std::size_t) const override { return mpet::checksum_of(c_); }
@@ -38,7 +41,8 @@ public:
             for (std::int64_t row = begin; row < end; row++) {
                 for (std::int64_t column = 0; column < side_; column++) {
                     double sum = 0;
-                    for (std::int64_t k = 0; k < side_; k++) sum += a_.data()[row * side_ + k] * b_.data()[k * side_ + column];
+                    for (std::int64_t k = 0; k < side_; k++)
+                        sum += a_.data()[row * side_ + k] * b_.data()[k * side_ + column];
                     c_.data()[row * side_ + column] = sum;
                 }
             }
@@ -57,7 +61,8 @@ public:
                 const std::int64_t row_end = std::min(row + rows_of_block, end);
                 for (std::int64_t k = 0; k < side_; k += block) {
                     for (std::int64_t column = 0; column < side_; column += block) {
-                        multiply_block({row, row_end}, {k, std::min(k + block, side_)}, {column, std::min(column + block, side_)});
+                        multiply_block({row, row_end}, {k, std::min(k + block, side_)},
+                                       {column, std::min(column + block, side_)});
                     }
                 }
             }
@@ -79,9 +84,13 @@ private:
     }
 };
 
-const mpet::Registration naive{
-    {"matmul_naive", "1", {{nullptr, "domain_decomposition", "memory", "Dense matrix product by the definition"}}, mpet::make_application<Naive>}};
-const mpet::Registration blocked{
-    {"matmul_blocked", "1", {{nullptr, "domain_decomposition", "computation", "Dense matrix product in blocks"}}, mpet::make_application<Blocked>}};
+const mpet::Registration naive{{"matmul_naive",
+                                "1",
+                                {{nullptr, "domain_decomposition", "memory", "Dense matrix product by the definition"}},
+                                mpet::make_application<Naive>}};
+const mpet::Registration blocked{{"matmul_blocked",
+                                  "1",
+                                  {{nullptr, "domain_decomposition", "computation", "Dense matrix product in blocks"}},
+                                  mpet::make_application<Blocked>}};
 
 }  // namespace

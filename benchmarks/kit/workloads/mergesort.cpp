@@ -71,7 +71,9 @@ private:
     std::vector<std::uint32_t> numbers_, buffer_;
 };
 
-const mpet::Registration registration{
-    {"mergesort", "1", {{nullptr, "recursive", "memory", "Merge sort with parallel merges"}}, mpet::make_application<MergeSort>}};
+const mpet::Registration registration{{"mergesort",
+                                       "1",
+                                       {{nullptr, "recursive", "memory", "Merge sort with parallel merges"}},
+                                       mpet::make_application<MergeSort>}};
 
 }  // namespace

@@ -75,6 +75,9 @@ private:
 };
 
 const mpet::Registration registration{
-    {"nbody", "1", {{nullptr, "domain_decomposition", "computation", "Gravitational n-body simulation, all pairs"}}, mpet::make_application<NBody>}};
+    {"nbody",
+     "1",
+     {{nullptr, "domain_decomposition", "computation", "Gravitational n-body simulation, all pairs"}},
+     mpet::make_application<NBody>}};
 
 }  // namespace

@@ -35,7 +35,8 @@ private:
         mpet::TaskGroup group;
         for (std::uint32_t free = board.free(all_); free != 0; free &= free - 1) {
             const Board next = board.with(free & (0u - free));
-            group.spawn([this, next, row, &found] { found.fetch_add(search(next, row + 1), std::memory_order_relaxed); });
+            group.spawn(
+                [this, next, row, &found] { found.fetch_add(search(next, row + 1), std::memory_order_relaxed); });
         }
         group.wait();
         return found.load();
@@ -44,7 +45,8 @@ private:
     std::uint64_t count(Board board) const {
         if (board.columns == all_) return 1;
         std::uint64_t found = 0;
-        for (std::uint32_t free = board.free(all_); free != 0; free &= free - 1) found += count(board.with(free & (0u - free)));
+        for (std::uint32_t free = board.free(all_); free != 0; free &= free - 1)
+            found += count(board.with(free & (0u - free)));
         return found;
     }
 
@@ -53,7 +55,9 @@ private:
     std::uint64_t solutions_ = 0;
 };
 
-const mpet::Registration registration{
-    {"nqueens", "1", {{nullptr, "recursive", "computation", "Backtracking search for n queens"}}, mpet::make_application<NQueens>}};
+const mpet::Registration registration{{"nqueens",
+                                       "1",
+                                       {{nullptr, "recursive", "computation", "Backtracking search for n queens"}},
+                                       mpet::make_application<NQueens>}};
 
 }  // namespace

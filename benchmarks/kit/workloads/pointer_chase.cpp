@@ -52,9 +52,10 @@ private:
     std::vector<std::uint32_t> end_;
 };
 
-const mpet::Registration registration{{"pointer_chase",
-                                       "1",
-                                       {{nullptr, "domain_decomposition", "memory", "Walks along a random cycle of cache lines"}},
-                                       mpet::make_application<PointerChase>}};
+const mpet::Registration registration{
+    {"pointer_chase",
+     "1",
+     {{nullptr, "domain_decomposition", "memory", "Walks along a random cycle of cache lines"}},
+     mpet::make_application<PointerChase>}};
 
 }  // namespace

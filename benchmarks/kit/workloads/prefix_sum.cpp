@@ -66,7 +66,9 @@ private:
     std::vector<std::uint32_t> offset_;
 };
 
-const mpet::Registration registration{
-    {"prefix_sum", "1", {{nullptr, "domain_decomposition", "memory", "Prefix sums in two passes"}}, mpet::make_application<PrefixSum>}};
+const mpet::Registration registration{{"prefix_sum",
+                                       "1",
+                                       {{nullptr, "domain_decomposition", "memory", "Prefix sums in two passes"}},
+                                       mpet::make_application<PrefixSum>}};
 
 }  // namespace

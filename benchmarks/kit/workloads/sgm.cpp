@@ -1,6 +1,7 @@
 // computes: a disparity image from a stereo pair by semi-global matching
-// stresses: census: integers; cost: memory; aggregate: a wavefront with dependencies in four directions; disparity: scans
-// here because: stereo vision in cars, as in the paper: four parallel sections of different kinds, each a workload
+// stresses: census: integers; cost: memory; aggregate: a wavefront with dependencies in four directions; disparity:
+// scans here because: stereo vision in cars, as in the paper: four parallel sections of different kinds, each a
+// workload
 #include <algorithm>
 #include <array>
 
@@ -29,7 +30,8 @@ public:
           disparity_(pixels()) {}
 
     std::string input() const override {
-        return std::to_string(width_) + "x" + std::to_string(height_) + "x" + std::to_string(range_) + " x" + std::to_string(rounds_);
+        return std::to_string(width_) + "x" + std::to_string(height_) + "x" + std::to_string(range_) + " x" +
+               std::to_string(rounds_);
     }
 
     void run(mpet::Team& team) override {
@@ -57,9 +59,11 @@ private:
             for (std::int64_t y = begin; y < end; y++) cost_row(y);
         });
         const mpet::Grid grid{height_ / block_, (width_ + 2 * block_ - 2) / block_, 2};
-        mpet::wavefront(team, sections[2], grid, [this](std::int64_t row, std::int64_t column) { aggregate_block(row, column); });
+        mpet::wavefront(team, sections[2], grid,
+                        [this](std::int64_t row, std::int64_t column) { aggregate_block(row, column); });
         mpet::parallel_for(team, sections[3], rows, mpet::Dynamic{4}, [this](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin * width_; i < end * width_; i++) disparity_[static_cast<std::size_t>(i)] = cheapest(i);
+            for (std::int64_t i = begin * width_; i < end * width_; i++)
+                disparity_[static_cast<std::size_t>(i)] = cheapest(i);
         });
     }
 
@@ -84,7 +88,8 @@ private:
                 const std::int64_t near_y = std::clamp<std::int64_t>(y + dy, 0, height_ - 1);
                 for (std::int64_t dx = -2; dx <= 2; dx++) {
                     const std::int64_t near_x = std::clamp<std::int64_t>(x + dx, 0, width_ - 1);
-                    signature = signature << 1 | (image[static_cast<std::size_t>(near_y * width_ + near_x)] < centre ? 1u : 0u);
+                    signature =
+                        signature << 1 | (image[static_cast<std::size_t>(near_y * width_ + near_x)] < centre ? 1u : 0u);
                 }
             }
             census[static_cast<std::size_t>(y * width_ + x)] = signature;
@@ -96,14 +101,16 @@ private:
             const std::int64_t i = y * width_ + x;
             for (std::int64_t d = 0; d < range_; d++) {
                 const std::int64_t match = x >= d ? i - d : y * width_;
-                const std::uint32_t difference = left_census_[static_cast<std::size_t>(i)] ^ right_census_[static_cast<std::size_t>(match)];
-                cost_[static_cast<std::size_t>(i * range_ + d)] = static_cast<std::uint8_t>(__builtin_popcount(difference));
+                const std::uint32_t difference =
+                    left_census_[static_cast<std::size_t>(i)] ^ right_census_[static_cast<std::size_t>(match)];
+                cost_[static_cast<std::size_t>(i * range_ + d)] =
+                    static_cast<std::uint8_t>(__builtin_popcount(difference));
             }
         }
     }
 
-    // Blocks lean to the left by a pixel a row, so that what a pixel needs from its upper right lies in its own block or in
-    // the row of blocks above, which is two blocks ahead.
+    // Blocks lean to the left by a pixel a row, so that what a pixel needs from its upper right lies in its own block
+    // or in the row of blocks above, which is two blocks ahead.
     void aggregate_block(std::int64_t row, std::int64_t column) {
         for (std::int64_t line = 0; line < block_; line++) {
             const std::int64_t begin = std::max<std::int64_t>(column * block_ - line, 0);
@@ -113,15 +120,18 @@ private:
     }
 
     void aggregate(std::int64_t x, std::int64_t y) {
-        static constexpr std::array<std::array<std::int64_t, 2>, directions> from{{{-1, 0}, {-1, -1}, {0, -1}, {1, -1}}};
+        static constexpr std::array<std::array<std::int64_t, 2>, directions> from{
+            {{-1, 0}, {-1, -1}, {0, -1}, {1, -1}}};
         const std::int64_t i = y * width_ + x;
         std::uint16_t* const total = total_.data() + i * range_;
         std::fill(total, total + range_, std::uint16_t{0});
         for (std::int64_t direction = 0; direction < directions; direction++) {
-            const std::int64_t from_x = x + from[static_cast<std::size_t>(direction)][0], from_y = y + from[static_cast<std::size_t>(direction)][1];
+            const std::int64_t from_x = x + from[static_cast<std::size_t>(direction)][0],
+                               from_y = y + from[static_cast<std::size_t>(direction)][1];
             const bool inside = from_x >= 0 && from_x < width_ && from_y >= 0;
             std::uint16_t* const path = path_at(i, direction);
-            extend_path(cost_.data() + i * range_, inside ? path_at(from_y * width_ + from_x, direction) : nullptr, path);
+            extend_path(cost_.data() + i * range_, inside ? path_at(from_y * width_ + from_x, direction) : nullptr,
+                        path);
             for (std::int64_t d = 0; d < range_; d++) total[d] = static_cast<std::uint16_t>(total[d] + path[d]);
         }
     }

@@ -9,15 +9,17 @@ namespace {
 
 class SharedHistogram final : public mpet::Application {
 public:
-    SharedHistogram(mpet::Team&, mpet::Scale scale) : batches_(mpet::scaled<std::int64_t>(scale, 500, 1000000, 8000000)) {}
+    SharedHistogram(mpet::Team&, mpet::Scale scale)
+        : batches_(mpet::scaled<std::int64_t>(scale, 500, 1000000, 8000000)) {}
 
     std::string input() const override { return std::to_string(batches_) + "x" + std::to_string(batch); }
 
     void run(mpet::Team& team) override {
         for (Stripe& stripe : stripes_) stripe.bins.fill(0);
-        mpet::parallel_for(team, sections[0], {0, batches_}, mpet::Static{}, [this](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; i++) add_batch(i);
-        });
+        mpet::parallel_for(team, sections[0], {0, batches_}, mpet::Static{},
+                           [this](std::int64_t begin, std::int64_t end) {
+                               for (std::int64_t i = begin; i < end; i++) add_batch(i);
+                           });
     }
 
     std::uint64_t checksum(std::size_t) const override {
@@ -49,7 +51,9 @@ private:
     std::array<Stripe, 8> stripes_;
 };
 
-const mpet::Registration registration{
-    {"shared_histogram", "1", {{nullptr, "locks", "communication", "Histogram in shared bins under locks"}}, mpet::make_application<SharedHistogram>}};
+const mpet::Registration registration{{"shared_histogram",
+                                       "1",
+                                       {{nullptr, "locks", "communication", "Histogram in shared bins under locks"}},
+                                       mpet::make_application<SharedHistogram>}};
 
 }  // namespace

@@ -24,8 +24,10 @@ public:
     std::string input() const override { return std::to_string(length_) + "x" + std::to_string(length_); }
 
     void run(mpet::Team& team) override {
-        for (auto* edge : {&bottom_, &bottom_gap_, &right_, &right_gap_, &corner_, &best_}) std::fill(edge->begin(), edge->end(), 0);
-        mpet::wavefront(team, sections[0], {blocks(), blocks()}, [this](std::int64_t row, std::int64_t column) { align(row, column); });
+        for (auto* edge : {&bottom_, &bottom_gap_, &right_, &right_gap_, &corner_, &best_})
+            std::fill(edge->begin(), edge->end(), 0);
+        mpet::wavefront(team, sections[0], {blocks(), blocks()},
+                        [this](std::int64_t row, std::int64_t column) { align(row, column); });
     }
 
     std::uint64_t checksum(std::size_t) const override {
@@ -85,7 +87,9 @@ private:
     Scores bottom_, bottom_gap_, right_, right_gap_, corner_, best_;
 };
 
-const mpet::Registration registration{
-    {"smith_waterman", "1", {{nullptr, "wavefront", "computation", "Local alignment of two sequences"}}, mpet::make_application<SmithWaterman>}};
+const mpet::Registration registration{{"smith_waterman",
+                                       "1",
+                                       {{nullptr, "wavefront", "computation", "Local alignment of two sequences"}},
+                                       mpet::make_application<SmithWaterman>}};
 
 }  // namespace

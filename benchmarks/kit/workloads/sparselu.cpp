@@ -33,7 +33,9 @@ public:
 private:
     using Block = std::vector<double>;
 
-    Block& at(std::int64_t row, std::int64_t column) { return matrix_[static_cast<std::size_t>(row * blocks_ + column)]; }
+    Block& at(std::int64_t row, std::int64_t column) {
+        return matrix_[static_cast<std::size_t>(row * blocks_ + column)];
+    }
 
     bool starts_filled(std::int64_t row, std::int64_t column) const {
         const std::int64_t distance = row > column ? row - column : column - row;
@@ -56,26 +58,31 @@ private:
         mpet::Random random(static_cast<std::uint64_t>(row * blocks_ + column));
         for (double& value : block) value = random.unit() - 0.5;
         if (row != column) return;
-        for (std::int64_t i = 0; i < side_; i++) block[static_cast<std::size_t>(i * side_ + i)] += static_cast<double>(blocks_ * side_);
+        for (std::int64_t i = 0; i < side_; i++)
+            block[static_cast<std::size_t>(i * side_ + i)] += static_cast<double>(blocks_ * side_);
     }
 
     // Block operations in the order of the sequential algorithm; each waits for the last writers of what it reads.
     mpet::TaskGraph make_graph() {
         mpet::TaskGraph graph;
         std::vector<std::int64_t> last_writer(matrix_.size(), -1);
-        const auto index = [this](std::int64_t row, std::int64_t column) { return static_cast<std::size_t>(row * blocks_ + column); };
+        const auto index = [this](std::int64_t row, std::int64_t column) {
+            return static_cast<std::size_t>(row * blocks_ + column);
+        };
         const auto add = [&](std::size_t writes, std::vector<std::size_t> reads, std::function<void()> work) {
             const mpet::TaskGraph::Node node = graph.add(std::move(work));
             reads.push_back(writes);
             for (const std::size_t block : reads) {
-                if (last_writer[block] >= 0) graph.precede(static_cast<mpet::TaskGraph::Node>(last_writer[block]), node);
+                if (last_writer[block] >= 0)
+                    graph.precede(static_cast<mpet::TaskGraph::Node>(last_writer[block]), node);
             }
             last_writer[writes] = static_cast<std::int64_t>(node);
         };
         for (std::int64_t k = 0; k < blocks_; k++) {
             add(index(k, k), {}, [this, k] { factorise(at(k, k)); });
             for (std::int64_t j = k + 1; j < blocks_; j++) {
-                if (!at(k, j).empty()) add(index(k, j), {index(k, k)}, [this, k, j] { solve_lower(at(k, k), at(k, j)); });
+                if (!at(k, j).empty())
+                    add(index(k, j), {index(k, k)}, [this, k, j] { solve_lower(at(k, k), at(k, j)); });
             }
             for (std::int64_t i = k + 1; i < blocks_; i++) {
                 if (at(i, k).empty()) continue;
@@ -83,7 +90,8 @@ private:
                 for (std::int64_t j = k + 1; j < blocks_; j++) {
                     if (at(k, j).empty()) continue;
                     at(i, j).resize(static_cast<std::size_t>(side_ * side_));  // fill-in
-                    add(index(i, j), {index(i, k), index(k, j)}, [this, i, j, k] { update(at(i, k), at(k, j), at(i, j)); });
+                    add(index(i, j), {index(i, k), index(k, j)},
+                        [this, i, j, k] { update(at(i, k), at(k, j), at(i, j)); });
                 }
             }
         }
@@ -136,7 +144,9 @@ private:
     std::vector<Block> matrix_;
 };
 
-const mpet::Registration registration{
-    {"sparselu", "1", {{nullptr, "task_graph", "computation", "Blocked sparse LU factorisation"}}, mpet::make_application<SparseLu>}};
+const mpet::Registration registration{{"sparselu",
+                                       "1",
+                                       {{nullptr, "task_graph", "computation", "Blocked sparse LU factorisation"}},
+                                       mpet::make_application<SparseLu>}};
 
 }  // namespace

@@ -22,7 +22,8 @@ public:
     }
 
     std::string input() const override {
-        return std::to_string(rows_) + " rows, " + std::to_string(row_begin_.back()) + " entries, x" + std::to_string(rounds_);
+        return std::to_string(rows_) + " rows, " + std::to_string(row_begin_.back()) + " entries, x" +
+               std::to_string(rounds_);
     }
 
     void run(mpet::Team& team) override {
@@ -56,7 +57,8 @@ private:
 
     // Every entry of a row is 1 / length, so that the vector stays bounded and values need no room of their own.
     double product(std::int64_t row, const double* x) const {
-        const std::int64_t begin = row_begin_[static_cast<std::size_t>(row)], end = row_begin_[static_cast<std::size_t>(row) + 1];
+        const std::int64_t begin = row_begin_[static_cast<std::size_t>(row)],
+                           end = row_begin_[static_cast<std::size_t>(row) + 1];
         double sum = 0;
         for (std::int64_t entry = begin; entry < end; entry++) sum += x[column_[entry]];
         return sum / static_cast<double>(end - begin);
@@ -84,7 +86,9 @@ private:
     std::unique_ptr<double[]> x_, y_;
 };
 
-const mpet::Registration registration{
-    {"spmv", "1", {{nullptr, "domain_decomposition", "memory", "Sparse matrix times vector, CSR"}}, mpet::make_application<Spmv>}};
+const mpet::Registration registration{{"spmv",
+                                       "1",
+                                       {{nullptr, "domain_decomposition", "memory", "Sparse matrix times vector, CSR"}},
+                                       mpet::make_application<Spmv>}};
 
 }  // namespace

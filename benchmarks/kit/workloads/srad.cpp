@@ -118,6 +118,9 @@ private:
 };
 
 const mpet::Registration registration{
-    {"srad", "1", {{nullptr, "domain_decomposition", "memory", "Speckle reducing anisotropic diffusion"}}, mpet::make_application<Srad>}};
+    {"srad",
+     "1",
+     {{nullptr, "domain_decomposition", "memory", "Speckle reducing anisotropic diffusion"}},
+     mpet::make_application<Srad>}};
 
 }  // namespace

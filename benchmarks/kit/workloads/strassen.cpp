@@ -72,16 +72,31 @@ private:
         Square sum_left(left.sign != 0 ? side : 0), sum_right(right.sign != 0 ? side : 0);
         if (left.sign != 0) combine(left.first, left.sign, left.second, sum_left.view, side);
         if (right.sign != 0) combine(right.first, right.sign, right.second, sum_right.view, side);
-        multiply(left.sign != 0 ? sum_left.view : left.first, right.sign != 0 ? sum_right.view : right.first, out, side);
+        multiply(left.sign != 0 ? sum_left.view : left.first, right.sign != 0 ? sum_right.view : right.first, out,
+                 side);
     }
 
     void multiply(View a, View b, View c, std::int64_t side) const {
         if (side <= leaf_) return multiply_leaf(a, b, c, side);
         const std::int64_t half = side / 2;
-        const View a11 = a.quadrant(0, 0, half), a12 = a.quadrant(0, 1, half), a21 = a.quadrant(1, 0, half), a22 = a.quadrant(1, 1, half);
-        const View b11 = b.quadrant(0, 0, half), b12 = b.quadrant(0, 1, half), b21 = b.quadrant(1, 0, half), b22 = b.quadrant(1, 1, half);
-        const std::array<Operand, 7> left{{{a11, 1, a22}, {a21, 1, a22}, {a11, 0, a11}, {a22, 0, a22}, {a11, 1, a12}, {a21, -1, a11}, {a12, -1, a22}}};
-        const std::array<Operand, 7> right{{{b11, 1, b22}, {b11, 0, b11}, {b12, -1, b22}, {b21, -1, b11}, {b22, 0, b22}, {b11, 1, b12}, {b21, 1, b22}}};
+        const View a11 = a.quadrant(0, 0, half), a12 = a.quadrant(0, 1, half), a21 = a.quadrant(1, 0, half),
+                   a22 = a.quadrant(1, 1, half);
+        const View b11 = b.quadrant(0, 0, half), b12 = b.quadrant(0, 1, half), b21 = b.quadrant(1, 0, half),
+                   b22 = b.quadrant(1, 1, half);
+        const std::array<Operand, 7> left{{{a11, 1, a22},
+                                           {a21, 1, a22},
+                                           {a11, 0, a11},
+                                           {a22, 0, a22},
+                                           {a11, 1, a12},
+                                           {a21, -1, a11},
+                                           {a12, -1, a22}}};
+        const std::array<Operand, 7> right{{{b11, 1, b22},
+                                            {b11, 0, b11},
+                                            {b12, -1, b22},
+                                            {b21, -1, b11},
+                                            {b22, 0, b22},
+                                            {b11, 1, b12},
+                                            {b21, 1, b22}}};
         std::vector<Square> m;
         for (int i = 0; i < 7; i++) m.emplace_back(half);
         mpet::TaskGroup products;
@@ -93,7 +108,8 @@ private:
     }
 
     static void assemble(const std::vector<Square>& m, View c, std::int64_t half) {
-        const View c11 = c.quadrant(0, 0, half), c12 = c.quadrant(0, 1, half), c21 = c.quadrant(1, 0, half), c22 = c.quadrant(1, 1, half);
+        const View c11 = c.quadrant(0, 0, half), c12 = c.quadrant(0, 1, half), c21 = c.quadrant(1, 0, half),
+                   c22 = c.quadrant(1, 1, half);
         combine(m[0].view, 1, m[3].view, c11, half);
         combine(c11, -1, m[4].view, c11, half);
         combine(c11, 1, m[6].view, c11, half);
@@ -108,7 +124,9 @@ private:
     Square a_, b_, c_;
 };
 
-const mpet::Registration registration{
-    {"strassen", "1", {{nullptr, "recursive", "computation", "Strassen's matrix product"}}, mpet::make_application<Strassen>}};
+const mpet::Registration registration{{"strassen",
+                                       "1",
+                                       {{nullptr, "recursive", "computation", "Strassen's matrix product"}},
+                                       mpet::make_application<Strassen>}};
 
 }  // namespace

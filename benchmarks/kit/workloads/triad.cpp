@@ -49,10 +49,10 @@ private:
     std::unique_ptr<double[]> a_, b_, c_;
 };
 
-const mpet::Registration registration{{"triad",
-                                       "1",
-                                       {{nullptr, "domain_decomposition", "memory",
-                                         "STREAM triad: sum of a vector and a scaled vector"}},
-                                       mpet::make_application<Triad>}};
+const mpet::Registration registration{
+    {"triad",
+     "1",
+     {{nullptr, "domain_decomposition", "memory", "STREAM triad: sum of a vector and a scaled vector"}},
+     mpet::make_application<Triad>}};
 
 }  // namespace

@@ -20,15 +20,7 @@ extern "C" {
 #endif
 
 /* In the order of the columns of runs.csv. */
-enum mpet_part {
-    MPET_USE,
-    MPET_LOCK,
-    MPET_IMBALANCE,
-    MPET_CREATION,
-    MPET_DISTRIBUTION,
-    MPET_SWITCHING,
-    MPET_JOIN
-};
+enum mpet_part { MPET_USE, MPET_LOCK, MPET_IMBALANCE, MPET_CREATION, MPET_DISTRIBUTION, MPET_SWITCHING, MPET_JOIN };
 #define MPET_PARTS 7
 
 struct mpet_account {
@@ -37,38 +29,38 @@ struct mpet_account {
     enum mpet_part part; /* what mpet_enter_at charges next */
 };
 
-static inline void mpet_account_open(struct mpet_account *account, uint64_t begin_ns, enum mpet_part part) {
+static inline void mpet_account_open(struct mpet_account* account, uint64_t begin_ns, enum mpet_part part) {
     for (int i = 0; i < MPET_PARTS; i++) account->ns[i] = 0;
     account->last_ns = begin_ns;
     account->part = part;
 }
 
 /* A reading that lies before the last one (clocks of two cores) charges nothing. */
-static inline void mpet_charge_at(struct mpet_account *account, enum mpet_part part, uint64_t now_ns) {
+static inline void mpet_charge_at(struct mpet_account* account, enum mpet_part part, uint64_t now_ns) {
     if (now_ns <= account->last_ns) return;
     account->ns[part] += now_ns - account->last_ns;
     account->last_ns = now_ns;
 }
 
 /* Returns the part that was entered before, so that a caller can go back to it. */
-static inline enum mpet_part mpet_enter_at(struct mpet_account *account, enum mpet_part part, uint64_t now_ns) {
+static inline enum mpet_part mpet_enter_at(struct mpet_account* account, enum mpet_part part, uint64_t now_ns) {
     const enum mpet_part before = account->part;
     mpet_charge_at(account, before, now_ns);
     account->part = part;
     return before;
 }
 
-static inline void mpet_charge_wait(struct mpet_account *account, uint64_t last_arrival_ns, uint64_t now_ns) {
+static inline void mpet_charge_wait(struct mpet_account* account, uint64_t last_arrival_ns, uint64_t now_ns) {
     mpet_charge_at(account, MPET_IMBALANCE, last_arrival_ns < now_ns ? last_arrival_ns : now_ns);
     mpet_charge_at(account, MPET_JOIN, now_ns);
 }
 
-static inline void mpet_account_absent(struct mpet_account *account, uint64_t begin_ns, uint64_t end_ns) {
+static inline void mpet_account_absent(struct mpet_account* account, uint64_t begin_ns, uint64_t end_ns) {
     mpet_account_open(account, begin_ns, MPET_DISTRIBUTION);
     mpet_charge_at(account, MPET_DISTRIBUTION, end_ns);
 }
 
-static inline uint64_t mpet_account_total(const struct mpet_account *account) {
+static inline uint64_t mpet_account_total(const struct mpet_account* account) {
     uint64_t total = 0;
     for (int i = 0; i < MPET_PARTS; i++) total += account->ns[i];
     return total;

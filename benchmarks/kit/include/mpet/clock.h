@@ -44,7 +44,7 @@ static inline uint64_t mpet_monotonic_ns(void) {
 }
 
 struct mpet_clock_state {
-    int counts_ticks;           /* 0: CLOCK_MONOTONIC */
+    int counts_ticks; /* 0: CLOCK_MONOTONIC */
     uint64_t base_ticks;
     uint64_t base_ns;
     uint64_t ns_per_tick_shifted; /* times 2^32 */
@@ -58,8 +58,8 @@ __extension__ typedef unsigned __int128 mpet_uint128;
 
 static inline int mpet_counter_is_trusted(void) {
     char name[64] = "";
-    const char *choice = getenv("MPET_CLOCK");
-    FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+    const char* choice = getenv("MPET_CLOCK");
+    FILE* file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
     if (file != NULL) {
         if (fgets(name, sizeof name, file) == NULL) name[0] = '\0';
         fclose(file);
@@ -69,7 +69,7 @@ static inline int mpet_counter_is_trusted(void) {
 }
 
 /* Both clocks at one moment: of eight tries, the one in which the two readings lie closest together. */
-static inline void mpet_clock_pair(uint64_t *ticks, uint64_t *ns) {
+static inline void mpet_clock_pair(uint64_t* ticks, uint64_t* ns) {
     uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 8; attempt++) {
         const uint64_t before = mpet_counter_ticks();
@@ -83,7 +83,7 @@ static inline void mpet_clock_pair(uint64_t *ticks, uint64_t *ns) {
     }
 }
 
-static inline void mpet_clock_calibrate(struct mpet_clock_state *clock) {
+static inline void mpet_clock_calibrate(struct mpet_clock_state* clock) {
     const uint64_t calibration_ns = UINT64_C(20000000);
     uint64_t ticks = 0, ns = 0;
     mpet_clock_pair(&clock->base_ticks, &clock->base_ns);
@@ -91,8 +91,7 @@ static inline void mpet_clock_calibrate(struct mpet_clock_state *clock) {
     }
     mpet_clock_pair(&ticks, &ns);
     if (ticks == clock->base_ticks) return;
-    clock->ns_per_tick_shifted =
-        (uint64_t)(((mpet_uint128)(ns - clock->base_ns) << 32) / (ticks - clock->base_ticks));
+    clock->ns_per_tick_shifted = (uint64_t)(((mpet_uint128)(ns - clock->base_ns) << 32) / (ticks - clock->base_ticks));
     clock->counts_ticks = 1;
 }
 #endif
@@ -103,7 +102,7 @@ static inline void mpet_clock_start(void) {
 #endif
 }
 
-static inline const char *mpet_clock_name(void) {
+static inline const char* mpet_clock_name(void) {
 #if MPET_HAS_COUNTER
     if (mpet_clock_of_program.counts_ticks) return MPET_COUNTER_CLOCKSOURCE;
 #endif
@@ -116,7 +115,7 @@ static inline uint64_t mpet_now(void) { return MPET_CLOCK_HOOK(); }
 #else
 static inline uint64_t mpet_now(void) {
 #if MPET_HAS_COUNTER
-    const struct mpet_clock_state *clock = &mpet_clock_of_program;
+    const struct mpet_clock_state* clock = &mpet_clock_of_program;
     if (__builtin_expect(clock->counts_ticks, 1)) {
         const uint64_t ticks = mpet_counter_ticks() - clock->base_ticks;
         return clock->base_ns + (uint64_t)(((mpet_uint128)ticks * clock->ns_per_tick_shifted) >> 32);

@@ -133,7 +133,8 @@ private:
         Opened opened;
         opened.descriptor = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, leader_, 0UL));
         if (opened.descriptor < 0) {
-            opened.status = errno == EACCES || errno == EPERM ? CounterStatus::no_permission : CounterStatus::unsupported;
+            opened.status =
+                errno == EACCES || errno == EPERM ? CounterStatus::no_permission : CounterStatus::unsupported;
         } else if (leader_ < 0) {
             leader_ = opened.descriptor;
         }

@@ -113,7 +113,8 @@ public:
         if (size > CPU_COUNT(&affinity_before_)) spins_before_yield = 20;
         for (int id = 0; id < size; id++) workers_.push_back(std::make_unique<Worker>(*this, id));
         pin(0);
-        for (int id = 1; id < size; id++) threads_.emplace_back([this, id] { serve(*workers_[static_cast<std::size_t>(id)]); });
+        for (int id = 1; id < size; id++)
+            threads_.emplace_back([this, id] { serve(*workers_[static_cast<std::size_t>(id)]); });
     }
 
     Team(const Team&) = delete;

@@ -36,7 +36,8 @@ void wavefront(Team& team, Section& section, Grid grid, Body&& body) {
             Progress& mine = done[static_cast<std::size_t>(row.begin)];
             for (std::int64_t column = 0; column < grid.columns; column++) {
                 if (row.begin > 0) {
-                    wait_for(me, done[static_cast<std::size_t>(row.begin - 1)], std::min(column + grid.lead, grid.columns));
+                    wait_for(me, done[static_cast<std::size_t>(row.begin - 1)],
+                             std::min(column + grid.lead, grid.columns));
                 }
                 body(row.begin, column);
                 mine.columns.store(column + 1, std::memory_order_release);

@@ -1,7 +1,8 @@
 // What a file in workloads/ provides: one application, whose parallel sections are one workload each.
 //
 // To add one: write workloads/<name>.cpp with a class derived from Application and a Registration; begin the file with
-// the three comment lines `computes:`, `stresses:` and `here because:`, which `make list` prints. Nothing else to touch.
+// the three comment lines `computes:`, `stresses:` and `here because:`, which `make list` prints. Nothing else to
+// touch.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct SectionInfo {
     const char* description;
 };
 
-// An application builds its input in its constructor, unmeasured. run() may be called any number of times and has to give
-// the same result each time, for every team size.
+// An application builds its input in its constructor, unmeasured. run() may be called any number of times and has to
+// give the same result each time, for every team size.
 class Application {
 public:
     virtual ~Application() = default;
