@@ -1,7 +1,6 @@
 // computes: a disparity image from a stereo pair by semi-global matching
-// stresses: census: integers; cost: memory; aggregate: a wavefront with dependencies in four directions; disparity:
-// scans here because: stereo vision in cars, as in the paper: four parallel sections of different kinds, each a
-// workload
+// stresses: census: integers; cost: memory; aggregate: a wavefront with dependencies in four directions; disparity: scans
+// here because: stereo vision in cars, as in the paper: four parallel sections of different kinds, each a workload
 #include <algorithm>
 #include <array>
 
