@@ -1,5 +1,6 @@
 """The front page: what this is, and a prediction to play with."""
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,12 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def counts(user: Any) -> dict[str, int]:
-    models = {"platforms": Platform, "workloads": Workload, "profiles": Profile, "predictions": Prediction}
+    models: dict[str, Any] = {
+        "platforms": Platform,
+        "workloads": Workload,
+        "profiles": Profile,
+        "predictions": Prediction,
+    }
     return {name: model.objects.visible_to(user).count() for name, model in models.items()}
 
 
@@ -93,14 +99,18 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
         for method in evaluation.methods.all()
         if (median := method.statistics.get("full", {}).get("median")) is not None
     }
-    best = {
-        kind: min((one for one in medians if one.is_baseline == kind), key=medians.__getitem__, default=None)
+    best, baseline = (
+        min(
+            ((median, one) for one, median in medians.items() if one.is_baseline == kind),
+            key=itemgetter(0),
+            default=(None, None),
+        )
         for kind in (False, True)
-    }
+    )
     return {
         "evaluation": evaluation,
-        "best": best[False],
-        "best_error": medians.get(best[False]),
-        "baseline": best[True],
-        "baseline_error": medians.get(best[True]),
+        "best": best[1],
+        "best_error": best[0],
+        "baseline": baseline[1],
+        "baseline_error": baseline[0],
     }

@@ -27,20 +27,16 @@ ORIGIN = OpenApiParameter("origin", str, enum=list(ORIGINS), default="measured")
 
 def measured_row(name: str, **more: serializers.Field) -> serializers.Serializer:
     """What a comparison tells of one profile."""
-    return inline_serializer(
-        name,
-        {
-            "t1_s": number(),
-            "fastest_s": number(help_text="the smallest measured time over all n"),
-            "fastest_n": Integer(allow_null=True),
-            "curve": inline_serializer(f"{name}Point", {"n": Integer(), "time_s": number()}, many=True),
-            "characteristics": serializers.DictField(
-                child=number(), help_text="100 times the elements of Figure 9 of the paper"
-            ),
-        }
-        | more,
-        many=True,
-    )
+    fields: dict[str, serializers.Field] = {
+        "t1_s": number(),
+        "fastest_s": number(help_text="the smallest measured time over all n"),
+        "fastest_n": Integer(allow_null=True),
+        "curve": inline_serializer(f"{name}Point", {"n": Integer(), "time_s": number()}, many=True),
+        "characteristics": serializers.DictField(
+            child=number(), help_text="100 times the elements of Figure 9 of the paper"
+        ),
+    }
+    return inline_serializer(name, fields | more, many=True)
 
 
 MatrixSerializer = inline_serializer(

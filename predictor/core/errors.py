@@ -1,7 +1,5 @@
 """What can go wrong, each with its evidence as attributes."""
 
-
-
 from __future__ import annotations
 
 
