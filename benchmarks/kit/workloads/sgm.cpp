@@ -1,5 +1,5 @@
 // computes: a disparity image from a stereo pair by semi-global matching
-// stresses: census: integers; cost: memory; aggregate: a wavefront with dependencies in four directions; disparity: scans
+// stresses: census: integers; cost: memory; aggregate: a wavefront with four-way dependencies; disparity: scans
 // here because: stereo vision in cars, as in the paper: four parallel sections of different kinds, each a workload
 #include <algorithm>
 #include <array>
