@@ -155,7 +155,7 @@ TEST(one_lock_held_throughout_delays_half_the_time) {
         mpet::parallel_for(team, section, {0, iterations}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
             for (std::int64_t i = begin; i < end; i++) {
                 const mpet::LockGuard guard(lock);
-                keep(work(600));
+                keep(work(4000));  // long against handing a cache line over
             }
         });
     };
