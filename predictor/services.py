@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from mpet_site.json import clean
 from predictor.core import methods
+from predictor.core.candidates import choose_groups, reference_rows
 from predictor.core.database import Database
 from predictor.documents import Basis, answer_document
 from predictor.models import Prediction
@@ -261,14 +260,14 @@ def request_key(asked: dict[str, Any], snapshot: Snapshot, user: Any, origins: S
 
 def answered(question: Question, snapshot: Snapshot) -> Basis:
     database = snapshot.database
-    groups = comparable_groups(question, database)
     query = methods.Query(
         workload=question.workload,
         target=question.target,
-        group=groups[0] if groups else None,
+        group=None,
         references=question.references,
         n=question.n,
     )
+    groups = comparable_groups(question, query, database)
     try:
         answer = question.method.predict(database, query, question.settings)
     except methods.TooFewCandidates as error:
@@ -286,21 +285,13 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
 
 
-def comparable_groups(question: Question, database: Database) -> tuple[int, ...]:
-    """The group in which the workload has the most references, as `Query` promises, and then those that a method
-    that mixes runtimes takes in. Chosen here so that the rows an answer came from can be named."""
-    rows = database.without(question.target, question.workload).rows_of_workload(question.workload)
-    if question.references is not None:
-        rows = rows[np.isin(database.platform_index[rows], question.references)]
-    counts = np.bincount(database.group[rows], minlength=len(database.groups))
-    if not len(rows):
-        return ()
-    chosen = min(range(len(counts)), key=lambda at: (-counts[at], not database.groups[at].decomposed, at))
-    if not getattr(question.settings, "mix_runtimes", False):
-        return (chosen,)
-    mine = database.groups[chosen]._replace(runtime="")
-    alike = (at for at, group in enumerate(database.groups) if group._replace(runtime="") == mine and at != chosen)
-    return (chosen, *alike)
+def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
+    """The groups that every method chooses for this query; also known here, to name the rows behind an answer."""
+    try:
+        rows = reference_rows(database.without(query.target, query.workload), query)
+    except methods.NoReference:
+        return ()  # the method says so itself, in its own words
+    return choose_groups(database, query, rows, getattr(question.settings, "mix_runtimes", False))
 
 
 def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
