@@ -24,6 +24,7 @@ from profiles.measurements import (
     ProfileRecord,
     RunTable,
     WorkloadRecord,
+    known,
 )
 
 SCHEMA = "mpet-dataset/1"
@@ -32,6 +33,7 @@ COUNTS = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
 SIZES = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
 PLATFORM_COLUMNS = ("platform_id", "name", "cpu_model", *TEXTS, *COUNTS, "base_mhz", *SIZES, "virtualised")
 RUN_COLUMNS = ("platform_id", "workload", "n", "repeat", "time_s", "time_kind")
+VARIATION_COLUMNS = ("size", "clock_mhz")
 RUN_KEY = ["platform_id", "workload", "n", "repeat"]
 COUNTER_COLUMNS = (*RUN_KEY, "counter", "value")
 TIME_KINDS = ("absolute", "relative")
@@ -62,7 +64,7 @@ def read_dataset(path: Path, progress: Progress | None = None) -> Measurements:
     tell("platforms.csv")
     platforms = _Table(members["platforms.csv"], PLATFORM_COLUMNS)
     tell(members["runs.csv"].name)
-    runs = _Table(members["runs.csv"], RUN_COLUMNS)
+    runs = _Table(members["runs.csv"], RUN_COLUMNS, VARIATION_COLUMNS)
     records = _platforms(platforms)
     warnings: list[str] = []
     measured = _Runs(runs, platforms, records)
@@ -125,7 +127,7 @@ def _description(member: Path) -> dict[str, Any]:
 class _Table:
     """A CSV file as texts, with its columns checked; every complaint carries the file's name and the line."""
 
-    def __init__(self, member: Path, columns: tuple[str, ...]) -> None:
+    def __init__(self, member: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
         self.name = member.name
         try:
             frame = pd.read_csv(member, dtype=str, keep_default_na=False, na_values=[], skip_blank_lines=False)
@@ -136,7 +138,7 @@ class _Table:
                 raise DatasetError(self.name, 1, f"column {column!r} is missing")
         if not isinstance(frame.index, pd.RangeIndex):
             raise DatasetError(self.name, 2, "has more values than there are columns")
-        frame = frame[list(columns)].fillna("")
+        frame = frame.reindex(columns=[*columns, *optional], fill_value="").fillna("")
         self.frame = frame[(frame != "").any(axis=1)].reset_index()  # blank lines left out
         self.lines = self.frame.pop("index").to_numpy(dtype=np.int64) + 2
         if self.frame.empty:
@@ -267,8 +269,20 @@ class _Runs:
         table.refuse(~(self.time_s > 0), "time_s is not more than 0")
         threads = np.array([record.threads or LARGEST_COUNT for record in records])[self.platform]
         table.refuse(self.n > threads, lambda row: f"n is {self.n[row]}, the platform has {threads[row]} threads")
+        self.size, self.clock_mhz = (self._positive(column) for column in VARIATION_COLUMNS)
+        self.own = np.isnan(self.size) & np.isnan(self.clock_mhz)
         key = {"platform_id": self.platform, "workload": self.workload, "n": self.n, "repeat": self.repeat}
-        _refuse_duplicates(table, pd.DataFrame(key))
+        varied = {name: getattr(self, name) for name in VARIATION_COLUMNS if known(getattr(self, name)) is not None}
+        _refuse_duplicates(table, pd.DataFrame(key | varied))
+        table.refuse(
+            ~np.isin(self.pair, self.pair[self.own]),
+            lambda row: f"{self.workloads[self.workload[row]]!r} has no run with neither size nor clock_mhz here",
+        )
+
+    def _positive(self, column: str) -> FloatArray:
+        numbers = self.table.numbers(column, required=False)
+        self.table.refuse(numbers <= 0, f"{column} is not more than 0")
+        return numbers
 
     @property
     def pair(self) -> IntArray:
@@ -295,7 +309,11 @@ class _Runs:
             ProfileRecord(
                 platform=pair // len(self.workloads),
                 workload=pair % len(self.workloads),
-                runs=RunTable(self.n[rows], self.repeat[rows], clean_pass[rows], self.time_s[rows]),
+                runs=RunTable(
+                    *(self.n[rows], self.repeat[rows], clean_pass[rows], self.time_s[rows]),
+                    size=known(self.size[rows]),
+                    clock_mhz=known(self.clock_mhz[rows]),
+                ),
                 counters=counters.get(pair),
             )
             for pair, rows in _groups(self.pair)
@@ -325,7 +343,7 @@ def _counters(table: _Table, runs: _Runs, warnings: list[str]) -> dict[int, Coun
     repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
     names = np.array(table.text("counter"), dtype=object)
     value = table.numbers("value", finite=False)
-    measured = pd.MultiIndex.from_arrays([runs.pair, runs.n, runs.repeat])
+    measured = pd.MultiIndex.from_arrays([column[runs.own] for column in (runs.pair, runs.n, runs.repeat)])
     table.refuse(~pd.MultiIndex.from_arrays([pair, n, repeat]).isin(measured), "there is no such run")
     _refuse_duplicates(table, pd.DataFrame({"platform_id, workload": pair, "n": n, "repeat": repeat, "counter": names}))
     usable = np.isfinite(value) & (value >= 0)

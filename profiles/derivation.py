@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from mpet_site.json import clean
-from profiles.measurements import PARTS, CounterTable, RunTable
+from profiles.measurements import PARTS, CounterTable, RunTable, known
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs
 from profiles.scaling.features import METHOD_VERSION
@@ -134,12 +134,13 @@ def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[
 
 
 def run_tables(keys: list[int]) -> dict[int, RunTable]:
-    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *PART_COLUMNS)
+    """The runs of each profile, variations too, in the order in which they were stored."""
+    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", "size", "clock_mhz", *PART_COLUMNS)
     return {key: _run_table(rows) for key, rows in _grouped(Run, keys, columns)}
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
-    n, repeat, pass_kind, time_s, time_ns, *parts = zip(*rows, strict=True)
+    n, repeat, pass_kind, time_s, time_ns, size, clock_mhz, *parts = zip(*rows, strict=True)
     exact = None not in time_ns
     split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
     return RunTable(
@@ -149,6 +150,8 @@ def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
         time_s=np.array(time_s, dtype=np.float64),
         time_ns=np.array(time_ns, dtype=np.int64) if exact else None,
         parts_ns=split if exact else None,
+        size=known(np.array(size, dtype=np.float64)),
+        clock_mhz=known(np.array(clock_mhz, dtype=np.float64)),
     )
 
 

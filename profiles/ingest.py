@@ -83,6 +83,7 @@ def _ingest(measurements: Measurements, source: Source, progress: Callable[[int]
     source.save()
     platforms = settle(PLATFORM, _platform_drafts(measurements, source.private_to), notes)
     workloads = settle(WORKLOAD, _workload_drafts(measurements, source.private_to), notes)
+    _refuse_other_sizes(measurements, workloads)
     profiles: list[Profile] = []
     for start in range(0, len(measurements.profiles), CHUNK):
         chunk = measurements.profiles[start : start + CHUNK]
@@ -132,6 +133,16 @@ def _workload_drafts(measurements: Measurements, private_to: Any) -> list[Worklo
     ]
 
 
+def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -> None:
+    """Runs that name no size are of the workload's own: it can have only one."""
+    for record, row in zip(measurements.workloads, workloads, strict=True):
+        if record.size is not None and row.size not in (None, record.size):
+            raise IngestError(
+                f"workload {record.name!r} is known with size {row.size:g}, these runs are of size {record.size:g}: "
+                "give the workload another input or version"
+            )
+
+
 def _store_profiles(
     source: Source, platforms: list[Platform], workloads: list[Workload], records: Sequence[ProfileRecord]
 ) -> list[Profile]:
@@ -174,9 +185,10 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
         [None] * size if table.time_ns is None else table.time_ns.tolist(),
         table.output_checksum or [""] * size,
         no_parts if table.parts_ns is None else table.parts_ns.tolist(),
+        *([None] * size if column is None else clean(column) for column in (table.size, table.clock_mhz)),
         strict=True,
     )
-    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns in rows:
+    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, varied_size, clock_mhz in rows:
         yield Run(
             profile=profile,
             n=n,
@@ -185,6 +197,8 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
             time_s=time_s,
             time_ns=time_ns,
             output_checksum=output_checksum,
+            size=varied_size,
+            clock_mhz=clock_mhz,
             **dict(zip(PART_COLUMNS, parts_ns, strict=True)) if is_profile_pass else {},
         )
 
@@ -202,8 +216,8 @@ def _check(measurements: Measurements) -> None:
         raise IngestError("a workload is there twice on one platform")
     if not pairs:
         raise IngestError("there are no runs")
-    if min(len(record.runs) for record in measurements.profiles) == 0:
-        raise IngestError("a workload has no runs")
+    if min(len(record.runs.own) for record in measurements.profiles) == 0:
+        raise IngestError("a workload has no runs of its own size at the platform's own clocks")
     n = np.concatenate([record.runs.n for record in measurements.profiles])
     repeat = np.concatenate([record.runs.repeat for record in measurements.profiles])
     time_s = np.concatenate([record.runs.time_s for record in measurements.profiles])

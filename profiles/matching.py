@@ -68,7 +68,7 @@ WORKLOAD = Noun(
     kin=identity.workload_kin,
     text=identity.workload_text,
     coarse="input",
-    filled=("application", "section", "strategy", "bound", "description"),
+    filled=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
     suffixes=("version", "input", "runtime"),
 )
 

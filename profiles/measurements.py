@@ -6,7 +6,7 @@ build them, `profiles.ingest` stores them, `profiles.scaling` computes on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -70,7 +70,7 @@ class PlatformRecord:
 
 @dataclass(frozen=True)
 class WorkloadRecord:
-    """One parallel section of one program with one input, in one runtime."""
+    """One parallel section of one program with one input, in one runtime; `size` is that input's, in `size_unit`."""
 
     name: str
     application: str | None = None
@@ -81,6 +81,8 @@ class WorkloadRecord:
     version: str | None = None
     bound: str | None = None
     description: str | None = None
+    size: float | None = None
+    size_unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,10 @@ class RunTable:
 
     `time_s` is what the mathematics uses. Tarballs also give exact integers: `time_ns` (M) and `parts_ns` (M x 7 in the
     order of PARTS), where a clean run has -1 in all its parts. Datasets have neither (None).
+
+    `size` (M), in the workload's unit, is NaN where the input is the workload's own, `clock_mhz` (M) where the platform
+    ran at its own clocks; None: NaN everywhere. Rows with either are *variations*: scaling models learn from them, the
+    profile's curves are made without them.
     """
 
     n: IntArray
@@ -98,9 +104,43 @@ class RunTable:
     time_ns: IntArray | None = None
     parts_ns: IntArray | None = None
     output_checksum: tuple[str, ...] | None = None
+    size: FloatArray | None = None
+    clock_mhz: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.n)
+
+    @property
+    def is_variation(self) -> NDArray[np.bool_]:
+        """Which rows have another size or a clock of their own, (M,)."""
+        varied = np.zeros(len(self), dtype=np.bool_)
+        for column in (self.size, self.clock_mhz):
+            if column is not None:
+                varied |= ~np.isnan(column)
+        return varied
+
+    @property
+    def own(self) -> RunTable:
+        """The rows that the curves are made of: all but the variations."""
+        if self.size is None and self.clock_mhz is None:
+            return self
+        return replace(self.take(np.flatnonzero(~self.is_variation)), size=None, clock_mhz=None)
+
+    def take(self, rows: IntArray) -> RunTable:
+        """These rows, in this order.
+
+        >>> RunTable(np.array([1, 2]), np.array([1, 1]), np.zeros(2, bool), np.array([3.0, 2.0])).take(np.array([1])).n
+        array([2])
+        """
+        arrays: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output_checksum"}
+        texts = self.output_checksum and tuple(self.output_checksum[row] for row in rows.tolist())
+        taken = {name: None if column is None else column[rows] for name, column in arrays.items()}
+        return RunTable(**taken, output_checksum=texts)
+
+
+def known(column: FloatArray) -> FloatArray | None:
+    """The column, or None where all of it is NaN."""
+    return None if np.isnan(column).all() else column
 
 
 @dataclass(frozen=True)

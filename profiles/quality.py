@@ -77,7 +77,7 @@ def findings(tables: Sequence[RunTable]) -> list[Finding]:
     t(n) is the median over the clean runs at n, or over the profile runs where there is no clean run; the coefficient
     of variation, sample standard deviation / mean, and the number of repeats are of the same runs.
     """
-    cells = _cells(tables)
+    cells = _cells([table.own for table in tables])
     times = _preferred_pass(cells)
     found: list[tuple[int, int, Finding]] = []
     for kind, (profile, n, value) in enumerate(

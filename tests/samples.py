@@ -1,5 +1,7 @@
 """Small measured databases for tests, made from a seed: arbitrary numbers that obey every rule of the formats."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from profiles.measurements import (
@@ -128,3 +130,54 @@ def sample_measurements(
         "generator": "mpet-kit 1.0",
     }
     return Measurements(**(values | fields))
+
+
+def varied(runs: RunTable, sizes=(), clocks=(), growth=lambda size: size) -> RunTable:
+    """The runs, and again with each size and each clock in MHz: times in proportion to `growth`, and to 1/clock."""
+    tables = [runs]
+    for size in sizes:
+        tables.append(_scaled(runs, growth(size), size=size, checksum=f"of{size:g}"))
+    tables += [_scaled(runs, 2000.0 / clock, clock_mhz=clock) for clock in clocks]
+    nominal = [np.full(len(table), np.nan) for table in tables]
+    columns = {
+        name: np.concatenate([getattr(table, name) for table in tables])
+        for name in ("n", "repeat", "is_profile_pass", "time_s", "time_ns", "parts_ns")
+    } | {
+        name: np.concatenate(
+            [
+                nothing if getattr(table, name) is None else getattr(table, name)
+                for table, nothing in zip(tables, nominal, strict=True)
+            ]
+        )
+        for name in ("size", "clock_mhz")
+    }
+    checksums = tuple(text for table in tables for text in table.output_checksum)
+    return RunTable(
+        **columns | {name: None for name in ("size", "clock_mhz") if np.isnan(columns[name]).all()},
+        output_checksum=checksums,
+    )
+
+
+def _scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="abc123") -> RunTable:
+    """Every part in proportion; what rounding leaves over is use."""
+    time_ns = np.maximum((runs.time_ns * factor).astype(np.int64), 1)
+    parts_ns = np.where(runs.is_profile_pass[:, None], (runs.parts_ns * factor).astype(np.int64), -1)
+    parts_ns[:, 0] += np.where(runs.is_profile_pass, runs.n * time_ns - parts_ns.sum(axis=1), 0)
+    return replace(
+        runs,
+        time_ns=time_ns,
+        time_s=time_ns / 1e9,
+        parts_ns=parts_ns,
+        size=None if size is None else np.full(len(runs), float(size)),
+        clock_mhz=None if clock_mhz is None else np.full(len(runs), float(clock_mhz)),
+        output_checksum=(checksum,) * len(runs),
+    )
+
+
+def varied_measurements(sizes=(50.0, 200.0), clocks=(1500.0,), **fields) -> Measurements:
+    """One platform; the first workload, of size 100, also with other sizes and clocks."""
+    measurements = sample_measurements(1, 2, **fields)
+    first, *others = measurements.profiles
+    workloads = [replace(measurements.workloads[0], size=100.0, size_unit="rows"), *measurements.workloads[1:]]
+    profiles = [replace(first, runs=varied(first.runs, sizes, clocks)), *others]
+    return replace(measurements, workloads=workloads, profiles=profiles)

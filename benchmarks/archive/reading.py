@@ -90,7 +90,10 @@ class _Reading:
     def measurements(self) -> Measurements:
         platform = self._platform()
         workloads = self._workloads()
-        index = WorkloadIndex(None if workloads is None else [workload.name for workload in workloads])
+        index = WorkloadIndex(
+            None if workloads is None else [workload.name for workload in workloads],
+            [workload.size for workload in workloads or ()],
+        )
         n_max = None if platform is None else platform.n_max or platform.threads
         runs = read_runs(self._rows("runs.csv", "runs"), index, n_max, self.problems)
         counters = self._counters(index, n_max)
@@ -155,11 +158,14 @@ class _Reading:
         self._warn_of_missing("workloads.json", "workloads", document.value)
         names = [field.name for field in fields(WorkloadRecord)]
         records = [{name: workload.get(name) for name in names} for workload in document.value]
+        for record in records:
+            record["size"] = None if record["size"] is None else float(record["size"])
         return [WorkloadRecord(**record | {"strategy": record["strategy"] or "unknown"}) for record in records]
 
     def _warn_of_missing(self, name: str, schema: str, values: list[dict[str, Any]]) -> None:
         promised = load_schema(schema).get("items", load_schema(schema))["properties"]
-        missing = Counter(field for value in values for field in promised if field not in value)
+        expected = [field for field, rule in promised.items() if "default" not in rule]
+        missing = Counter(field for value in values for field in expected if field not in value)
         if missing:
             self.warnings.append(f"{name}: no {', '.join(missing)}; taken as null")
 
@@ -192,6 +198,13 @@ class _Reading:
         stray = [workloads[number].name for number in counters if number not in runs]
         if stray:
             self.warnings.append(f"counters.csv: ignored for {', '.join(stray)}, which have no runs")
+        unsized = [
+            workloads[number].name
+            for number, table in runs.items()
+            if table.size is not None and workloads[number].size is None
+        ]
+        if unsized:
+            self.warnings.append(f"workloads.json: no size of {', '.join(unsized)}, whose runs name other sizes")
         unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED, *OPTIONAL}]
         if unknown:
             more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from benchmarks.archive.problems import Problems, quoted
 from benchmarks.archive.tables import BoolArray, Rows, WorkloadIndex
-from profiles.measurements import PARTS, IntArray, RunTable
+from profiles.measurements import PARTS, FloatArray, IntArray, RunTable, known
 
 MEMBER = "runs.csv"
 PASSES = ("clean", "profile")
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
 LARGEST = np.iinfo(np.int64).max
 LONGEST_CHECKSUM = 128
+
+Checksums = dict[tuple[int, float], tuple[str, int]]  # by workload and size (0 = its own), with the line
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,20 @@ class _Runs:
     is_profile_pass: BoolArray
     time_ns: IntArray
     parts_ns: NDArray[np.int64]
+    size: FloatArray
+    clock_mhz: FloatArray
     has_checksum: BoolArray
+
+    @property
+    def is_variation(self) -> BoolArray:
+        return ~(np.isnan(self.size) & np.isnan(self.clock_mhz))
 
 
 def read_runs(
     pieces: Iterable[Rows], index: WorkloadIndex, n_max: int | None, problems: Problems
 ) -> dict[int, RunTable]:
     """The runs of each workload that has any, in the order of the file."""
-    checksums: dict[int, tuple[str, int]] = {}
+    checksums: Checksums = {}
     checked = [_check(rows, index, n_max, checksums) for rows in pieces]
     if not checked:
         if not problems:
@@ -48,20 +56,36 @@ def read_runs(
     runs = _Runs(*columns)
     _refuse_duplicates(runs, problems)
     _refuse_without_one_thread(runs, index, problems)
-    return {} if problems else _tables(runs, {workload: text for workload, (text, _) in checksums.items()})
+    return {} if problems else _tables(runs, checksums)
 
 
-def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, checksums: dict[int, tuple[str, int]]) -> _Runs:
+def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, checksums: Checksums) -> _Runs:
     workload, known = rows.workloads(index)
     n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
     repeat, repeat_good = rows.counts("repeat", 0, None)
-    good = known & n_good & repeat_good & rows.one_of("pass", PASSES)
+    size, size_good = _positive(rows, "size")
+    size[size == index.sizes(workload)] = np.nan
+    clock_mhz, clock_good = _positive(rows, "clock_mhz")
+    good = known & n_good & repeat_good & rows.one_of("pass", PASSES) & size_good & clock_good
     is_profile = np.array([cell == "profile" for cell in rows.columns["pass"]])
     time_ns = _times(rows, n, good)
     parts_ns = _parts(rows, n, is_profile, time_ns, good)
-    has_checksum = _checksums(rows, workload, good, checksums)
-    columns: tuple[Any, ...] = (rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns, has_checksum)
+    has_checksum = _checksums(rows, workload, size, good, checksums)
+    columns: tuple[Any, ...] = (
+        *(rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns),
+        *(size, clock_mhz, has_checksum),
+    )
     return _Runs(*(column[good] for column in columns))
+
+
+def _positive(rows: Rows, name: str) -> tuple[FloatArray, BoolArray]:
+    """A column of numbers above 0, NaN where empty, and which rows are good."""
+    text = rows.columns[name]
+    given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+    values, good = rows.numbers(name, given)
+    too_low = good & (values <= 0)
+    rows.refuse(too_low, f"{name} low", lambda row: f"{name} {text[row]} is not above 0")
+    return values, np.where(given, good & ~too_low, True)
 
 
 def _times(rows: Rows, n: IntArray, good: BoolArray) -> IntArray:
@@ -110,17 +134,19 @@ def _refuse_stray_parts(rows: Rows, name: str, given: BoolArray, good: BoolArray
     rows.refuse(good & ~is_profile & given, "part in clean", lambda row: f"{name} is given in a clean row")
 
 
-def _checksums(rows: Rows, workload: IntArray, good: BoolArray, checksums: dict[int, tuple[str, int]]) -> BoolArray:
-    """Which rows have a checksum; `checksums` keeps the first of each workload, and its line."""
+def _checksums(rows: Rows, workload: IntArray, size: FloatArray, good: BoolArray, checksums: Checksums) -> BoolArray:
+    """Which rows have a checksum; `checksums` keeps the first of each workload and size, and its line."""
     text = rows.columns["output_checksum"]
-    keys = list(zip(workload.tolist(), text, strict=True))
+    keys = list(zip(workload.tolist(), np.nan_to_num(size).tolist(), text, strict=True))
     first_rows = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
     differing = set()
-    for (number, cell), row in sorted(first_rows.items(), key=lambda item: item[1]):
-        if cell and number >= 0 and checksums.setdefault(number, (cell, int(rows.lines[row])))[0] != cell:
-            differing.add((number, cell))
+    for (number, of_size, cell), row in sorted(first_rows.items(), key=lambda item: item[1]):
+        if not cell or number < 0:
+            continue
+        if checksums.setdefault((number, of_size), (cell, int(rows.lines[row])))[0] != cell:
+            differing.add((number, of_size, cell))
     differs = np.array([key in differing for key in keys]) if differing else np.zeros(len(rows), dtype=bool)
-    rows.refuse(differs, "checksum", lambda row: _difference(rows, row, checksums[int(workload[row])]))
+    rows.refuse(differs, "checksum", lambda row: _difference(rows, row, checksums[keys[row][:2]]))
     length = np.fromiter(map(len, text), dtype=np.int64, count=len(rows))
     too_long = length > LONGEST_CHECKSUM
     rows.refuse(too_long, "long", lambda row: f"output_checksum is longer than {LONGEST_CHECKSUM} characters")
@@ -128,20 +154,22 @@ def _checksums(rows: Rows, workload: IntArray, good: BoolArray, checksums: dict[
 
 
 def _difference(rows: Rows, row: int, first: tuple[str, int]) -> str:
-    own, name = rows.columns["output_checksum"][row], rows.columns["workload"][row]
-    return f"output_checksum {quoted(own)} of {quoted(name)} differs from {quoted(first[0])} in line {first[1]}"
+    own, name, size = (rows.columns[column][row] for column in ("output_checksum", "workload", "size"))
+    at = f" at size {size}" if size else ""
+    return f"output_checksum {quoted(own)} of {quoted(name)}{at} differs from {quoted(first[0])} in line {first[1]}"
 
 
 def _refuse_duplicates(runs: _Runs, problems: Problems) -> None:
-    key = np.stack([runs.is_profile_pass.astype(np.int64), runs.repeat, runs.n, runs.workload])
+    sizes = (np.nan_to_num(column).view(np.int64) for column in (runs.clock_mhz, runs.size))
+    key = np.stack([*sizes, runs.is_profile_pass.astype(np.int64), runs.repeat, runs.n, runs.workload])
     repeated, first = duplicates(key)
-    problems.add_rows(
-        MEMBER,
-        runs.lines[repeated],
-        np.ones(len(repeated), dtype=bool),
-        "duplicate",
-        lambda row: f"same workload, n, repeat and pass as in line {runs.lines[first[row]]}",
-    )
+    varied = runs.is_variation
+
+    def reason(row: int) -> str:
+        columns = "workload, n, repeat, size, clock_mhz" if varied[repeated[row]] else "workload, n, repeat"
+        return f"same {columns} and pass as in line {runs.lines[first[row]]}"
+
+    problems.add_rows(MEMBER, runs.lines[repeated], np.ones(len(repeated), dtype=bool), "duplicate", reason)
 
 
 def duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
@@ -154,18 +182,21 @@ def duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_without_one_thread(runs: _Runs, index: WorkloadIndex, problems: Problems) -> None:
-    for workload in np.setdiff1d(runs.workload, runs.workload[runs.n == 1]).tolist():
-        line = int(runs.lines[runs.workload == workload].min())
-        problems.add(MEMBER, line, f"workload {quoted(index.names[workload])} has no run at n = 1", "no n = 1")
+    varied = runs.is_variation
+    for workload in np.setdiff1d(runs.workload, runs.workload[(runs.n == 1) & ~varied]).tolist():
+        here = runs.workload == workload
+        more = " of its own size at the platform's own clocks" if (here & varied).any() else ""
+        reason = f"workload {quoted(index.names[workload])} has no run at n = 1{more}"
+        problems.add(MEMBER, int(runs.lines[here].min()), reason, "no n = 1")
 
 
-def _tables(runs: _Runs, checksums: dict[int, str]) -> dict[int, RunTable]:
+def _tables(runs: _Runs, checksums: Checksums) -> dict[int, RunTable]:
     order = np.argsort(runs.workload, kind="stable")
     workloads, starts = np.unique(runs.workload[order], return_index=True)
     tables = {}
     for workload, rows in zip(workloads.tolist(), np.split(order, starts[1:]), strict=True):
-        given = runs.has_checksum[rows].tolist()
-        text = checksums.get(workload, "")
+        given = zip(runs.has_checksum[rows].tolist(), np.nan_to_num(runs.size[rows]).tolist(), strict=True)
+        texts = tuple(checksums[workload, size][0] if has else "" for has, size in given)
         tables[workload] = RunTable(
             n=runs.n[rows],
             repeat=runs.repeat[rows],
@@ -173,6 +204,8 @@ def _tables(runs: _Runs, checksums: dict[int, str]) -> dict[int, RunTable]:
             time_s=runs.time_ns[rows] / 1e9,
             time_ns=runs.time_ns[rows],
             parts_ns=runs.parts_ns[rows],
-            output_checksum=tuple(text if has else "" for has in given) if text else None,
+            output_checksum=texts if any(texts) else None,
+            size=known(runs.size[rows]),
+            clock_mhz=known(runs.clock_mhz[rows]),
         )
     return tables

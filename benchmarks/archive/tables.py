@@ -83,10 +83,18 @@ class Rows:
 class WorkloadIndex:
     """Index of each workload's name. Where workloads.json could not be read, names are numbered as they come."""
 
-    def __init__(self, names: Sequence[str] | None) -> None:
+    def __init__(self, names: Sequence[str] | None, sizes: Sequence[float | None] = ()) -> None:
         self.numbers = {name: number for number, name in enumerate(names or ())}
         self.names = list(names or ())
         self.known = names is not None
+        self._sizes = np.array([*sizes], dtype=np.float64)  # None becomes NaN
+
+    def sizes(self, numbers: IntArray) -> FloatArray:
+        """The size of each workload's own input, NaN where workloads.json does not say."""
+        sizes = np.full(len(numbers), np.nan)
+        told = (numbers >= 0) & (numbers < len(self._sizes))
+        sizes[told] = self._sizes[numbers[told]]
+        return sizes
 
     def of(self, name: str) -> int:
         number = self.numbers.get(name, -1)
@@ -120,20 +128,21 @@ def _convert(
 
 @dataclass(frozen=True)
 class _Header:
+    """Where the promised columns are; None: an optional one that is not there."""
+
     member: str
     width: int
-    places: dict[str, int]
+    places: dict[str, int | None]
 
 
 def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems: Problems) -> Iterator[Rows]:
     """The good rows of a CSV member, ROWS_AT_ONCE at a time, with the columns that the published schema names."""
-    names = [field["name"] for field in load_schema(schema)["fields"]]
     content.seek(0)
     text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
         records = _records(member, text, problems)
         line, header = next(records, (1, []))
-        places = _header(member, line, header, names, problems)
+        places = _header(member, line, header, load_schema(schema)["fields"], problems)
         if places is not None:
             yield from _pieces(records, _Header(member, len(header), places), limit, problems)
     except UnicodeDecodeError:
@@ -170,7 +179,8 @@ def _pieces(
         if good:
             lines, rows = zip(*good, strict=True)
             columns = list(zip(*rows, strict=True))
-            named = {name: columns[place] for name, place in header.places.items()}
+            nothing = ("",) * len(good)
+            named = {name: nothing if at is None else columns[at] for name, at in header.places.items()}
             yield Rows(header.member, np.array(lines, dtype=np.int64), named, problems)
 
 
@@ -181,18 +191,21 @@ def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems
             problems.add(header.member, line, reason, "ragged")
 
 
-def _header(member: str, line: int, row: list[str], names: list[str], problems: Problems) -> dict[str, int] | None:
+def _header(
+    member: str, line: int, row: list[str], promised: list[dict[str, Any]], problems: Problems
+) -> dict[str, int | None] | None:
     """Where the promised columns are; further columns may stand anywhere."""
     if not row:
         problems.add(member, line, "has no header")
         return None
-    missing = [name for name in names if name not in row]
+    names = [field["name"] for field in promised]
+    missing = [field["name"] for field in promised if field["name"] not in row and not field.get("optional")]
     twice = sorted({name for name in names if row.count(name) > 1})
     if missing:
         problems.add(member, line, f"has no column {', '.join(missing)}")
     if twice:
         problems.add(member, line, f"has column {', '.join(twice)} twice")
-    return None if missing or twice else {name: row.index(name) for name in names}
+    return None if missing or twice else {name: row.index(name) if name in row else None for name in names}
 
 
 def _lines(text: io.TextIOWrapper) -> Iterator[list[str]]:

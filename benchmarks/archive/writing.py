@@ -50,18 +50,20 @@ def write_archive(
 
 
 def _members(measurements: Measurements) -> dict[str, bytes]:
-    workloads = [asdict(workload) for workload in measurements.workloads]
+    workloads = [asdict(one) | {"size": _shortest(one.size)} for one in measurements.workloads]
     names = [workload.name for workload in measurements.workloads]
     counters = [(names[p.workload], p.counters) for p in measurements.profiles if p.counters is not None]
-    runs = (row for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs))
+    varied = any(p.runs.size is not None or p.runs.clock_mhz is not None for p in measurements.profiles)
+    columns = [field["name"] for field in load_schema("runs")["fields"] if varied or not field.get("optional")]
+    rows = (row[: len(columns)] for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs))
     files = {
         "platform.json": _json(_platform(measurements.platforms[0])),
         "workloads.json": _json(workloads),
-        "runs.csv": _csv("runs", runs),
+        "runs.csv": _csv(columns, rows),
     }
     if counters:
-        rows = (row for name, table in counters for row in _counter_rows(name, table))
-        files["counters.csv"] = _csv("counters", rows)
+        readings = (row for name, table in counters for row in _counter_rows(name, table))
+        files["counters.csv"] = _csv([field["name"] for field in load_schema("counters")["fields"]], readings)
     if measurements.environment is not None:
         files["environment.json"] = _json(measurements.environment)
     if measurements.log:
@@ -85,36 +87,41 @@ def _manifest(measurements: Measurements, created: datetime, files: Mapping[str,
 
 def _platform(platform: PlatformRecord) -> dict[str, Any]:
     value = asdict(platform) | {"cpu_model": platform.cpu_model or None}
-    for name in ("base_mhz", "max_mhz"):
-        if value[name] is not None and float(value[name]).is_integer():
-            value[name] = int(value[name])
-    return value
+    return value | {name: value[name] and _shortest(float(value[name])) for name in ("base_mhz", "max_mhz")}
 
 
 def _run_rows(workload: str, runs: RunTable) -> Iterable[list[Any]]:
     if runs.time_ns is None:
         raise ValueError(f"runs of {workload!r} have no exact nanoseconds")
     parts = np.full((len(runs), 7), -1) if runs.parts_ns is None else runs.parts_ns
-    columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts)
+    nominal = np.full(len(runs), np.nan)
+    sizes, clocks = (nominal if column is None else column for column in (runs.size, runs.clock_mhz))
+    columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts, sizes, clocks)
     checksums = runs.output_checksum or ("",) * len(runs)
-    for n, repeat, is_profile, time_ns, split, checksum in zip(
+    for n, repeat, is_profile, time_ns, split, size, clock_mhz, checksum in zip(
         *(column.tolist() for column in columns), checksums, strict=True
     ):
         cells = split if is_profile else [""] * len(split)
-        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum]
+        varied = ("" if np.isnan(value) else _shortest(value) for value in (size, clock_mhz))
+        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum, *varied]
 
 
 def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:
     columns = (counters.n.tolist(), counters.repeat.tolist(), counters.counter, counters.value.tolist())
     for n, repeat, counter, value, status in zip(*columns, counters.status, strict=True):
-        cell = "" if np.isnan(value) else int(value) if value.is_integer() and value < 2**63 else value
+        cell = "" if np.isnan(value) else _shortest(value)
         yield [workload, n, repeat, counter, cell, status]
 
 
-def _csv(schema: str, rows: Iterable[list[Any]]) -> bytes:
+def _shortest(value: float | None) -> float | int | None:
+    """A whole number without its decimal point."""
+    return int(value) if value is not None and value.is_integer() and value < 2**63 else value
+
+
+def _csv(columns: list[str], rows: Iterable[list[Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field["name"] for field in load_schema(schema)["fields"]])
+    writer.writerow(columns)
     writer.writerows(rows)
     return text.getvalue().encode("utf-8")
 

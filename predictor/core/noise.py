@@ -53,6 +53,7 @@ def repeat_errors(runs: RunTable) -> dict[Part, FloatArray]:
     >>> repeat_errors(two)["full"].round(3).tolist()
     [-0.167, 0.2]
     """
+    runs = runs.own
     ratios = [ratio for n in np.unique(runs.n) if len(ratio := _ratios(_times(runs, n))) > 1]
     if not ratios:
         return dict.fromkeys(("full", "t1", "scaling"), np.zeros(0))

@@ -2,6 +2,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 
 from profiles.measurements import COUNTER_STATUSES
 from profiles.models.fields import ArrayField
@@ -50,7 +51,10 @@ class Profile(Owned):
 
 
 class Run(models.Model):
-    """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns."""
+    """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns.
+
+    `size` null: the workload's own; `clock_mhz` null: the platform's own clocks. A run that has either is a variation,
+    of which no curve is made."""
 
     class Pass(models.TextChoices):
         CLEAN = "clean"
@@ -70,12 +74,24 @@ class Run(models.Model):
     switching_ns = models.BigIntegerField(null=True)
     join_ns = models.BigIntegerField(null=True)
     output_checksum = models.CharField(max_length=128, blank=True)
+    size = models.FloatField(null=True, help_text="of the input, in the workload's unit")
+    clock_mhz = models.FloatField(null=True, help_text="that all cores were held at")
 
     class Meta:
         ordering = ["n", "pass_kind", "repeat"]
         constraints = [
-            models.UniqueConstraint(fields=["profile", "n", "pass_kind", "repeat"], name="run_once"),
+            models.UniqueConstraint(
+                "profile",
+                "n",
+                "pass_kind",
+                "repeat",
+                Coalesce("size", 0.0),
+                Coalesce("clock_mhz", 0.0),
+                name="run_once",
+            ),
             models.CheckConstraint(condition=Q(n__gte=1), name="run_n_positive"),
+            models.CheckConstraint(condition=Q(size__isnull=True) | Q(size__gt=0), name="run_size_positive"),
+            models.CheckConstraint(condition=Q(clock_mhz__isnull=True) | Q(clock_mhz__gt=0), name="run_clock_positive"),
             models.CheckConstraint(condition=Q(time_s__gt=0), name="run_time_positive"),
         ]
 

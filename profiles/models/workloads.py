@@ -30,6 +30,8 @@ class Workload(Owned):
     version = models.CharField(max_length=50, null=True, blank=True)
     bound = models.CharField(max_length=20, null=True, blank=True, choices=[(b, b) for b in BOUNDS])
     description = models.TextField(null=True, blank=True)
+    size = models.FloatField(null=True, blank=True, help_text="of the input; runs of other sizes are variations")
+    size_unit = models.CharField(max_length=50, null=True, blank=True)
     time_kind = models.CharField(max_length=10, choices=TimeKind, default=TimeKind.ABSOLUTE)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -79,7 +79,8 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Scal
     Invalid (NaN): the fractions at an n without profile run, and with them R at that n in a decomposed profile; a
     relative measure at an n where a counter is missing or the denominator is 0.
 
-    Parameters: `runs` of M >= 1 executions in any order, `counters` in any order (None = none).
+    Parameters: `runs` of M >= 1 executions in any order (variations of size or clock take no part), `counters` in any
+    order (None = none).
     Returns: ScalingCurves; its `warnings` say what was replaced by something else.
     Errors: ValueError for no run at all, and for a profile pass whose parts or nanoseconds are missing.
 
@@ -89,6 +90,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Scal
     >>> curves.time_s.tolist(), curves.redundancy.round(3).tolist(), curves.decomposed
     ([12.0, 4.0], [1.0, 1.333], False)
     """
+    runs = runs.own
     if not len(runs):
         raise ValueError("a profile needs at least one run")
     n, time_s, warnings = _times(runs)

@@ -31,10 +31,11 @@ from profiles.measurements import (
     ProfileRecord,
     RunTable,
     WorkloadRecord,
+    known,
 )
 from tests.benchmarks.tarballs import CREATED, add, csv_of, files_of, good_files, pack, packed, read, rows_of
 from tests.benchmarks.tarballs import with_manifest as fit
-from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
+from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload, varied_measurements
 
 
 def same(a, b) -> bool:
@@ -102,6 +103,10 @@ def runs(draw) -> RunTable:
     parts = [split(draw, n * time) if p else [-1] * 7 for (n, _, p), time in zip(keys, times, strict=True)]
     n, repeat, is_profile = (np.array(column) for column in zip(*keys, strict=True))
     checksum = draw(text.filter(bool))
+    above_0 = st.just(np.nan) | st.floats(5e-324, 1e299)
+    size, clock = (  # the row at n = 1 that every workload needs has neither
+        np.array([np.nan if n == 1 else draw(above_0) for n, _, _ in keys]) for _ in range(2)
+    )
     given_at = draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
     checksums = tuple(checksum if is_given else "" for is_given in given_at)
     return RunTable(
@@ -112,6 +117,8 @@ def runs(draw) -> RunTable:
         time_ns=np.array(times),
         parts_ns=np.array(parts),
         output_checksum=checksums if any(given_at) else None,
+        size=known(size),
+        clock_mhz=known(clock),
     )
 
 
@@ -143,6 +150,8 @@ def deliveries(draw) -> Measurements:
             name,
             strategy=draw(st.sampled_from(STRATEGIES)),
             bound=draw(st.none() | st.sampled_from(BOUNDS)),
+            size=1e300,
+            size_unit=draw(unknown_or_text),
             **{field: draw(unknown_or_text) for field in nullable},
         )
         for name in names
@@ -199,6 +208,39 @@ def test_the_writer_refuses_what_the_format_cannot_say(measurements, reason):
         packed(measurements)
 
 
+def test_other_sizes_and_clocks_are_read_as_written():
+    measurements = varied_measurements()
+    files = files_of(packed(measurements))
+    header = files["runs.csv"].decode().splitlines()[0].split(",")
+    assert header == [field["name"] for field in load_schema("runs")["fields"]]
+    jsonschema.validate(json.loads(files["workloads.json"]), load_schema("workloads"))
+    again = read(packed(measurements))
+    assert same(again, measurements)
+    runs = again.profiles[0].runs
+    assert set(runs.size[~np.isnan(runs.size)]) == {50, 200}
+    assert set(runs.clock_mhz[~np.isnan(runs.clock_mhz)]) == {1500}
+    assert same(runs.own, sample_measurements(1, 2).profiles[0].runs)
+    assert again.profiles[1].runs.own is again.profiles[1].runs
+
+
+def test_a_size_that_is_the_workloads_own_is_no_variation():
+    files = files_of(packed(varied_measurements()))
+    rows = rows_of(files["runs.csv"])
+    for row in rows:
+        if row["workload"] == "app0/section0":
+            row["size"] = row["size"] or "100.0"
+    assert same(read(pack(fit(files | {"runs.csv": csv_of(rows)}))), varied_measurements())
+
+
+def test_sizes_need_the_workloads_own_to_mean_something():
+    files = files_of(packed(varied_measurements()))
+    workloads = json.loads(files["workloads.json"])
+    for workload in workloads:
+        del workload["size"], workload["size_unit"]
+    read_again = read(pack(fit(files | {"workloads.json": json.dumps(workloads).encode()})))
+    assert read_again.warnings == ["workloads.json: no size of app0/section0, whose runs name other sizes"]
+
+
 def test_the_writer_wants_a_time_zone():
     with pytest.raises(ValueError, match="time zone"):
         write_archive(io.BytesIO(), sample_measurements(1), created=datetime(2026, 1, 1))
@@ -210,7 +252,7 @@ def test_written_members_obey_the_published_schemas():
         jsonschema.validate(json.loads(files[f"{name}.json"]), load_schema(name))
     for name in ("runs", "counters"):
         header = files[f"{name}.csv"].decode().splitlines()[0].split(",")
-        assert header == [field["name"] for field in load_schema(name)["fields"]]
+        assert header == [field["name"] for field in load_schema(name)["fields"] if not field.get("optional")]
 
 
 def test_schemas_are_valid_and_name_what_the_records_have():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchmarks.archive import ArchiveError, Problem
 from tests.benchmarks import tarballs
 from tests.benchmarks.tarballs import TOP, add, csv_of, pack, packed_tar, read, refusal, rows_of, with_manifest
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, varied_measurements
 
 
 @cache
@@ -635,3 +635,70 @@ def survives(content: bytes) -> None:
         str(error).encode("utf-8")
     else:
         assert measurements.profiles
+
+
+def _varied_refusal(change) -> list[Problem]:
+    files = tarballs.files_of(tarballs.packed(varied_measurements(clocks=())))
+    rows = rows_of(files["runs.csv"])
+    change(rows)
+    return refusal(pack(with_manifest(files | {"runs.csv": csv_of(rows)}))).problems
+
+
+FIRST_OF_50 = 68  # line of the first row of size 50: 66 rows of the workload's own size and the header are before it
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "reason"),
+    [
+        ("size", "0", "size 0 is not above 0"),
+        ("size", "-5", "size -5 is not above 0"),
+        ("size", "big", "size 'big' is not a finite number"),
+        ("size", "1e999", "size '1e999' is not a finite number"),
+        ("clock_mhz", "0.0", "clock_mhz 0.0 is not above 0"),
+        ("clock_mhz", "nan", "clock_mhz 'nan' is not a finite number"),
+        (
+            "output_checksum",
+            "ff",
+            "output_checksum 'of50' of 'app0/section0' at size 50 differs from 'ff' in line 68",
+        ),
+        ("repeat", "2", "same workload, n, repeat, size, clock_mhz and pass as in line 68"),
+    ],
+)
+def test_wrong_variations(column, cell, reason):
+    problems = _varied_refusal(lambda rows: rows[FIRST_OF_50 - 2].update({column: cell}))
+    assert problems[0].reason == reason
+    assert problems[0].member == "runs.csv"
+    assert problems[0].line == (FIRST_OF_50 if cell not in {"ff", "2"} else FIRST_OF_50 + 1)
+
+
+def test_checksums_are_of_a_size_not_of_a_clock():
+    def same_everywhere(rows):
+        for row in rows:
+            row["output_checksum"] = "abc123"
+
+    files = tarballs.files_of(tarballs.packed(varied_measurements()))
+    rows = rows_of(files["runs.csv"])
+    same_everywhere(rows)
+    read(pack(with_manifest(files | {"runs.csv": csv_of(rows)})))
+    next(row for row in rows if row["clock_mhz"])["output_checksum"] = "other"
+    problems = refusal(pack(with_manifest(files | {"runs.csv": csv_of(rows)}))).problems
+    assert "differs from 'abc123' in line 2" in problems[0].reason
+
+
+def test_variations_do_not_stand_in_for_the_row_at_one_thread():
+    def only_varied(rows):
+        rows[:] = [row for row in rows if row["size"] or row["n"] != "1" or row["workload"] != "app0/section0"]
+
+    (problem,) = _varied_refusal(only_varied)
+    more = " of its own size at the platform's own clocks"
+    assert problem.reason == f"workload 'app0/section0' has no run at n = 1{more}"
+
+
+@pytest.mark.parametrize("size", [0, -1, "big", 10**400])
+def test_wrong_sizes_of_workloads(files, size):
+    workloads = json.loads(files["workloads.json"])
+    workloads[0]["size"] = size
+    content = json.dumps(workloads, indent=1).encode()
+    (problem,) = refusal(pack(with_manifest(files | {"workloads.json": content}))).problems
+    assert problem.reason.startswith("[0].size: ")
+    assert content.decode().splitlines()[problem.line - 1].strip().startswith('"size"')

@@ -96,6 +96,43 @@ def test_rows_in_any_order(tmp_path):
     assert sorted(mixed.profiles[0].runs.time_s) == sorted(ordered.profiles[0].runs.time_s)
 
 
+VARIED = "platform_id,workload,n,repeat,time_s,time_kind,size,clock_mhz"
+
+
+def test_other_sizes_and_clocks(tmp_path):
+    rows = [f"{row},," for row in RUNS]
+    more = ["p1,sort/merge,1,1,4.0,absolute,2e3,", "p1,sort/merge,1,1,5.0,absolute,,1200", "p1,fft@2,1,2,3,relative,,"]
+    measurements = read_dataset(write(tmp_path, header=VARIED, runs=[*rows, *more], counters=COUNTERS))
+    merge, fft = (record.runs for record in measurements.profiles)
+    np.testing.assert_array_equal(merge.size, [np.nan, np.nan, np.nan, 2000, np.nan])
+    np.testing.assert_array_equal(merge.clock_mhz, [np.nan] * 4 + [1200])
+    assert merge.own.time_s.tolist() == [2.0, 0.6, 0.7]
+    assert (fft.size, fft.clock_mhz) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "line", "reason"),
+    [
+        ("p1,sort/merge,2,1,1,absolute,0,", 6, "size is not more than 0"),
+        ("p1,sort/merge,2,1,1,absolute,,-1", 6, "clock_mhz is not more than 0"),
+        ("p1,sort/merge,2,1,1,absolute,much,", 6, "size is 'much', not a number"),
+        ("p1,sort/new,2,1,1,absolute,5,", 6, "'sort/new' has no run with neither size nor clock_mhz here"),
+        ("p1,sort/merge,4,1,0.5,absolute,,", 6, "was there before"),
+    ],
+)
+def test_wrong_variations(tmp_path, row, line, reason):
+    with pytest.raises(DatasetError, match=reason) as caught:
+        read_dataset(write(tmp_path, header=VARIED, runs=[*(f"{one},," for one in RUNS), row]))
+    assert (caught.value.member, caught.value.line) == ("runs.csv", line)
+
+
+def test_counters_are_of_the_workloads_own_size(tmp_path):
+    rows = [*(f"{row},," for row in RUNS), "p1,sort/merge,2,1,4.0,absolute,7,"]
+    folder = write(tmp_path, header=VARIED, runs=rows, counters=["p1,sort/merge,2,1,INSTR,1"])
+    with pytest.raises(DatasetError, match="there is no such run"):
+        read_dataset(folder)
+
+
 def test_packed_runs_are_the_same(tmp_path):
     write(tmp_path)
     plain = read_dataset(tmp_path)

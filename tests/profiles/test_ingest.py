@@ -7,13 +7,13 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from profiles import ingest as ingest_module
-from profiles.ingest import IngestError
+from profiles.ingest import IngestError, refit
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from profiles.scaling.features import METHOD_VERSION, feature_fit
 from profiles.scaling.runs import scaling_curves
 from tests.profiles.deliveries import deliver, measured, stored_counts
-from tests.samples import sample_measurements, sample_platform, sample_workload
+from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements
 
 pytestmark = pytest.mark.django_db
 SAME = "a" * 64
@@ -61,6 +61,45 @@ def test_derived_rows_are_those_of_the_method():
         np.testing.assert_array_equal(profile.feature_vector.values, fit.values)
         np.testing.assert_array_equal(profile.feature_vector.rms, fit.rms)
         assert profile.curves.code_version == profile.feature_vector.code_version == METHOD_VERSION
+
+
+def test_other_sizes_and_clocks_are_kept_and_change_nothing_derived():
+    plain, *_ = deliver(sample_measurements(1, 2)).profiles
+    record = varied_measurements().profiles[0]
+    kept, *_ = deliver(varied_measurements()).profiles
+    runs = kept.runs.order_by("pk")
+    assert len(runs) == 4 * len(record.runs.own)
+    assert [run.size for run in runs] == [None if np.isnan(one) else one for one in record.runs.size]
+    assert [run.clock_mhz for run in runs] == [None if np.isnan(one) else one for one in record.runs.clock_mhz]
+    assert (kept.workload.size, kept.workload.size_unit) == (100, "rows")
+    for one in (kept, Profile.objects.get(pk=kept.pk)):
+        assert one.t1_s == plain.t1_s
+        assert one.warnings == plain.warnings
+    refit()
+    again = Profile.objects.get(pk=kept.pk)
+    np.testing.assert_array_equal(again.curves.values, plain.curves.values)
+    np.testing.assert_array_equal(again.feature_vector.values, plain.feature_vector.values)
+
+
+def test_a_variation_is_stored_once():
+    run = Run.objects.filter(profile=deliver(varied_measurements()).profiles[0], size__isnull=False).first()
+    run.pk = None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.save()
+    run.clock_mhz = 1.0
+    run.save()
+
+
+def test_a_workload_has_one_size():
+    deliver(sample_measurements(1, 2))
+    deliver(varied_measurements())
+    assert Workload.objects.get(slug="app0-section0").size == 100  # it was unknown
+    other = varied_measurements()
+    other.workloads[0] = replace(other.workloads[0], size=101.0)
+    before = stored_counts()
+    with pytest.raises(IngestError, match="is known with size 100, these runs are of size 101"):
+        deliver(other)
+    assert stored_counts() == before
 
 
 def test_where_it_came_from_is_kept():
