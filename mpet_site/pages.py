@@ -29,9 +29,11 @@ def ordered(rows: QuerySet[Any], ordering: str, fields: dict[str, str]) -> Query
     return rows.order_by(by, "pk")
 
 
-def page_of(request: HttpRequest, rows: Any, size: int = ROWS) -> Page[Any]:
+def page_of(
+    request: HttpRequest, rows: Any, size: int = ROWS, paginator: type[Paginator[Any]] = Paginator
+) -> Page[Any]:
     """The page asked for; the nearest one where there is no such page."""
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+    return paginator(rows, size).get_page(request.GET.get("page"))
 
 
 def csv_export(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:

@@ -1,9 +1,25 @@
 from typing import Any
 
+from django.core.paginator import Page, Paginator
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 
 from mpet_site.problems import invalid
+
+
+class KeyPaginator(Paginator):
+    """For long lists: which rows a page has is asked of an index, by key alone; then those rows are read by key.
+
+    A far page then passes over narrow index entries, not over whole rows with all that is joined to them.
+    """
+
+    def page(self, number: Any) -> Page[Any]:
+        number = self.validate_number(number)
+        first = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        keys = list(rows.values_list("pk", flat=True)[first : first + self.per_page])
+        found = rows.in_bulk(keys)
+        return self._get_page([found[key] for key in keys if key in found], number, self)
 
 
 class Pagination(PageNumberPagination):
@@ -18,6 +34,10 @@ class Pagination(PageNumberPagination):
 
     def get_page_number(self, request: Request, paginator: Any) -> int:
         return positive(request, self.page_query_param, 1)
+
+
+class KeyPagination(Pagination):
+    django_paginator_class = KeyPaginator
 
 
 def positive(request: Request, name: str, default: int) -> int:

@@ -40,22 +40,18 @@ class MeasuredQuerySet(ModeratedQuerySet):
 
     searched: tuple[str, ...] = ("name", "slug")
 
-    def listed_for(self, user: Any) -> Self:
-        """A row of a list page: how many profiles the user sees, and of which origins, by name from first to last."""
-        return self.in_api(user).annotate(
+    def in_api(self, user: Any) -> Self:
+        """A row of a list: how many profiles the user sees, and of which origins, by name from first to last.
+        Subqueries, which are evaluated for the rows of one page only."""
+        return self.visible_to(user).annotate(
+            profile_count=Coalesce(Subquery(self._over_profiles(user, Count("pk"))), 0),
             first_origin=Subquery(self._over_profiles(user, Min("origin"))),
             last_origin=Subquery(self._over_profiles(user, Max("origin"))),
         )
 
-    def in_api(self, user: Any) -> Self:
-        """With `profile_count`; a subquery, which is evaluated for the rows of one page only."""
-        return self.visible_to(user).annotate(
-            profile_count=Coalesce(Subquery(self._over_profiles(user, Count("pk"))), 0)
-        )
-
     def offered_to(self, user: Any) -> Self:
-        """For the fields of the prediction form: what has a profile."""
-        return self.in_api(user).filter(Exists(self._profiles(user))).only("slug", "name")
+        """For the fields of a form: what has a profile."""
+        return self.visible_to(user).filter(Exists(self._profiles(user))).only("slug", "name")
 
     def _profiles(self, user: Any) -> models.QuerySet:
         """The profiles of the outer row that the user sees."""
@@ -90,6 +86,14 @@ class WorkloadQuerySet(MeasuredQuerySet):
 
 
 class SourceQuerySet(ModeratedQuerySet):
+    def datasets_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
+        """The datasets that the user's profiles of that origin come from; `profiles` narrows these further down."""
+        relation: Any = self.model._meta.get_field("profiles")
+        shown = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), **profiles)
+        if origin:
+            shown = shown.filter(origin=origin)
+        return self.filter(Exists(shown.order_by()), kind="dataset").order_by("label")
+
     def datasets_beside(self, profiles: Any) -> Self:
         """The datasets to name, with their licences, where these profiles are shown."""
         shown = {profile.source_id for profile in profiles}
@@ -107,6 +111,33 @@ class SourceQuerySet(ModeratedQuerySet):
 
 
 class ProfileQuerySet(ModeratedQuerySet):
+    searched = {
+        "platform": ("slug", "name"),
+        "workload": ("slug", "name"),
+        "source": ("label",),
+    }
+
+    def search(self, text: str) -> Self:
+        """Profiles that every word of the text names: it occurs in their platform, workload or source. Looked up in
+        those short tables, not in a join with every profile."""
+        rows = self
+        for word in text.split():
+            named = [
+                (f"{relation}__in", self._rows_with(word, relation, columns))
+                for relation, columns in self.searched.items()
+            ]
+            rows = rows.filter(Q(*named, _connector=Q.OR))
+        return rows
+
+    def _rows_with(self, word: str, relation: str, columns: tuple[str, ...]) -> Any:
+        field: Any = self.model._meta.get_field(relation)
+        found = Q(*[(f"{column}__icontains", word) for column in columns], _connector=Q.OR)
+        return field.related_model._default_manager.filter(found).order_by().values("pk")
+
+    def listed_for(self, user: Any) -> Self:
+        """A row of the list page: with what its links and badges name."""
+        return self.visible_to(user).select_related("platform", "workload")
+
     def candidates_for(self, user: Any) -> Self:
         """What the user's predictions may use: all that the user sees, but nothing emulated and no outliers."""
         return self.visible_to(user).exclude(origin="emulated").filter(outlier_reason="")

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
 
 from mpet_site.api import StrictBooleanFilter
@@ -40,7 +42,11 @@ class ProfileFilter(FilterSet):
     workload = CharFilter(field_name="workload__slug", help_text="slug")
     origin = one_of(ORIGINS)
     decomposed = StrictBooleanFilter()
+    outlier = StrictBooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
 
     class Meta:
         model = Profile
         fields: tuple[str, ...] = ()
+
+    def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
+        return rows.exclude(outlier_reason="") if is_outlier else rows.filter(outlier_reason="")

@@ -16,8 +16,15 @@ class _Owned(serializers.ModelSerializer):
         source="profile_count", read_only=True, help_text="How many of its profiles you may see."
     )
 
+    origin = serializers.SerializerMethodField(
+        help_text="Of its profiles that you may see: measured, simulated or emulated; mixed; null without any."
+    )
+
     def get_private(self, row: Any) -> bool:
         return row.private_to_id is not None
+
+    def get_origin(self, row: Any) -> str | None:
+        return row.first_origin if row.first_origin == row.last_origin else "mixed"
 
 
 class PlatformSerializer(_Owned):
@@ -56,6 +63,7 @@ class PlatformSerializer(_Owned):
             "compiler_flags",
             "private",
             "profiles",
+            "origin",
         )
         read_only_fields = fields
 
@@ -77,6 +85,7 @@ class WorkloadSerializer(_Owned):
             "time_kind",
             "private",
             "profiles",
+            "origin",
         )
         read_only_fields = fields
 

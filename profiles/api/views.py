@@ -1,13 +1,15 @@
 from typing import Any, ClassVar
 
+from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.generics import GenericAPIView
 
-from mpet_site.api import DetailView, ListView
+from mpet_site.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
+from mpet_site.pagination import KeyPagination
 from profiles.api.filters import PlatformFilter, ProfileFilter, WorkloadFilter
 from profiles.api.serializers import PlatformSerializer, ProfileRowSerializer, ProfileSerializer, WorkloadSerializer
 from profiles.models import Platform, Profile, Workload
-from profiles.querysets import PlatformQuerySet, WorkloadQuerySet
+from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
 
 
 class PlatformRead(GenericAPIView):
@@ -73,6 +75,13 @@ class WorkloadDetail(DetailView, WorkloadRead):
     """One parallel section of one program with one input."""
 
 
+class ProfileSearch(StrictSearchFilter):
+    """As the page searches: the names are looked up in their own, short tables."""
+
+    def filter_queryset(self, request: Any, queryset: Any, view: Any) -> Any:
+        return queryset.search(" ".join(self.get_search_terms(request)))
+
+
 class ProfileRead(GenericAPIView):
     serializer_class = ProfileSerializer
     lookup_field = "uid"
@@ -88,7 +97,9 @@ class ProfileList(ListView, ProfileRead):
 
     filterset_class = ProfileFilter
     csv_serializer_class = ProfileRowSerializer
-    search_fields = ("platform__slug", "platform__name", "workload__slug", "workload__name", "source__label")
+    pagination_class = KeyPagination
+    filter_backends = (DjangoFilterBackend, ProfileSearch, StrictOrderingFilter)
+    search_fields = tuple(ProfileQuerySet.searched)
     ordering_fields: ClassVar = {
         "platform": "platform__slug",
         "workload": "workload__slug",

@@ -1,9 +1,12 @@
 import pytest
 from django.urls import reverse
 
+from mpet_site.pages import page_of
 from predictor.snapshot import snapshot
+from profiles import views
 from profiles.ingest import ingest
 from profiles.models import Platform, Profile, Workload
+from profiles.moderation import mark_outlier
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 from tests.samples import sample_measurements
 
@@ -65,7 +68,56 @@ def test_long_lists_have_pages(client):
     assert client.get(twin_of(second)).json()["results"][0]["slug"] == "p050"
 
 
+def test_profiles_lists_them_all_and_filters_as_its_twin(client, public):
+    page = client.get(reverse("profiles"))
+    assert "12 profiles" in text_of(page)
+    query = {"platform": "machine-1", "ordering": "-t1_s", "origin": "measured", "outlier": "false"}
+    page = client.get(reverse("profiles"), query)
+    rows = list(page.context["page"])
+    assert len(rows) == 4
+    assert {row.platform.slug for row in rows} == {"machine-1"}
+    assert [row.t1_s for row in rows] == sorted((row.t1_s for row in rows), reverse=True)
+    twin = client.get(twin_of(page)).json()["results"]
+    assert [row["id"] for row in twin] == [str(row.uid) for row in rows]
+    assert '<option value="machine-1" selected>machine-1</option>' in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"search": "machine-1 app0"}, 2),
+        ({"search": "public.tar.gz"}, 12),
+        ({"search": "machine-1 machine-2"}, 0),
+        ({"workload": "app0-section0"}, 3),
+        ({"origin": "simulated"}, 0),
+        ({"outlier": "true"}, 1),
+        ({"decomposed": "false"}, 0),
+    ],
+)
+def test_profiles_can_be_searched_and_filtered(client, public, query, found):
+    mark_outlier(public[0], "another program ran")
+    page = client.get(reverse("profiles"), query)
+    assert len(page.context["page"]) == found
+    assert f"{found} profile" in text_of(page)
+
+
+def test_where_platforms_are_many_a_slug_is_typed(client, public, monkeypatch):
+    monkeypatch.setattr(views, "MOST_CHOICES", 2)
+    page = client.get(reverse("profiles"), {"platform": "machine-1"}).content.decode()
+    assert '<input id="platform" name="platform" value="machine-1"' in page
+
+
+def test_far_pages_of_profiles_have_the_rows_that_counting_finds(client, public, monkeypatch):
+    monkeypatch.setattr(page_of, "__defaults__", (5, *page_of.__defaults__[1:]))
+    seen = []
+    for number in (1, 2, 3):
+        page = client.get(reverse("profiles"), {"page": number, "ordering": "platform"})
+        seen += [row.pk for row in page.context["page"]]
+    assert seen == list(Profile.objects.order_by("platform__slug", "pk").values_list("pk", flat=True))
+
+
 def test_an_empty_database_says_what_to_do(client):
+    assert "Upload results" in text_of(client.get(reverse("profiles")))
     assert "Upload results" in text_of(client.get(reverse("platforms")))
     assert "Upload results" in text_of(client.get(reverse("workloads")))
 
@@ -130,6 +182,7 @@ def test_licence_and_source_stand_wherever_a_dataset_is_shown(client):
         reverse("home"),
         reverse("platforms"),
         reverse("workloads"),
+        reverse("profiles"),
         reverse("platform", args=[profile.platform.slug]),
         reverse("workload", args=[profile.workload.slug]),
         reverse("profile", args=[profile.uid]),
@@ -142,6 +195,7 @@ def test_licence_and_source_stand_wherever_a_dataset_is_shown(client):
 def test_relative_times_never_look_like_seconds(client):
     profile = store_dataset()[0]
     for address in (
+        reverse("profiles"),
         reverse("platform", args=[profile.platform.slug]),
         reverse("workload", args=[profile.workload.slug]),
         reverse("profile", args=[profile.uid]),
@@ -173,7 +227,7 @@ def test_what_is_private_to_others_is_as_unknown_as_what_never_was(client, publi
 
 
 def test_private_rows_leave_lists_counts_and_filters_of_others_alone(client, public, ada):
-    pages = [reverse("home"), reverse("platforms"), reverse("workloads")]
+    pages = [reverse("home"), reverse("platforms"), reverse("workloads"), reverse("profiles")]
     before = [text_of(client.get(address)) for address in pages]
     store_private(ada)
     assert [text_of(client.get(address)) for address in pages] == before
@@ -182,7 +236,7 @@ def test_private_rows_leave_lists_counts_and_filters_of_others_alone(client, pub
 def test_the_owner_sees_private_rows_with_badges(client, public, ada):
     profile = store_private(ada)[0]
     client.force_login(ada)
-    for address in (reverse("platforms"), reverse("workloads"), *private_addresses(profile)):
+    for address in (reverse("platforms"), reverse("workloads"), reverse("profiles"), *private_addresses(profile)):
         content = client.get(address).content.decode()
         assert '<span class="badge private">private</span>' in content, address
         assert '<span class="badge simulated">simulated</span>' in content or "/platforms/secret" in address, address
@@ -206,6 +260,9 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
         client.get(reverse("platforms"))
     with django_assert_num_queries(7):
         client.get(reverse("workloads"))
+    # platforms and workloads to choose from, count, keys of the page, its rows, sources
+    with django_assert_num_queries(6):
+        client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, sources; revision and newest profile, the neighbours
     with django_assert_num_queries(7):
         client.get(reverse("platform", args=[profile.platform.slug]))

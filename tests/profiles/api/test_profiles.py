@@ -1,11 +1,14 @@
 """Shapes of platforms/, workloads/ and profiles/ as docs/formats.md promises, their filters, and what they cost."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from profiles.models import FeatureVector, Profile
+from profiles.moderation import mark_outlier
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
-from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
+from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +87,7 @@ def test_invalid_elements_are_null_everywhere():
     sequential = sample_measurements(1, 1, seed=2, counters=False)
     sequential.platforms[0] = sample_platform(9, n_nu=None, n_ht=None)
     table = sequential.profiles[0].runs
-    one = {name: value[:6] for name, value in vars(table).items()}
+    one = {name: value if value is None else value[:6] for name, value in vars(table).items()}
     sequential.profiles[0] = type(sequential.profiles[0])(platform=0, workload=0, runs=type(table)(**one))
     uid = store(sequential, label="sequential").profiles[0].uid
     Profile.objects.filter(uid=uid).update(fit_error=None, t1_s=None)
@@ -139,15 +142,39 @@ def test_profiles_of_a_platform_and_a_workload():
     assert get("profiles/?platform=no-such-platform")["count"] == 0
     assert get("profiles/?origin=simulated")["count"] == get("profiles/?decomposed=false")["count"] == 1
     assert get("profiles/?search=simulated")["count"] == 1
+    assert get("profiles/?search=MACHINE-1%20section1")["count"] == 1
+    assert get("profiles/?search=machine-1%20nothing")["count"] == 0
     assert get("profiles/?platform=&workload=")["count"] == 5
 
 
+def test_outliers_are_listed_alone_or_left_out():
+    outlier = store(sample_measurements(2, 2)).profiles[1]
+    mark_outlier(outlier, "another program ran")
+    assert [row["id"] for row in get("profiles/?outlier=true")["results"]] == [str(outlier.uid)]
+    assert str(outlier.uid) not in {row["id"] for row in get("profiles/?outlier=false")["results"]}
+    assert get("profiles/?outlier=false")["count"] == 3
+
+
+def test_rows_say_of_which_origin_their_profiles_are():
+    store(sample_measurements(2, 2))
+    store(sample_measurements(1, 1, origin="simulated", seed=3), label="simulated")
+    store(replace(secret_measurements(), origin="simulated"), label="another")
+    origins = {row["slug"]: row["origin"] for row in get("platforms/")["results"]}
+    assert origins == {"machine-0": "mixed", "machine-1": "measured", "secret-machine": "simulated"}
+    assert {row["origin"] for row in get("workloads/")["results"]} == {"mixed", "measured", "simulated"}
+    Profile.objects.filter(platform__slug="machine-1").delete()
+    assert get("platforms/machine-1/")["origin"] is None
+    csv = read(client_of().get(API + "platforms/?format=csv")).decode()
+    assert "simulated" in csv
+
+
 def test_queries_of_a_list(django_assert_num_queries):
-    """However many rows: 1 revision (for the ETag), 2 count, 3 the page with all that is joined to it."""
+    """However many rows: 1 revision (for the ETag), 2 count, 3 the page with all that is joined to it; of profiles,
+    which are many, the keys of the page before."""
     store(sample_measurements(3, 4))
     client = client_of()
-    for path in ("platforms/", "workloads/", "profiles/"):
-        with django_assert_num_queries(3):
+    for path, queries in (("platforms/", 3), ("workloads/", 3), ("profiles/", 4)):
+        with django_assert_num_queries(queries):
             client.get(API + path)
         with django_assert_num_queries(2):  # 1 revision, 2 rows
             read(client.get(API + path + "?format=csv"))
