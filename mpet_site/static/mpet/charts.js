@@ -105,5 +105,6 @@
   }
   drawAll();
   document.addEventListener("htmx:afterSettle", drawAll);
+  document.addEventListener("mpet:figures", drawAll);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();
