@@ -3,6 +3,7 @@ calibrated against measured errors, and the answer says so (docs/decisions/predi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +29,9 @@ class Evidence:
     simulated: bool
 
 
-def confidence(evidence: Evidence) -> dict[str, Any]:
-    """The level, and the reasons that lowered it from high."""
-    findings = _findings(evidence)
+def confidence(evidence: Evidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
+    """The level, and the reasons that lowered it from high; `more` reasons: (index of the level that remains, reason)."""
+    findings = [*_findings(evidence), *more]
     level = max((level for level, _ in findings), default=0)
     return {"level": LEVELS[level], "reasons": [reason for _, reason in findings], "provisional": True}
 

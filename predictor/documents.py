@@ -12,6 +12,7 @@ import numpy as np
 from mpet_site.json import clean
 from predictor.confidence import Evidence, confidence
 from predictor.core.answers import Answer, Candidate
+from predictor.core.scenarios import Outcome, Scenario
 from predictor.snapshot import Snapshot
 from profiles.models import Source
 from profiles.scaling.names import FEATURE_NAMES
@@ -26,8 +27,13 @@ class Basis:
     target: int
     groups: tuple[int, ...]
     references: tuple[int, ...] | None
-    answer: Answer
+    outcome: Outcome
+    scenario: Scenario = Scenario()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> Answer:
+        return self.outcome.answer
 
     @cached_property
     def candidates(self) -> list[Candidate]:
@@ -35,9 +41,9 @@ class Basis:
 
     @cached_property
     def reference_platforms(self) -> list[int]:
-        """The candidates' platforms P, by slug; where a method names none, the references asked for."""
-        named = {candidate.platform for candidate in self.candidates}
+        """The candidates' platforms P, by slug; where a method names none, the references asked for. Never T."""
         database = self.snapshot.database
+        named = {candidate.platform for candidate in self.candidates} - {database.platforms[self.target]}
         found = [index for index, slug in enumerate(database.platforms) if slug in named]
         return found or list(self.references or ())
 
@@ -74,17 +80,19 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
     evidence = evidence_of(basis)
     document = asked | {
         "revision": database.revision,
-        "t1_s": answer.t1_s,
+        "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
         "time_kind": database.workload_table["time_kind"][basis.workload],
         "simulated": evidence.simulated,
-        "curve": predicted_curve(answer),
+        "curve": predicted_curve(basis),
+        "baseline": baseline(basis),
+        "changes": list(basis.outcome.changes),
         "scaling_curves": {"n": answer.n, **answer.curves},
         "features": {"names": list(FEATURE_NAMES), "values": answer.features},
         "candidates": {
             "t1": [asdict(candidate) for candidate in answer.candidates_t1],
             "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
         },
-        "confidence": answer.confidence | confidence(evidence),
+        "confidence": answer.confidence | confidence(evidence, basis.outcome.lowered),
         "warnings": [*basis.warnings, *answer.warnings],
         "measured": measured(basis),
         "reference_curves": reference_curves(basis),
@@ -94,18 +102,33 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
     return cleaned
 
 
-def predicted_curve(answer: Answer) -> list[dict[str, Any]]:
+def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
+    """Times, intervals, speedups; where scaling alone was asked for, speedups alone."""
+    answer = basis.answer
     invalid = np.full(len(answer.n), np.nan)
-    speedup = answer.t1_s / answer.time_s
+    hides_times = basis.scenario.name == "scaling"
+    times = {"time_s": answer.time_s, "low_s": answer.low_s, "high_s": answer.high_s}
+    speedup = speedup_of(answer)
     columns = {
         "n": answer.n,
-        "time_s": answer.time_s,
-        "low_s": invalid if answer.low_s is None else answer.low_s,
-        "high_s": invalid if answer.high_s is None else answer.high_s,
+        **{name: invalid if values is None or hides_times else values for name, values in times.items()},
         "speedup": speedup,
         "efficiency": speedup / answer.n,
     }
     return rows_of(columns)
+
+
+def speedup_of(answer: Answer) -> np.ndarray:
+    return np.asarray(answer.t1_s / answer.time_s)
+
+
+def baseline(basis: Basis) -> list[dict[str, Any]] | None:
+    """The curve before anything was changed; None where nothing was asked to be."""
+    before = basis.outcome.baseline
+    if before is None:
+        return None
+    time_s = np.full(len(before.n), np.nan) if basis.scenario.name == "scaling" else before.time_s
+    return rows_of({"n": before.n, "time_s": time_s, "speedup": speedup_of(before)})
 
 
 def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
@@ -121,14 +144,23 @@ def measured(basis: Basis) -> dict[str, Any] | None:
         return None
     database = basis.snapshot.database
     n, time_s = database.curve(basis.measured_row)
-    _, mine, theirs = np.intersect1d(basis.answer.n, n, return_indices=True)
-    errors = np.abs(basis.answer.time_s[mine] - time_s[theirs]) / time_s[theirs]
-    errors = errors[np.isfinite(errors)]
     return {
         "t1_s": float(database.t1_s[basis.measured_row]),
         "curve": rows_of({"n": n, "time_s": time_s}),
-        "error_percent": 100 * float(errors.mean()) if len(errors) else None,
+        "error_percent": None if basis.scenario.is_virtual else error_percent(basis, n, time_s),
     }
+
+
+def error_percent(basis: Basis, n: np.ndarray, time_s: np.ndarray) -> float | None:
+    """Of times, or of speedups where scaling alone was asked for, over the n that were predicted and measured."""
+    answer = basis.answer
+    predicted = answer.time_s
+    if basis.scenario.name == "scaling":
+        predicted, time_s = predicted / answer.t1_s, time_s / basis.snapshot.database.t1_s[basis.measured_row]
+    _, mine, theirs = np.intersect1d(answer.n, n, return_indices=True)
+    errors = np.abs(predicted[mine] - time_s[theirs]) / time_s[theirs]
+    errors = errors[np.isfinite(errors)]
+    return 100 * float(errors.mean()) if len(errors) else None
 
 
 def reference_curves(basis: Basis) -> list[dict[str, Any]]:
@@ -171,11 +203,18 @@ def evidence_of(basis: Basis) -> Evidence:
         same_architecture=target in of_references if comparable else None,
         architecture=target,
         largest_n=int(basis.answer.n.max()),
-        largest_measured_n=max((int(database.curve(row)[0].max()) for row in basis.reference_rows), default=1),
+        largest_measured_n=largest_measured_n(basis),
         stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
         relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
         simulated=bool(snapshot.is_simulated[rows].any()),
     )
+
+
+def largest_measured_n(basis: Basis) -> int:
+    if basis.outcome.largest_measured_n is not None:
+        return basis.outcome.largest_measured_n
+    curves = (basis.snapshot.database.curve(row)[0] for row in basis.reference_rows)
+    return max((int(n.max()) for n in curves), default=1)
 
 
 def _mean(values: Iterable[float]) -> float | None:

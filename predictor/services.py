@@ -14,17 +14,19 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mpet_site.json import clean
-from predictor.core import methods
+from predictor import counters
+from predictor.core import methods, scenarios
 from predictor.core.candidates import choose_groups, reference_rows
 from predictor.core.database import Database
 from predictor.documents import Basis, answer_document
 from predictor.models import Prediction
 from predictor.snapshot import MEASURED, Snapshot, read_snapshot
+from profiles.measurements import STRATEGIES
 from profiles.models import Platform, Profile, Workload
 
 DEFAULT_METHOD = "mpet"
 SIMULATED = ("simulated",)
-ANSWER_VERSION = "2"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+ANSWER_VERSION = "3"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 SUGGESTIONS = 5
 MOST_THREAD_COUNTS = 4096
 LARGEST_THREAD_COUNT = 2**20
@@ -32,7 +34,11 @@ LARGEST_THREAD_COUNT = 2**20
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max."""
+    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max.
+
+    `scenario` is one of predictor.core.scenarios.SCENARIOS; `parallelisation` takes a `strategy`. `workload_changes`
+    are factors on characteristics of the workload, `platform_changes` new values of the platform (docs/scenarios.md).
+    """
 
     workload: str
     target: str
@@ -41,6 +47,10 @@ class PredictionRequest:
     n: Sequence[int] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     include_simulated: bool = False
+    scenario: str = "migration"
+    strategy: str | None = None
+    workload_changes: Mapping[str, float] | None = None
+    platform_changes: Mapping[str, float | None] | None = None
 
 
 class RequestError(Exception):
@@ -86,6 +96,10 @@ class InvalidSettings(RequestError):
         super().__init__(f"{name}: {reason}")
 
 
+class InvalidField(InvalidSettings):
+    """Not a setting but a field of the request, perhaps with its member: `workload_changes.work`."""
+
+
 class NoPrediction(RequestError):
     """The method refuses: what it needs was not measured."""
 
@@ -106,6 +120,7 @@ class Question:
     n: tuple[int, ...] | None
     method: methods.Method[Any]
     settings: Any
+    scenario: scenarios.Scenario = scenarios.Scenario()
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
@@ -143,14 +158,19 @@ def preview(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
 
 def placed(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
     """The question, what it is asked of, and the origins of the profiles in that."""
-    origins = (*MEASURED, *SIMULATED) if request.include_simulated else MEASURED
+    snapshot, origins = workload_snapshot(request.workload, user, include_simulated=request.include_simulated)
+    return resolve(request, snapshot.database, user), snapshot, origins
+
+
+def workload_snapshot(workload: str, user: Any, *, include_simulated: bool = False) -> tuple[Snapshot, tuple[str, ...]]:
+    """What a question about the workload is asked of, and the origins of the profiles in that."""
+    origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins)
-    question = resolve(request, snapshot.database, user)
-    if not request.include_simulated and is_only_simulated(question, snapshot.database, user):
+    at = position(workload, snapshot.database.workloads, Workload, user, UnknownWorkload)
+    if not include_simulated and is_only_simulated(at, snapshot.database, user):
         origins = SIMULATED
         snapshot = read_snapshot(user, origins=origins)
-        question = resolve(request, snapshot.database, user)
-    return question, snapshot, origins
+    return snapshot, origins
 
 
 def document_of(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
@@ -158,28 +178,47 @@ def document_of(request: PredictionRequest, question: Question, snapshot: Snapsh
     return answer_document(answered(question, snapshot), asked)
 
 
-def is_only_simulated(question: Question, database: Database, user: Any) -> bool:
+def is_only_simulated(workload: int, database: Database, user: Any) -> bool:
     """Whether the workload has simulated profiles, and none in a database of measured ones."""
-    if len(database.rows_of_workload(question.workload)):
+    if len(database.rows_of_workload(workload)):
         return False
-    slug = database.workloads[question.workload]
+    slug = database.workloads[workload]
     return bool(Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists())
 
 
 def resolve(request: PredictionRequest, database: Database, user: Any) -> Question:
     method = known_method(request.method)
-    try:
-        settings = method.settings_from(request.settings)
-    except methods.SettingsError as error:
-        raise InvalidSettings(error.setting, error.reason) from error
     return Question(
         workload=position(request.workload, database.workloads, Workload, user, UnknownWorkload),
         target=position(request.target, database.platforms, Platform, user, UnknownTarget),
         references=reference_positions(request.references, database, user),
         n=thread_counts(request.n),
         method=method,
-        settings=settings,
+        settings=method_settings(method, request.settings),
+        scenario=scenario_of(request),
     )
+
+
+def method_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> Any:
+    try:
+        return method.settings_from(values)
+    except methods.SettingsError as error:
+        raise InvalidSettings(error.setting, error.reason) from error
+
+
+def scenario_of(request: PredictionRequest) -> scenarios.Scenario:
+    if request.scenario == "sequential" and request.n is not None and set(request.n) != {1}:
+        raise InvalidField("n", "the scenario sequential predicts n = 1 alone")
+    try:
+        return scenarios.Scenario.of(
+            request.scenario,
+            request.strategy,
+            request.workload_changes,
+            request.platform_changes,
+            strategies=STRATEGIES,
+        )
+    except methods.SettingsError as error:
+        raise InvalidField(error.setting, error.reason) from error
 
 
 def known_method(name: str) -> methods.Method[Any]:
@@ -217,7 +256,7 @@ def reference_positions(references: Sequence[str] | None, database: Database, us
     if references is None:
         return None
     if not references:
-        raise InvalidSettings("references", "an empty list leaves no reference; leave it out to use all")
+        raise InvalidField("references", "an empty list leaves no reference; leave it out to use all")
     platforms = database.platforms
     found = {position(text, platforms, Platform, user, UnknownReference) for text in references}
     return tuple(sorted(found))
@@ -227,10 +266,10 @@ def thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
     if n is None:
         return None
     if not 0 < len(n) <= MOST_THREAD_COUNTS:
-        raise InvalidSettings("n", f"{len(n)} thread counts; give 1 to {MOST_THREAD_COUNTS}")
+        raise InvalidField("n", f"{len(n)} thread counts; give 1 to {MOST_THREAD_COUNTS}")
     for one in n:
         if isinstance(one, bool) or not isinstance(one, int) or not 1 <= one <= LARGEST_THREAD_COUNT:
-            raise InvalidSettings("n", f"{one!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
+            raise InvalidField("n", f"{one!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
     return tuple(sorted(set(n)))
 
 
@@ -246,6 +285,10 @@ def asked_of(question: Question, database: Database) -> dict[str, Any]:
             "method_version": question.method.version,
             "n": question.n,
             "settings": asdict(question.settings),
+            "scenario": question.scenario.name,
+            "strategy": question.scenario.strategy,
+            "workload_changes": question.scenario.workload.as_values(),
+            "platform_changes": question.scenario.platform.as_values(),
         }
     )
     return asked
@@ -268,8 +311,11 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
         n=question.n,
     )
     groups = comparable_groups(question, query, database)
+    facts = scenarios.Facts(bound_of(question, database), lambda: counters.at_one(snapshot))
     try:
-        answer = question.method.predict(database, query, question.settings)
+        outcome = scenarios.run(database, query, question.method, question.settings, question.scenario, facts)
+    except methods.SettingsError as error:
+        raise InvalidField(error.setting, error.reason) from error
     except methods.TooFewCandidates as error:
         raise NoPrediction(str(error), error.found, error.needed) from error
     except methods.PredictionError as error:
@@ -280,13 +326,25 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
         target=question.target,
         groups=groups,
         references=question.references,
-        answer=answer,
+        outcome=outcome,
+        scenario=question.scenario,
         warnings=tuple(reference_warnings(question, database, groups)),
     )
 
 
+def bound_of(question: Question, database: Database) -> str | None:
+    """Only changes need it: the query is not made for others."""
+    if not question.scenario.is_virtual:
+        return None
+    slug = database.workloads[question.workload]
+    bound: str | None = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
+    return bound
+
+
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
     """The groups that every method chooses for this query; also known here, to name the rows behind an answer."""
+    if question.scenario.uses_only_n1_of_workload:
+        return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
     try:
         rows = reference_rows(database.without(query.target, query.workload), query)
     except methods.NoReference:

@@ -1,11 +1,14 @@
 from typing import Any
 
-from drf_spectacular.utils import inline_serializer
+from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from mpet_site.problems import InvalidRequest
+from predictor.core.scenarios import SCENARIOS
+from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.models import Prediction
 from predictor.services import DEFAULT_METHOD, LARGEST_THREAD_COUNT, MOST_THREAD_COUNTS, PredictionRequest
+from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 
 Text = serializers.CharField
@@ -18,6 +21,28 @@ def number(**options: Any) -> serializers.FloatField:
 
 def numbers(**options: Any) -> Any:
     return serializers.ListField(child=number(), **options)
+
+
+class PlainNumber(serializers.FloatField):
+    """A JSON number as it came: 8 stays an int, "8" and true are none."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        return data
+
+
+def changes(names: tuple[str, ...], help_text: str, *, null_is_a_value: bool) -> Any:
+    field = extend_schema_field(
+        {
+            "type": "object",
+            "nullable": True,
+            "properties": {name: {"type": "number", "nullable": null_is_a_value} for name in names},
+            "additionalProperties": False,
+            "description": help_text,
+        }
+    )(type("Changes", (serializers.DictField,), {}))
+    return field(child=PlainNumber(allow_null=null_is_a_value), allow_null=True, default=None, help_text=help_text)
 
 
 class PredictionRequestSerializer(serializers.Serializer):
@@ -42,6 +67,16 @@ class PredictionRequestSerializer(serializers.Serializer):
     )
     settings = serializers.DictField(default=dict, allow_null=True, help_text="Of the method; the rest is its default.")
     include_simulated = serializers.BooleanField(default=False, help_text="Simulated profiles may take part.")
+    scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
+    strategy = serializers.ChoiceField(
+        STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
+    )
+    workload_changes = changes(
+        CHARACTERISTICS, "Factors on characteristics of the workload: a virtual workload.", null_is_a_value=False
+    )
+    platform_changes = changes(
+        PLATFORM_CHANGES, "New values of the target: a virtual platform. Null: no such effect.", null_is_a_value=True
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))
@@ -84,6 +119,18 @@ class PredictionSerializer(serializers.ModelSerializer):
     time_kind = Text()
     include_simulated = serializers.BooleanField(help_text="As asked.")
     simulated = serializers.BooleanField(help_text="Simulated profiles took part.")
+    scenario = serializers.ChoiceField(SCENARIOS)
+    strategy = serializers.ChoiceField(STRATEGIES, allow_null=True)
+    workload_changes = serializers.DictField(child=number(), allow_null=True)
+    platform_changes = serializers.DictField(child=number(), allow_null=True)
+    baseline = inline_serializer(
+        "BaselinePoint",
+        {"n": Integer(), "time_s": number(), "speedup": number()},
+        many=True,
+        allow_null=True,
+        help_text="The curve before the changes; null where none were asked for.",
+    )
+    changes = serializers.ListField(child=Text(), help_text="What was changed, and what that takes for granted.")
     curve = inline_serializer(
         "PredictedPoint",
         {"n": Integer()} | {name: number() for name in ("time_s", "low_s", "high_s", "speedup", "efficiency")},
@@ -124,11 +171,17 @@ class PredictionSerializer(serializers.ModelSerializer):
             "target",
             "references",
             "n",
+            "scenario",
+            "strategy",
+            "workload_changes",
+            "platform_changes",
             "t1_s",
             "time_kind",
             "include_simulated",
             "simulated",
             "curve",
+            "baseline",
+            "changes",
             "scaling_curves",
             "features",
             "candidates",

@@ -38,7 +38,7 @@ def problem_of(error: services.RequestError) -> Problem:
     if isinstance(error, services.NoPrediction):
         return Unprocessable(str(error), found=error.found, needed=error.needed)
     if isinstance(error, services.InvalidSettings):
-        name = error.name if error.name in {"references", "n"} else f"settings.{error.name}"
+        name = error.name if isinstance(error, services.InvalidField) else f"settings.{error.name}"
         return invalid(name, error.reason)
     return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
 

@@ -1,0 +1,168 @@
+"""How the benchmarks of a parallelisation strategy scale on a platform, and how far they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.scenarios.outcome import fractions_of, is_decomposed
+from predictor.core.scenarios.sequential import starts_at_one
+from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
+from profiles.scaling.times import LEAST_UTILISATION
+
+DEFAULT_LEVEL = 0.9
+OTHERS_COUNT = 2.0  # as many benchmarks of any strategy stand beside the strategy's own where spread is judged
+MOST_MIGRATED = 12
+FRACTION_ROWS = slice(1, 1 + len(FRACTIONS))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How K benchmarks scale on a platform, at J thread counts.
+
+    `loss` (K, J) is ln(n t(n) / t(1)), 0 for the ideal speedup; `features` (K, 84); `fractions` (K, 6, J), None where
+    they are time-only; `largest_n` (K,) was measured.
+    """
+
+    workloads: tuple[int, ...]
+    loss: FloatArray
+    features: FloatArray
+    fractions: FloatArray | None
+    largest_n: IntArray
+    groups: tuple[int, ...] = ()
+    is_migrated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.workloads)
+
+
+def benchmarks_of(
+    database: Database, query: Query, strategy: str, method: Method[Any], settings: Any, n: IntArray
+) -> Scaling:
+    """The benchmarks of the strategy on T, A left out; where T has none, as the method predicts them there."""
+    names = database.workload_table["strategy"]
+    of_strategy = np.array([name == strategy for name in names], dtype=bool)
+    of_strategy[query.workload] = False
+    rows = parallel_rows(database, query.target)
+    rows = rows[of_strategy[database.workload_index[rows]]]
+    if len(rows):
+        groups = _best_groups(database, rows, bool(getattr(settings, "mix_runtimes", False)))
+        return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
+    found = migrated_scaling(database, query, np.flatnonzero(of_strategy), method, settings, n)
+    if found is None:
+        named = sorted({name for name in names if name})
+        raise TooFewCandidates(
+            0,
+            1,
+            f"no parallel benchmark of strategy {strategy} is known on {database.platforms[query.target]}, nor can one "
+            f"be predicted there; the strategies of this database are {', '.join(named) or 'unknown'}",
+        )
+    return found
+
+
+def parallel_rows(database: Database, platform: int) -> IntArray:
+    """Rows of a platform that were measured at n = 1 and beyond."""
+    rows = database.rows_of_platform(platform)
+    scales = np.array([database.curve(row)[0].max(initial=1) > 1 for row in rows.tolist()], dtype=bool)
+    return rows[scales & starts_at_one(database)[rows] & np.isfinite(database.t1_s[rows])]
+
+
+def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tuple[int, ...]) -> Scaling:
+    """What was measured, between thread counts linear in ln n, beyond them held."""
+    loss = np.empty((len(rows), len(n)))
+    largest = np.empty(len(rows), dtype=np.int64)
+    for at, row in enumerate(rows.tolist()):
+        counts, time_s = database.curve(row)
+        loss[at] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
+        largest[at] = counts[-1]
+    decomposed = all(database.groups[group].decomposed for group in groups)
+    return Scaling(
+        workloads=tuple(database.workload_index[rows].tolist()),
+        loss=loss,
+        features=database.features[rows],
+        fractions=fitted_fractions(database, rows, n) if decomposed else None,
+        largest_n=largest,
+        groups=groups,
+    )
+
+
+def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
+    """The six fractions of profiles of one platform at any n (K, 6, J), possible ones: their sum leaves some U."""
+    platform = int(database.platform_index[rows[0]])
+    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_ROWS]
+    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_ROWS], params.shape[:2])
+    bends = float(database.n_nu[platform]), float(database.n_ht[platform])
+    fractions = np.clip(np.nan_to_num(evaluate_curves(params, n, *bends, gaussian_sum)), 0.0, 1.0)
+    most = 1.0 - LEAST_UTILISATION
+    return np.asarray(fractions * np.minimum(1.0, most / np.maximum(fractions.sum(axis=1, keepdims=True), most)))
+
+
+def migrated_scaling(
+    database: Database, query: Query, workloads: IntArray, method: Method[Any], settings: Any, n: IntArray
+) -> Scaling | None:
+    """The benchmarks that the most platforms have, predicted on T; None where none can be."""
+    counts = np.array([len(database.rows_of_workload(workload)) for workload in workloads.tolist()], dtype=np.int64)
+    chosen = workloads[np.argsort(-counts, kind="stable")][:MOST_MIGRATED]
+    answers: dict[int, Answer] = {}
+    asked = np.union1d(n, [1])
+    for workload in chosen.tolist():
+        try:
+            answer = method.predict(database, Query(workload, query.target, n=tuple(asked.tolist())), settings)
+        except PredictionError:
+            continue
+        if np.isfinite(answer.time_s).all():
+            answers[workload] = answer
+    if not answers:
+        return None
+    at = np.isin(asked, n)
+    decomposed = all(is_decomposed(answer) for answer in answers.values())
+    return Scaling(
+        workloads=tuple(answers),
+        loss=np.stack([np.log(n * one.time_s[at] / one.time_s[0]) for one in answers.values()]),
+        features=np.stack([one.features for one in answers.values()]),
+        fractions=np.stack([fractions_of(one)[:, at] for one in answers.values()]) if decomposed else None,
+        largest_n=np.full(len(answers), database.n_max[query.target]),
+        is_migrated=True,
+    )
+
+
+def spread(database: Database, query: Query, alike: Scaling, n: IntArray, settings: Any) -> FloatArray:
+    """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
+
+        h = q(level, K - 1 + o) s sqrt(1 + 1/K),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)
+
+    with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
+    T, which count as o = 2 (o = 0 where they are fewer than three).
+    """
+    count = len(alike)
+    own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(len(n))
+    rows = parallel_rows(database, query.target)
+    rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != query.workload)]
+    others = OTHERS_COUNT if len(rows) > 2 else 0.0
+    everything = measured_scaling(database, rows, n, alike.groups).loss.var(axis=0, ddof=1) if others else 0.0
+    freedom = count - 1 + others
+    if freedom < 1:
+        return np.full(len(n), np.nan)
+    variance = ((count - 1) * own + others * everything) / freedom
+    level = getattr(settings, "level", DEFAULT_LEVEL)
+    return np.asarray(student.ppf((1 + level) / 2, freedom) * np.sqrt(variance * (1 + 1 / count)))
+
+
+def _best_groups(database: Database, rows: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
+    """The group with the most of these profiles, decomposed before time-only; with it those of other runtimes."""
+    count = np.bincount(database.group[rows], minlength=len(database.groups))
+    best = min(range(len(count)), key=lambda g: (-count[g], not database.groups[g].decomposed, g))
+    mine = database.groups[best]
+    others = [
+        g
+        for g, one in enumerate(database.groups)
+        if mix_runtimes and g != best and (one.decomposed, one.origin) == (mine.decomposed, mine.origin)
+    ]
+    return (best, *others)

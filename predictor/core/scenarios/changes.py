@@ -1,0 +1,153 @@
+"""What a what-if question changes: characteristics of the workload, the topology and clock of the platform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from predictor.core.errors import SettingsError
+from profiles.scaling.names import FRACTIONS, SCALING_PARTS
+
+CHARACTERISTICS = (*SCALING_PARTS, "memory", "work")
+TOPOLOGY = ("n_nu", "n_ht", "n_max")
+PLATFORM_CHANGES = (*TOPOLOGY, "base_mhz")
+MOST = 1000.0  # a larger factor is a mistake
+LARGEST_N_MAX = 4096
+FASTEST_MHZ = 1e6
+
+
+@dataclass(frozen=True)
+class WorkloadChanges:
+    """Factors on characteristics of a workload; 1 leaves it as it is."""
+
+    factors: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, object] | None) -> WorkloadChanges:
+        """From plain values. Raises SettingsError for a name that is none, and a factor that makes no sense.
+
+        >>> WorkloadChanges.of({"work": 2, "lock_delay": 0.5}).factors
+        (('lock_delay', 0.5), ('work', 2.0))
+        """
+        given: dict[str, float] = {}
+        for name, value in (values or {}).items():
+            if name not in CHARACTERISTICS:
+                raise SettingsError(
+                    f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
+                )
+            factor = _number(value)
+            if factor is None or not 0 <= factor <= MOST or (factor == 0 and name == "work"):
+                least = "above 0" if name == "work" else "0"
+                raise SettingsError(f"workload_changes.{name}", f"{value!r} is not a factor from {least} to {MOST:g}")
+            given[name] = factor
+        return cls(tuple((name, given[name]) for name in CHARACTERISTICS if name in given))
+
+    def __bool__(self) -> bool:
+        return bool(self.factors)
+
+    def factor(self, name: str) -> float:
+        return dict(self.factors).get(name, 1.0)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """What has a factor other than 1."""
+        return tuple(name for name, factor in self.factors if factor != 1.0)
+
+    @property
+    def changed_fractions(self) -> tuple[str, ...]:
+        return tuple(name for name in self.changed if name in FRACTIONS)
+
+    def as_values(self) -> dict[str, float] | None:
+        return dict(self.factors) or None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Where a platform's curves bend (NaN: nowhere), up to which n, and its clock (NaN: unknown)."""
+
+    n_nu: float
+    n_ht: float
+    n_max: int
+    base_mhz: float = math.nan
+
+    @property
+    def starts(self) -> tuple[float, float, float]:
+        """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none."""
+        n_nu = math.nan if self.n_nu == self.n_ht else self.n_nu
+        return (0.0, *(math.inf if math.isnan(at) else at for at in (n_nu, self.n_ht)))
+
+    def is_as(self, other: Topology) -> bool:
+        same_clock = self.base_mhz == other.base_mhz or math.isnan(self.base_mhz)
+        return self.starts == other.starts and self.n_max == other.n_max and same_clock
+
+
+@dataclass(frozen=True)
+class PlatformChanges:
+    """New values of a platform's topology and clock; None: it has no such effect."""
+
+    values: tuple[tuple[str, float | None], ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, object] | None) -> PlatformChanges:
+        """From plain values. Raises SettingsError for a name that is none, and a value that makes no sense.
+
+        >>> PlatformChanges.of({"n_max": 32, "n_nu": None}).values
+        (('n_nu', None), ('n_max', 32))
+        """
+        given: dict[str, float | None] = {}
+        for name, value in (values or {}).items():
+            if name not in PLATFORM_CHANGES:
+                raise SettingsError(f"platform_changes.{name}", f"cannot be changed; {', '.join(PLATFORM_CHANGES)} can")
+            given[name] = _clock(value) if name == "base_mhz" else _thread_count(name, value)
+        return cls(tuple((name, given[name]) for name in PLATFORM_CHANGES if name in given))
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def as_values(self) -> dict[str, float | None] | None:
+        return dict(self.values) or None
+
+    def of_platform(self, old: Topology) -> Topology:
+        """The changed platform. Raises SettingsError where the bends would come in the wrong order."""
+        new = {name: math.nan if value is None else value for name, value in self.values}
+        changed = Topology(
+            n_nu=new.get("n_nu", old.n_nu),
+            n_ht=new.get("n_ht", old.n_ht),
+            n_max=int(new.get("n_max", old.n_max)),
+            base_mhz=new.get("base_mhz", old.base_mhz),
+        )
+        if changed.n_nu >= changed.n_ht and old.n_nu != old.n_ht:
+            raise SettingsError(
+                f"platform_changes.{'n_nu' if 'n_nu' in new else 'n_ht'}",
+                f"n_nu = {changed.n_nu:g} is not below n_ht = {changed.n_ht:g}; hyperthreads are used last",
+            )
+        if "base_mhz" in new and math.isnan(old.base_mhz):
+            raise SettingsError(
+                "platform_changes.base_mhz", "the platform's own clock is not known, so that there is no ratio"
+            )
+        return changed
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def _clock(value: object) -> float:
+    clock = _number(value)
+    if clock is None or not 0 < clock <= FASTEST_MHZ:
+        raise SettingsError("platform_changes.base_mhz", f"{value!r} is not a clock in MHz")
+    return clock
+
+
+def _thread_count(name: str, value: object) -> int | None:
+    if value is None and name != "n_max":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_N_MAX:
+        or_null = "" if name == "n_max" else ", or null where there is no such effect"
+        raise SettingsError(
+            f"platform_changes.{name}", f"{value!r} is not a thread count from 1 to {LARGEST_N_MAX}{or_null}"
+        )
+    return value

@@ -1,0 +1,70 @@
+"""What a scenario answers, and what it had to assume."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from predictor.core.answers import Answer
+from predictor.core.database import BoolArray, FloatArray, IntArray
+from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
+from profiles.scaling.runs import ScalingCurves
+
+MEDIUM, LOW = 1, 2  # levels of confidence that remain
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The answer; where something was changed the answer before that, in sentences what was; and what makes it less
+    sure: (level that remains, reason)."""
+
+    answer: Answer
+    baseline: Answer | None = None
+    changes: tuple[str, ...] = ()
+    lowered: tuple[tuple[int, str], ...] = ()
+    largest_measured_n: int | None = None  # None: that of the references
+
+
+@dataclass(frozen=True, eq=False)
+class Assumed:
+    """An answer after one change, the sentences that say so, and why it is less sure."""
+
+    answer: Answer
+    changes: list[str] = field(default_factory=list)
+    lowered: list[tuple[int, str]] = field(default_factory=list)
+
+
+def is_decomposed(answer: Answer) -> bool:
+    """Whether the six fractions are predicted."""
+    return not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
+
+
+def fractions_of(answer: Answer) -> FloatArray:
+    """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction."""
+    values = np.stack([answer.curves[name] for name in FRACTIONS])
+    return np.clip(values, 0.0, 1.0) if is_decomposed(answer) else np.zeros_like(values)
+
+
+def refitted(answer: Answer, n_nu: float, n_ht: float) -> Answer:
+    """The same with the 84 elements fitted to its curves (Eq. 5-9)."""
+    known = np.isfinite(answer.time_s)
+    if not known.any():
+        return replace(answer, features=np.full(len(FEATURE_NAMES), np.nan))
+    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, known]
+    n = answer.n[known]
+    profile = ScalingCurves(n, values, is_decomposed(answer), n.tolist() == [1], answer.t1_s)
+    return replace(answer, features=feature_fit(profile, n_nu, n_ht).values)
+
+
+def at(answer: Answer, n: IntArray) -> Answer:
+    """The same at some of its thread counts."""
+    chosen: BoolArray = np.isin(answer.n, n)
+    return replace(
+        answer,
+        n=answer.n[chosen],
+        time_s=answer.time_s[chosen],
+        curves={name: values[chosen] for name, values in answer.curves.items()},
+        low_s=None if answer.low_s is None else answer.low_s[chosen],
+        high_s=None if answer.high_s is None else answer.high_s[chosen],
+    )

@@ -1,0 +1,114 @@
+"""t(1) alone, from what is known at one thread: times and, where they were counted, counters (scenario 1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database, FloatArray, Group, IntArray
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
+
+ELEMENT = len(ELEMENTS)
+MEASURES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
+M, B = MEASURES * ELEMENT, MEASURES * ELEMENT + 1
+ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
+
+
+def predict_sequential(
+    database: Database, query: Query, method: Method[Any], settings: Any, counted: FloatArray | None = None
+) -> Answer:
+    """t(1) of A on T by a method that sees t(1) and counters at n = 1 of every profile, and nothing else.
+
+    At n = 1 runtimes and the split of the thread time make no difference: all profiles of an origin are comparable.
+    `counted` (N, 7): the relative measures at n = 1 of the database's rows, NaN = not counted. Raises a
+    PredictionError where the method refuses.
+    """
+    answer = method.predict(sequential_database(database, counted), replace(query, group=None, n=(1,)), settings)
+    at_one = np.array([answer.t1_s])
+    half_width = None
+    if answer.low_s is not None and answer.high_s is not None:
+        half_width = answer.low_s / answer.time_s, answer.high_s / answer.time_s
+    curves = {name: np.full(1, np.nan) for name in answer.curves} | {
+        name: answer.curves[name] for name in RELATIVE_MEASURES
+    }
+    return replace(
+        answer,
+        n=np.ones(1, dtype=np.int64),
+        time_s=at_one,
+        features=np.full(len(FEATURE_NAMES), np.nan),
+        curves=curves,
+        candidates_scaling=[],
+        warnings=[text for text in answer.warnings if not text.startswith(ABOUT_SCALING)],
+        low_s=None if half_width is None else at_one * half_width[0],
+        high_s=None if half_width is None else at_one * half_width[1],
+    )
+
+
+def sequential_database(database: Database, counted: FloatArray | None = None) -> Database:
+    """The same profiles as if only n = 1 had been measured, once per database; what is hidden there is hidden here.
+
+    Features are invalid but the seven relative measures at n = 1, as the element b. Of a pair's profiles in several
+    groups of an origin one stays, a decomposed one first. A curve without n = 1 has none.
+    """
+    whole: Database = database.derive(("sequential",), lambda: _reduced(database, counted))
+    hidden = database.hidden_rows
+    return whole.without(database.platform_index[hidden], database.workload_index[hidden]) if len(hidden) else whole
+
+
+def _reduced(database: Database, counted: FloatArray | None) -> Database:
+    origins = sorted({group.origin for group in database.groups})
+    rows = _one_for_each_pair(database, origins)
+    group = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)
+    features = np.full((len(rows), len(FEATURE_NAMES)), np.nan)
+    features[:, B] = measures_at_one(database, counted)[rows]
+    return Database.build(
+        revision=database.revision,
+        platforms=database.platforms,
+        workloads=database.workloads,
+        platform_index=database.platform_index[rows],
+        workload_index=database.workload_index[rows],
+        groups=[Group(False, "", origin) for origin in origins],
+        group=group[database.group[rows]],
+        features=features,
+        t1_s=database.t1_s[rows],
+        curve_offsets=np.arange(len(rows) + 1),
+        curve_n=np.ones(len(rows)),
+        curve_time_s=database.t1_s[rows],
+        n_nu=database.n_nu,
+        n_ht=database.n_ht,
+        n_max=database.n_max,
+        platform_table=database.platform_table,
+        workload_table=database.workload_table,
+    )
+
+
+def _one_for_each_pair(database: Database, origins: list[str]) -> IntArray:
+    """Rows with a measured t(1): of each pair and origin the first, decomposed before time-only."""
+    origin = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)[database.group]
+    time_only = np.array([not one.decomposed for one in database.groups])[database.group]
+    rows = np.flatnonzero(starts_at_one(database) & np.isfinite(database.t1_s))
+    keys = (database.group, time_only, origin, database.workload_index, database.platform_index)
+    rows = rows[np.lexsort([key[rows] for key in keys])]
+    pair = np.stack([key[rows] for key in keys[2:]])
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (pair[:, 1:] != pair[:, :-1]).any(axis=0)
+    return rows[first]
+
+
+def starts_at_one(database: Database) -> np.ndarray:
+    """(N,): whether t(1) was measured, not put in place of it. Without any curve t(1) is what there is."""
+    lengths = np.diff(database.curve_offsets)
+    if not len(database.curve_n):
+        return np.ones(len(lengths), dtype=bool)
+    first = database.curve_n[np.minimum(database.curve_offsets[:-1], len(database.curve_n) - 1)]
+    return np.asarray((lengths == 0) | (first == 1))
+
+
+def measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
+    """The relative measures at n = 1 of every row (N, 7): as counted, else of the fitted curve. NaN = not known."""
+    slope = np.nan_to_num(database.features[:, M], nan=0.0)
+    fitted = database.features[:, B] + slope
+    return fitted if counted is None else np.where(np.isnan(counted), fitted, counted)

@@ -1,0 +1,178 @@
+"""A workload that does not exist: another one with some of its characteristics changed (scenario 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from predictor.core.answers import Answer
+from predictor.core.database import FloatArray
+from predictor.core.errors import PredictionError
+from predictor.core.scenarios.changes import WorkloadChanges
+from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, fractions_of, is_decomposed
+from profiles.scaling.names import FRACTIONS
+from profiles.scaling.times import LEAST_UTILISATION
+
+GROW_WITH_WORK = ("lock_delay", "work_imbalance", "task_distribution")
+MISS_COST = 50.0  # instructions: a miss of the last level takes 200 cycles, overlapped four-fold, at one a cycle
+WIDER = 0.25  # of |ln| of the change: by judgement, not by calibration
+NOTHING = 1e-9  # a smaller fraction of the thread time is none
+
+
+class UnknownCharacteristic(PredictionError):
+    """The predicted profile does not say how large that which is to be changed is."""
+
+    def __init__(self, characteristic: str, reason: str) -> None:
+        self.characteristic = characteristic
+        self.reason = reason
+        super().__init__(f"{characteristic} cannot be changed: {reason}")
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadTime:
+    """n t(n) in seconds, split: `computing` (J,) and the six `parts` (6, J)."""
+
+    computing: FloatArray
+    parts: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        return np.asarray(self.computing + self.parts.sum(axis=0))
+
+
+def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Assumed:
+    """The answer for a workload with these factors on its characteristics (Eq. 3-4).
+
+        n t(n) = C(n) + sum_i P_i(n),    C = t(1) R(n),    P_i = f_i(n) n t(n)
+        C' = k_work [C(1) + k_redundancy (C(n) - C(1))] (1 - mu + mu k_memory),    P_i' = k_i [k_work] P_i
+
+    and back: t' = (C' + sum P_i') / n, t'(1) likewise, f_i' = P_i' / (n t'), U' = C' / (n t'), R' = C' / t'(1), so that
+    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. k_work counts for the parts of GROW_WITH_WORK. mu is the
+    share of computing that waits for memory (`memory_share`).
+
+    Example: t(1) = 8 s, t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 2 s lock; locks halved leave 9 s:
+    t'(4) = 2.25 s.
+
+    Parameters: `answer` with n = 1 among its thread counts, in seconds; `bound` memory | communication | computation,
+    None = unknown. Returns the changed answer; its interval moves with t and widens by 0.25 |ln(t'/t)| on each side.
+    Its features are not fitted again. NaN stays NaN. Raises UnknownCharacteristic where the answer is time-only and a
+    part is to be changed, or nothing tells how much memory the workload uses; ValueError without n = 1.
+    """
+    one = np.flatnonzero(answer.n == 1)
+    if not len(one):
+        raise ValueError("changes start from n = 1")
+    _require_parts(answer, changes)
+    if not changes.changed:
+        return Assumed(answer)
+    before = split(answer)
+    computing = before.computing[one] + changes.factor("redundancy") * (before.computing - before.computing[one])
+    mu, how = memory_share(answer, bound) if changes.factor("memory") != 1 else (np.zeros(len(answer.n)), "")
+    work = changes.factor("work")
+    computing = work * computing * (1 - mu + mu * changes.factor("memory"))
+    factors = [changes.factor(name) * (work if name in GROW_WITH_WORK else 1.0) for name in FRACTIONS]
+    after = ThreadTime(np.maximum(computing, 0.0), before.parts * np.array(factors)[:, None])
+    if (after.total <= NOTHING * before.total).any():
+        raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
+    changed = _rebuilt(answer, before, after, int(one[0]))
+    if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
+        changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
+    return Assumed(changed, _sentences(answer, changes, how), _reasons(changes))
+
+
+def split(answer: Answer) -> ThreadTime:
+    """The thread time of an answer by where it goes (Eq. 3-4)."""
+    total = answer.n * answer.time_s
+    fractions = fractions_of(answer)
+    used = np.maximum(1.0 - fractions.sum(axis=0), LEAST_UTILISATION)
+    # Where fractions were too large to be possible, reconstruction kept U at its least: the parts give way.
+    fractions = fractions * ((1.0 - used) / np.maximum(fractions.sum(axis=0), NOTHING))
+    return ThreadTime(total * used, fractions * total)
+
+
+def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
+    """The share of computing that waits for memory at each n (J,), and how that is known.
+
+    From the counters where they are predicted: x = MISS_COST * misses of the last level per instruction,
+    mu = x / (1 + x); else from the workload's bound: 1 for memory, 0 for computation.
+    """
+    reads = answer.curves["L1-LD/INSTR"] / answer.curves["L1-LD/LLC-LDM"]
+    if np.isfinite(reads).all() and (reads >= 0).all():
+        waiting = MISS_COST * reads
+        mu = waiting / (1.0 + waiting)
+        return mu, (
+            f"last-level misses per instruction say that {mu[0]:.0%} to {mu[-1]:.0%} of computing waits for memory "
+            f"(a miss counts as {MISS_COST:g} instructions)"
+        )
+    if bound == "memory":
+        return np.ones(len(answer.n)), "the workload is memory-bound: all of its computing waits for memory"
+    if bound == "computation":
+        return np.zeros(len(answer.n)), (
+            "the workload is computation-bound: its time stays unless it becomes memory-bound, which the interval allows"
+        )
+    raise UnknownCharacteristic(
+        "memory", "neither counters of the last level nor a memory or computation bound are known for this workload"
+    )
+
+
+def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
+    if changes.changed_fractions and not is_decomposed(answer):
+        raise UnknownCharacteristic(
+            ", ".join(changes.changed_fractions),
+            "the profiles that it is predicted from are time-only: how much of the time it takes was not measured",
+        )
+
+
+def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, one: int) -> Answer:
+    """The answer with this thread time."""
+    ratio = after.total / before.total
+    t1_s = float(answer.t1_s * ratio[one])
+    time_s = answer.time_s * ratio
+    widening = np.exp(WIDER * np.abs(np.log(ratio)))
+    curves = dict(answer.curves) | {
+        "redundancy": after.computing / t1_s,
+        "utilisation": after.computing / after.total,
+    }
+    if is_decomposed(answer):
+        curves |= dict(zip(FRACTIONS, after.parts / after.total, strict=True))
+    return replace(
+        answer,
+        t1_s=t1_s,
+        time_s=time_s,
+        curves=curves,
+        low_s=None if answer.low_s is None else answer.low_s * ratio / widening,
+        high_s=None if answer.high_s is None else answer.high_s * ratio * widening,
+    )
+
+
+def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[str]:
+    """What each change does, and what it takes for granted."""
+    found = []
+    for name in changes.changed:
+        factor = changes.factor(name)
+        said = f"{name.replace('_', ' ')} x {factor:g}"
+        if name in FRACTIONS:
+            nothing = not (answer.curves[name] > NOTHING).any()
+            said += (
+                ": there is none of it, so that nothing changes"
+                if nothing
+                else ": its thread time changes so at every n, that of all else stays"
+            )
+        elif name == "redundancy":
+            what = "computing" if is_decomposed(answer) else "thread time (time-only profiles: every loss counts)"
+            said += f": the {what} beyond that of one thread changes so"
+        elif name == "memory":
+            said += f": memory traffic changes so; {memory}"
+        else:
+            grow = ", ".join(one.replace("_", " ") for one in GROW_WITH_WORK)
+            said += f": computing, {grow} grow with the work; creating, switching and joining threads stay"
+        found.append(said)
+    return found
+
+
+def _reasons(changes: WorkloadChanges) -> list[tuple[int, str]]:
+    named = ", ".join(name.replace("_", " ") for name in changes.changed)
+    found = [(MEDIUM, f"a workload that nobody ran: {named} changed, all else taken as it is")]
+    if "memory" in changes.changed:
+        found.append((LOW, "what memory traffic costs is estimated, not measured"))
+    return found
