@@ -9,14 +9,16 @@ import numpy as np
 
 from predictor.core.database import Database
 from predictor.scaling_models.automatic import AutomaticChoice
-from predictor.scaling_models.base import ScalingModel, TooFewPoints, prediction_interval
+from predictor.scaling_models.base import ScalingModel, TooFewPoints, jackknife
 from predictor.scaling_models.companions import Companion, companions_of
 from predictor.scaling_models.linear_laws import LinearLaw
+from predictor.scaling_models.measured import MeasuredPoints, measured_points
 from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
 from predictor.scaling_models.points import Points
 from predictor.scaling_models.registry import MODELS
-from predictor.scaling_models.task_graph import MEASURES
+from predictor.scaling_models.task_graph import MEASURES, TaskGraph
 from predictor.snapshot import snapshot
+from profiles.derivation import run_tables
 from profiles.models import Profile
 
 COLUMNS = ("n", "size", "clock_ratio")
@@ -43,23 +45,69 @@ class FitRequest:
 
 
 def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> FitRequest:
-    """The measured curve of the profile as points; its platform's n_nu and n_ht where the model has such settings."""
+    """The measured points of the profile; its platform's n_nu and n_ht where the model has such settings."""
     model = MODELS[asked["model"]]
-    if "size" in model.needed:
-        raise InvalidFit("profile", f"{model.title} needs points with a size; a profile has one size.")
-    if not hasattr(profile, "curves"):
-        raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
-    n = np.asarray(profile.curves.n).tolist()
-    time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
     known = model().get_params()
     breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
     companions: tuple[Companion, ...] = ()
     if model is AutomaticChoice:
         companions = tuple(_companions(snapshot(user), profile, asked["companions"]))
-    points = [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
+    points = points_of_profile(profile, model, asked["predict"])
     return FitRequest(
         asked["model"], points, asked["predict"], breakpoints | asked["settings"], asked["level"], companions
     )
+
+
+def points_of_profile(
+    profile: Profile, model: type[ScalingModel], predict: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the model learns of a profile: its curve; its runs of all sizes where the model needs sizes, or can use them
+    and is asked for one; its runs at fixed clocks where it can use a clock ratio and is asked for one, or for nothing.
+
+    The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
+    """
+    if "size" in model.needed or ("size" in model.optional and _name(predict, "size")):
+        return _points_over_sizes(profile, model)
+    if "clock_ratio" in model.optional:
+        points = runs_of(profile).over_clocks
+        if len(points) and (_name(predict, "clock_ratio") or not predict):
+            return _points_over_clocks(profile, points)
+    if not hasattr(profile, "curves"):
+        raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
+    n = np.asarray(profile.curves.n).tolist()
+    time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
+    return [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
+
+
+def runs_of(profile: Profile) -> MeasuredPoints:
+    """A point for each thread count, size and clock that the profile was run with."""
+    return measured_points(run_tables([profile.pk])[profile.pk], profile.workload.size)
+
+
+def _name(points: list[dict[str, Any]], column: str) -> bool:
+    return any(point.get(column) is not None for point in points)
+
+
+def _points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
+    points = runs_of(profile).over_sizes
+    if len(points.sizes) < 2:
+        raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
+    columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
+    if model is TaskGraph:
+        columns |= points.task_measures()
+        if np.isnan(columns["work_s"]).any() or np.isnan(columns["tasks"]).any():
+            raise InvalidFit("profile", "Task graph needs a profile pass of every size and n, and n = 1 of every size.")
+    return _as_points(columns)
+
+
+def _points_over_clocks(profile: Profile, points: MeasuredPoints) -> list[dict[str, Any]]:
+    base_mhz = profile.platform.base_mhz or float(points.clocks_mhz[-1])
+    return _as_points({"n": points.n, "clock_ratio": points.clock_mhz / base_mhz, "time_s": points.time_s})
+
+
+def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) | {"n": int(row[0])} for row in rows]
 
 
 def fitted_answer(request: FitRequest) -> dict[str, Any]:
@@ -68,6 +116,7 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
     X, t = _rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
     model.fit(X, t, **_further(request))
     fitted = model.predict(X)
+    predictions, reason = _predictions(model, X, t, request)
     return {
         "model": request.model,
         "settings": {name: value for name, value in model.get_params().items() if not callable(value)},
@@ -77,7 +126,8 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
             for point, measured, said in zip(request.points, t.tolist(), fitted.tolist(), strict=True)
         ],
         "level": request.level,
-        "predictions": _predictions(model, X, t, request),
+        "predictions": predictions,
+        "no_interval": reason,
         "reasons": _reasons(model),
         "quality": _quality(model._read(X), t, request.points),
     }
@@ -150,31 +200,21 @@ def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:
     return named
 
 
-def _predictions(model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest) -> list[dict[str, Any]]:
+def _predictions(
+    model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest
+) -> tuple[list[dict[str, Any]], str]:
+    """What is asked, with its interval; and why there is none."""
     if not request.predict:
-        return []
+        return [], ""
     new = _rows(model, request.predict, "predict")
     if new.shape[1] != X.shape[1]:
         raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
-    low, high = _interval(model, X, t, new, request)
-    return [
-        _columns(point) | {"time_s": said, "low_s": below, "high_s": above}
-        for point, said, below, above in zip(
-            request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True
-        )
-    ]
-
-
-def _interval(
-    model: ScalingModel, X: np.ndarray, t: np.ndarray, new: np.ndarray, request: FitRequest
-) -> tuple[np.ndarray, np.ndarray]:
     own = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
-    if own is not None:
-        return own
-    if request.model == "task_graph":  # its measures would have to be left out with their points
-        unknown = np.full(len(new), np.nan)
-        return unknown, unknown
-    return prediction_interval(model, X, t, new, request.level)
+    low, high, reason = (*own, "") if own else jackknife(model, X, t, new, request.level, **_further(request))
+    rows = zip(request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [
+        _columns(point) | {"time_s": said, "low_s": below, "high_s": above} for point, said, below, above in rows
+    ], reason
 
 
 def _reasons(model: ScalingModel) -> list[dict[str, Any]]:

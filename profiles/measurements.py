@@ -132,10 +132,10 @@ class RunTable:
         >>> RunTable(np.array([1, 2]), np.array([1, 1]), np.zeros(2, bool), np.array([3.0, 2.0])).take(np.array([1])).n
         array([2])
         """
-        arrays: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "output_checksum"}
-        texts = self.output_checksum and tuple(self.output_checksum[row] for row in rows.tolist())
-        taken = {name: None if column is None else column[rows] for name, column in arrays.items()}
-        return RunTable(**taken, output_checksum=texts)
+        taken: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        texts = taken.pop("output_checksum")
+        taken = {name: None if column is None else column[rows] for name, column in taken.items()}
+        return RunTable(**taken, output_checksum=texts and tuple(texts[row] for row in rows.tolist()))
 
 
 def known(column: FloatArray) -> FloatArray | None:

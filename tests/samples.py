@@ -174,10 +174,10 @@ def _scaled(runs: RunTable, factor: float, size=None, clock_mhz=None, checksum="
     )
 
 
-def varied_measurements(sizes=(50.0, 200.0), clocks=(1500.0,), **fields) -> Measurements:
+def varied_measurements(sizes=(50.0, 200.0), clocks=(1500.0,), growth=lambda size: size, **fields) -> Measurements:
     """One platform; the first workload, of size 100, also with other sizes and clocks."""
     measurements = sample_measurements(1, 2, **fields)
     first, *others = measurements.profiles
     workloads = [replace(measurements.workloads[0], size=100.0, size_unit="rows"), *measurements.workloads[1:]]
-    profiles = [replace(first, runs=varied(first.runs, sizes, clocks)), *others]
+    profiles = [replace(first, runs=varied(first.runs, sizes, clocks, growth)), *others]
     return replace(measurements, workloads=workloads, profiles=profiles)

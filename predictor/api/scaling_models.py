@@ -110,6 +110,7 @@ ScalingFitSerializer = inline_serializer(
         "points": columns("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
         "level": serializers.FloatField(),
         "predictions": columns("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
+        "no_interval": serializers.CharField(help_text="Why predictions have no interval; empty where they have one."),
         "reasons": inline_serializer(
             "ScalingReason",
             {

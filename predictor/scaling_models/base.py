@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     needed: ClassVar[tuple[str, ...]] = (N,)
     optional: ClassVar[tuple[str, ...]] = ()
     fold_count: ClassVar[int] = 10  # refits that an interval costs
+    needs_one_thread: ClassVar[bool] = False  # the points at n = 1 are the reference: no refit goes without them
 
     def fit(self, X: Any, t: ArrayLike, **measured: Any) -> Self:
         points = self._read(X)
@@ -55,6 +57,11 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _times(self, points: Points) -> FloatArray:
         raise NotImplementedError
 
+    def refittable(self) -> ScalingModel:
+        """An unfitted model with the same settings, and with what was chosen for these points, for fewer of them."""
+        unfitted: ScalingModel = clone(self)
+        return unfitted
+
     def _read(self, X: Any) -> Points:
         return read_points(X, self.needed, self.optional)
 
@@ -71,7 +78,7 @@ def residuals_percent(model: ScalingModel, X: Any, t: ArrayLike) -> FloatArray:
 
 
 def prediction_interval(
-    model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9
+    model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
 ) -> tuple[FloatArray, FloatArray]:
     """An interval for times by the delete-a-group jackknife, on the logarithms of the times.
 
@@ -81,9 +88,12 @@ def prediction_interval(
         variance(x) = (G - 1)/G sum_g (p_g(x) - mean p(x))^2 + s^2,    low, high = p(x) exp(-+ q sqrt(variance(x)))
 
     with s the root mean square of the left-out logarithmic errors and q Student's quantile with G - 1 degrees of
-    freedom. It widens where the answer hangs on few points; it knows nothing of effects that no point shows.
+    freedom. It widens where the answer hangs on few points; it knows nothing of effects that no point shows. Where the
+    model `needs_one_thread`, the points at n = 1 stay in every refit. `measured`: what `fit` got beside X and t; arrays
+    of N values are left out with their points.
 
-    Returns: low and high (M,) in seconds. NaN: fewer than 3 groups, or a refit was refused or not positive there.
+    Returns: low and high (M,) in seconds. NaN: fewer than 3 groups, or a refit was refused or not positive there;
+    `jackknife` says which.
 
     >>> from predictor.scaling_models.amdahl import Amdahl
     >>> n = np.array([[1.0], [2.0], [4.0], [8.0]]); t = 1.0 + 8.0 / n[:, 0]
@@ -91,37 +101,59 @@ def prediction_interval(
     >>> bool(low[0] <= 1.5 <= high[0]), bool(high[0] - low[0] < 1e-6)
     (True, True)
     """
+    return jackknife(model, X, t, X_new, level, **measured)[:2]
+
+
+def jackknife(
+    model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
+) -> tuple[FloatArray, FloatArray, str]:
+    """`prediction_interval`, and why it is NaN ("" where it is not)."""
     if not 0 < level < 1:
         raise ValueError(f"level {level}: between 0 and 1")
     points, new = model._read(X), model._read(X_new)
     times = read_times(t, len(points))
-    groups = np.arange(len(points)) % min(len(points), model.fold_count)
-    logs, errors = _refits(model, points, times, new, groups)
-    count = len(logs)
-    if count < 3 or np.isnan(logs).any():
-        unknown = np.full(len(new), np.nan)
-        return unknown, unknown.copy()
-    variance = (count - 1) / count * ((logs - logs.mean(axis=0)) ** 2).sum(axis=0) + (errors**2).mean()
+    unknown = np.full(len(new), np.nan)
+    dealt = np.flatnonzero(points.n > 1) if model.needs_one_thread else np.arange(len(points))
+    count = min(len(dealt), model.fold_count)
+    if count < 3:
+        return unknown, unknown.copy(), f"an interval needs 3 points that can be left out in turn; there are {count}"
+    groups = np.full(len(points), -1)
+    groups[dealt] = np.arange(len(dealt)) % count
+    try:
+        logs, errors = _refits(model, points, times, new, groups=groups, measured=measured)
+    except ValueError as error:
+        return unknown, unknown.copy(), f"without some of the points the model refuses: {error}"
+    missed = (errors**2).mean() if len(errors) else np.nan
+    variance = (count - 1) / count * ((logs - logs.mean(axis=0)) ** 2).sum(axis=0) + missed
     reach = stats.t.ppf(0.5 + level / 2, count - 1) * np.sqrt(variance)
     middle = model.predict(X_new)
-    return middle * np.exp(-reach), middle * np.exp(reach)
+    reason = "without some of the points the model predicts no positive time" if np.isnan(reach).any() else ""
+    return middle * np.exp(-reach), middle * np.exp(reach), reason
 
 
 def _refits(
-    model: ScalingModel, points: Points, t: FloatArray, new: Points, groups: Any
+    model: ScalingModel, points: Points, t: FloatArray, new: Points, *, groups: Any, measured: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
-    """The logarithms at the new points without each group (G, M), and the errors at all points when left out (N,)."""
-    logs, errors = [], np.zeros(len(t))
+    """The logarithms at the new points without each group (G, M), and the errors of the points that were left out."""
+    logs, errors = [], np.full(len(t), np.nan)
     for group in range(int(groups.max()) + 1):
         out = groups == group
-        refit = clone(model)
-        try:
-            refit.fit(points.take(~out).matrix(), t[~out])
-            left = refit.predict(points.take(out).matrix())
-            there = refit.predict(new.matrix())
-        except ValueError:
-            logs.append(np.full(len(new), np.nan))
-            continue
+        refit = model.refittable()
+        refit.fit(points.take(~out).matrix(), t[~out], **_taken(measured, ~out))
+        left = refit.predict(points.take(out).matrix())
+        there = refit.predict(new.matrix())
         logs.append(np.log(np.where(there > 0, there, np.nan)))
         errors[out] = np.log(np.where(left > 0, left, np.nan) / t[out])
     return np.array(logs), errors[~np.isnan(errors)]
+
+
+def _taken(measured: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+    """What was measured beside the times, of these rows: arrays of as many values as there are rows, at any depth."""
+    taken: dict[str, Any] = {}
+    for name, value in measured.items():
+        if isinstance(value, Mapping):
+            taken[name] = _taken(value, rows)
+        else:
+            one_a_row = name != "companions" and value is not None and np.shape(value) == rows.shape
+            taken[name] = np.asarray(value)[rows] if one_a_row else value
+    return taken

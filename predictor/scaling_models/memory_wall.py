@@ -67,6 +67,7 @@ class MemoryWall(ScalingModel):
     source: ClassVar[str] = "papers/003, Eq. 15-16"
     optional: ClassVar[tuple[str, ...]] = (CLOCK_RATIO,)
     fold_count: ClassVar[int] = 4
+    needs_one_thread: ClassVar[bool] = True
 
     def __init__(self, random_state: int | np.random.Generator | None = 0) -> None:
         self.random_state = random_state

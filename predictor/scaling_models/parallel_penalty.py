@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, FloatArray, Points, read_times
@@ -76,6 +77,7 @@ class ParallelPenalty(ScalingModel):
     title: ClassVar[str] = "Parallel penalty"
     source: ClassVar[str] = "papers/004, Eq. 1 and Section 3"
     optional: ClassVar[tuple[str, ...]] = (SIZE,)
+    needs_one_thread: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -122,6 +124,7 @@ class ParallelPenalty(ScalingModel):
     def _curve(
         self, name: str, smoother: Chosen, x: FloatArray, y: FloatArray, time_of: Callable[[float], float]
     ) -> Curve:
+        smoother = getattr(self, "held_", {}).get(name, smoother)
         if smoother != AUTO and isinstance(smoother, str):
             if smoother not in BY_NAME:
                 raise ValueError(f"smoother {smoother!r}: auto, {', '.join(BY_NAME)}")
@@ -151,6 +154,12 @@ class ParallelPenalty(ScalingModel):
         if self.sequential_curve_ is not None:
             return np.asarray(self.sequential_curve_(size), dtype=np.float64)
         return np.array([self.sequential_s_.get(one, np.nan) for one in size.tolist()])
+
+    def refittable(self) -> ParallelPenalty:
+        """The curves that were chosen are kept: with fewer points others might be, or none."""
+        refit: ParallelPenalty = clone(self)
+        refit.held_ = {name: choice.smoother for name, choice in self.reasons_.items()}
+        return refit
 
     def parameters(self) -> dict[str, float]:
         """The relative errors by which the automatic choice was made; the curves have no parameters of their own."""

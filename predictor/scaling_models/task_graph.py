@@ -70,6 +70,7 @@ class TaskGraph(ScalingModel):
     title: ClassVar[str] = "Task graph"
     source: ClassVar[str] = "papers/002, Eq. 8-15"
     needed: ClassVar[tuple[str, ...]] = (N, SIZE)
+    fold_count: ClassVar[int] = 5
 
     def _fit(
         self, points: Points, t: FloatArray, *, measures: Mapping[str, ArrayLike] | None = None, **measured: Any

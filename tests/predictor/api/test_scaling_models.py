@@ -12,7 +12,7 @@ from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
 from tests.mpet_site.test_api_json import strict
 from tests.mpet_site.test_problems import problem_in
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, varied_measurements
 
 pytestmark = pytest.mark.django_db
 N = [1, 2, 4, 8, 16]
@@ -163,11 +163,52 @@ def test_what_the_points_cannot_answer_is_422(ada):
     problem_in(fit(ada, "growth", settings={"law": "moon"}), 422)
 
 
-def test_a_profile_has_no_sizes(ada):
+def of_profile(client, model, profile, **body):
+    return fit(client, model, points=[], profile=str(profile.uid), **body)
+
+
+def test_a_profile_of_one_size(ada):
     store(sample_measurements(1, 1))
-    profile = Profile.objects.get()
-    document = problem_in(fit(ada, "task_graph", points=[], profile=str(profile.uid)), 400)
+    document = problem_in(of_profile(ada, "task_graph", Profile.objects.get()), 400)
     assert document["errors"][0]["name"] == "profile"
+    assert "one size" in document["errors"][0]["reason"]
+
+
+def test_runs_of_other_sizes_of_a_profile(ada):
+    sizes = (50.0, 150.0, 200.0, 300.0, 400.0)
+    store(varied_measurements(sizes, growth=lambda size: (size / 100) ** 2))
+    profile = Profile.objects.get(workload__slug="app0-section0")
+    t1 = profile.t1_s
+    answer = of_profile(ada, "extended_amdahl", profile, predict=[{"n": 1, "size": 800}], settings={"degree": 2}).json()
+    assert {point["size"] for point in answer["points"]} == {100, *sizes}
+    assert answer["predictions"][0]["time_s"] == pytest.approx(64 * t1, rel=0.02)
+    assert answer["predictions"][0]["low_s"] < answer["predictions"][0]["high_s"]
+    answer = of_profile(ada, "task_graph", profile, predict=[{"n": 16, "size": 800}]).json()
+    assert answer["predictions"][0]["time_s"] == pytest.approx(
+        64 * profile.curves.values[len(profile.curves.n) - 1], rel=0.3
+    )
+    assert answer["no_interval"] == ""
+    over_size = {"over": "size", "epsilon": 1.0}
+    answer = of_profile(ada, "parallel_penalty", profile, predict=[{"n": 8, "size": 450}], settings=over_size).json()
+    assert len({point["size"] for point in answer["points"]}) == 6
+    answer = of_profile(ada, "parallel_penalty", profile, predict=[{"n": 8}], settings={"epsilon": 9.0}).json()
+    assert {point["size"] for point in answer["points"]} == {None}
+
+
+def test_runs_at_other_clocks_of_a_profile(ada):
+    store(varied_measurements((), (1000.0, 1500.0, 2000.0)))
+    profile = Profile.objects.get(workload__slug="app0-section0")
+    answer = of_profile(ada, "memory_wall", profile, predict=[{"n": 16, "clock_ratio": 0.6}]).json()
+    assert {point["clock_ratio"] for point in answer["points"]} == {0.5, 0.75, 1.0}  # of base_mhz, 2000
+    assert answer["predictions"][0]["time_s"] > answer["points"][-1]["time_s"]
+    answer = of_profile(ada, "memory_wall", profile, predict=[{"n": 16}]).json()
+    assert {point["clock_ratio"] for point in answer["points"]} == {None}
+
+
+def test_why_there_is_no_interval(ada):
+    answer = fit(ada, "usl", points=POINTS[:3], predict=[{"n": 32}]).json()
+    assert answer["predictions"][0]["low_s"] is None
+    assert answer["no_interval"].startswith("without some of the points the model refuses")
 
 
 def test_a_profile_without_curves_is_422(ada):

@@ -1,0 +1,116 @@
+"""What scaling models learn from the runs of one profile: a point for each thread count, input size and clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.scaling_models.points import FloatArray
+from predictor.scaling_models.task_graph import task_measures
+from profiles.measurements import PARTS, RunTable
+
+CREATION, JOIN = PARTS.index("creation"), PARTS.index("join")
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredPoints:
+    """N points, sorted by size, clock and n. `size` NaN = unknown, `clock_mhz` NaN = the platform's own clocks.
+
+    `own`: of the workload's own size at the platform's own clocks, what the profile's curves are made of. `parts_s`
+    (N, 7): the thread time n t(n), split as in the profile pass; NaN where there is none.
+    """
+
+    n: FloatArray
+    size: FloatArray
+    clock_mhz: FloatArray
+    time_s: FloatArray
+    parts_s: FloatArray
+    own: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def take(self, rows: NDArray[np.bool_]) -> MeasuredPoints:
+        return MeasuredPoints(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The sizes that were run at the platform's own clocks, ascending."""
+        return np.unique(self.size[np.isnan(self.clock_mhz) & ~np.isnan(self.size)])
+
+    @property
+    def clocks_mhz(self) -> FloatArray:
+        """The clocks that the workload's own input was held at, ascending."""
+        return np.unique(self.clock_mhz[self._of_own_size & ~np.isnan(self.clock_mhz)])
+
+    @property
+    def over_sizes(self) -> MeasuredPoints:
+        return self.take(np.isnan(self.clock_mhz) & ~np.isnan(self.size))
+
+    @property
+    def over_clocks(self) -> MeasuredPoints:
+        return self.take(self._of_own_size & ~np.isnan(self.clock_mhz))
+
+    @property
+    def _of_own_size(self) -> NDArray[np.bool_]:
+        """Of the size of the points that are `own`."""
+        own = self.size[self.own]
+        if not len(own):
+            return np.zeros(len(self), dtype=np.bool_)
+        return np.asarray((self.size == own[0]) | (np.isnan(self.size) & np.isnan(own[0])))
+
+    def task_measures(self) -> dict[str, FloatArray]:
+        """What a task graph needs (`task_graph.MEASURES`): work, delay and missing work of each point, from its parts.
+
+        The kit does not count tasks and waits. Each creation and each wait costs one thread alone the same time, so the
+        thread seconds of creation and of join at n = 1 stand in for the counts at each size: in proportion, and the
+        coefficients c of Eq. 12 take the proportion up. NaN: no profile pass there, or none at n = 1 of the size.
+        """
+        counts = {name: np.full(len(self), np.nan) for name in ("tasks", "waits")}
+        for size in self.sizes:
+            here = self.size == size
+            alone = here & (self.n == 1)
+            if alone.any():
+                counts["tasks"][here] = self.parts_s[alone][0, CREATION]
+                counts["waits"][here] = self.parts_s[alone][0, JOIN]
+        return task_measures(self.parts_s) | counts
+
+
+def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPoints:
+    """The points of a profile's runs, variations too; `own_size`: the size of runs that name none, None = unknown.
+
+    t is the median of the clean runs of a point, of the profile runs where there is no clean one; its parts are the
+    sums over the profile runs, in proportion to n t.
+
+    >>> runs = RunTable(np.array([1, 1, 2]), np.array([1, 2, 1]), np.zeros(3, bool), np.array([4.0, 6.0, 3.0]),
+    ...                 size=np.array([np.nan, np.nan, 50.0]))
+    >>> points = measured_points(runs, 100.0)
+    >>> points.n, points.size, points.time_s, points.own
+    (array([2., 1.]), array([ 50., 100.]), array([3., 5.]), array([False,  True]))
+    """
+    nothing = np.full(len(runs), np.nan)
+    size, clock = (nothing if column is None else column for column in (runs.size, runs.clock_mhz))
+    if own_size is not None:
+        size = np.where(np.isnan(size), own_size, size)
+    keys = np.stack([size, clock, runs.n.astype(np.float64), ~runs.is_variation], axis=1)
+    distinct, of = np.unique(np.nan_to_num(keys, nan=-1.0), axis=0, return_inverse=True)
+    at_size, at_clock, n, own = distinct.T
+    time_s, parts_s = np.empty(len(distinct)), np.full((len(distinct), len(PARTS)), np.nan)
+    for point in range(len(distinct)):
+        rows = np.flatnonzero(of.ravel() == point)
+        clean = rows[~runs.is_profile_pass[rows]]
+        time_s[point] = np.median(runs.time_s[clean if len(clean) else rows])
+        split = rows[runs.is_profile_pass[rows]]
+        if len(split) and runs.parts_ns is not None:
+            parts = runs.parts_ns[split].astype(np.float64).sum(axis=0)
+            parts_s[point] = parts / parts.sum() * n[point] * time_s[point]
+    return MeasuredPoints(
+        n=n,
+        size=np.where(at_size < 0, np.nan, at_size),
+        clock_mhz=np.where(at_clock < 0, np.nan, at_clock),
+        time_s=time_s,
+        parts_s=parts_s,
+        own=own == 1.0,
+    )
