@@ -1,4 +1,5 @@
 import uuid
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -10,6 +11,22 @@ from profiles.models.platforms import Platform
 from profiles.models.sources import Owned, Source
 from profiles.models.workloads import Workload
 from profiles.querysets import ProfileQuerySet
+
+
+# Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
+LISTED_BY: tuple[tuple[Any, ...], ...] = (
+    ("profile_by_key", ("private_to", "id")),
+    ("profile_by_origin", ("private_to", "origin", "id")),
+    ("profile_by_platform", ("platform", "private_to", "origin")),
+    ("profile_by_workload", ("workload", "private_to", "origin")),
+    ("profile_outliers", ("private_to", "id"), ~Q(outlier_reason="")),
+)
+
+
+def listed(name: str, columns: tuple[str, ...], condition: Q = Q()) -> models.Index:  # noqa: B008
+    """Over what `visible_to` may select. Partial, because SQLite looks for no value of `hidden` but takes an index
+    whose condition is word for word that of the query."""
+    return models.Index(fields=columns, condition=Q(hidden=False) & condition, name=name)
 
 
 class Profile(Owned):
@@ -37,7 +54,7 @@ class Profile(Owned):
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["platform", "workload"]), models.Index(fields=["private_to", "origin"])]
+        indexes = [models.Index(fields=["platform", "workload"]), *(listed(*one) for one in LISTED_BY)]
         constraints = [
             models.UniqueConstraint(fields=["source", "platform", "workload"], name="profile_once_per_source"),
             models.CheckConstraint(condition=Q(t1_s__isnull=True) | Q(t1_s__gt=0), name="profile_t1_positive"),
