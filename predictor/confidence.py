@@ -17,7 +17,7 @@ POOR_FIT, VERY_POOR_FIT = 0.1, 0.25
 class Evidence:
     """What the rules look at. None: does not apply, or is not known."""
 
-    candidates: int
+    candidates: int | None
     mean_distance: float | None
     fit_error: float | None
     same_architecture: bool | None
@@ -30,7 +30,7 @@ class Evidence:
 
 
 def confidence(evidence: Evidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
-    """The level, and the reasons that lowered it from high; `more` reasons: (index of the level that remains, reason)."""
+    """The level, and the reasons that lowered it from high. `more`: (index of the level that remains, reason)."""
     findings = [*_findings(evidence), *more]
     level = max((level for level, _ in findings), default=0)
     return {"level": LEVELS[level], "reasons": [reason for _, reason in findings], "provisional": True}
@@ -65,8 +65,8 @@ def _findings(evidence: Evidence) -> list[tuple[int, str]]:
     return [finding for finding in found if finding is not None]
 
 
-def _below(value: int, medium: int, low: int, reason: str) -> tuple[int, str] | None:
-    if value >= medium:
+def _below(value: int | None, medium: int, low: int, reason: str) -> tuple[int, str] | None:
+    if value is None or value >= medium:
         return None
     return (2 if value < low else 1), reason.format(value)
 

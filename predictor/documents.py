@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ class Basis:
     groups: tuple[int, ...]
     references: tuple[int, ...] | None
     outcome: Outcome
-    scenario: Scenario = Scenario()
+    scenario: Scenario = field(default_factory=Scenario)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -191,13 +191,10 @@ def evidence_of(basis: Basis) -> Evidence:
     target = str(architectures[basis.target])
     of_references = {architectures[platform] for platform in basis.reference_platforms}
     comparable = target != "" and of_references != {""} and len(of_references) > 0
-    distances = [
-        candidate.distance_tuple
-        for candidate in basis.answer.candidates_scaling
-        if candidate.distance_tuple is not None
-    ]
+    candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
+    distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
     return Evidence(
-        candidates=len(basis.answer.candidates_scaling),
+        candidates=None if basis.outcome.is_measured else len(candidates),
         mean_distance=_mean(distances),
         fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
         same_architecture=target in of_references if comparable else None,

@@ -25,6 +25,7 @@ from predictor.services import (
     workload_snapshot,
 )
 from predictor.snapshot import Snapshot
+from predictor.threads import one_thread
 from profiles.models import Workload
 
 KEPT = 64  # rankings of a snapshot
@@ -71,7 +72,8 @@ def rank(
     key = at, method, settings, origins
     found = kept.get(key)
     if found is None:
-        found = kept[key] = ranked(snapshot, at, chosen, settings)
+        with one_thread():
+            found = kept[key] = ranked(snapshot, at, chosen, settings)
         while len(kept) > KEPT:
             kept.popitem(last=False)
     return found

@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mpet_site.json import clean
-from predictor import counters
+from predictor import stored_curves
 from predictor.core import methods, scenarios
 from predictor.core.candidates import choose_groups, reference_rows
 from predictor.core.database import Database
 from predictor.documents import Basis, answer_document
 from predictor.models import Prediction
 from predictor.snapshot import MEASURED, Snapshot, read_snapshot
+from predictor.threads import one_thread
 from profiles.measurements import STRATEGIES
 from profiles.models import Platform, Profile, Workload
 
@@ -120,7 +121,7 @@ class Question:
     n: tuple[int, ...] | None
     method: methods.Method[Any]
     settings: Any
-    scenario: scenarios.Scenario = scenarios.Scenario()
+    scenario: scenarios.Scenario = field(default_factory=scenarios.Scenario)
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:
@@ -311,9 +312,16 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
         n=question.n,
     )
     groups = comparable_groups(question, query, database)
-    facts = scenarios.Facts(bound_of(question, database), lambda: counters.at_one(snapshot))
     try:
-        outcome = scenarios.run(database, query, question.method, question.settings, question.scenario, facts)
+        with one_thread():
+            outcome = scenarios.run(
+                database,
+                query,
+                question.method,
+                question.settings,
+                scenario=question.scenario,
+                facts=facts_of(question, snapshot),
+            )
     except methods.SettingsError as error:
         raise InvalidField(error.setting, error.reason) from error
     except methods.TooFewCandidates as error:
@@ -332,13 +340,15 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
 
 
-def bound_of(question: Question, database: Database) -> str | None:
-    """Only changes need it: the query is not made for others."""
-    if not question.scenario.is_virtual:
-        return None
-    slug = database.workloads[question.workload]
-    bound: str | None = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
-    return bound
+def facts_of(question: Question, snapshot: Snapshot) -> scenarios.Facts:
+    """Only changes need the bound: it is not asked for without."""
+    bound: str | None = None
+    if question.scenario.is_virtual:
+        slug = snapshot.database.workloads[question.workload]
+        bound = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
+    return scenarios.Facts(
+        bound, lambda: stored_curves.measures_at_one(snapshot), lambda row: stored_curves.curves_of(snapshot, row)
+    )
 
 
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
@@ -354,7 +364,11 @@ def comparable_groups(question: Question, query: methods.Query, database: Databa
 
 def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
     """References that were asked for and took no part."""
-    found = []
+    found: list[str] = []
+    if question.references == (question.target,) and (
+        question.scenario.is_virtual or question.scenario.name == "parallelisation"
+    ):
+        return found  # what was measured there is what is changed, or its t(1) is used
     for at in question.references or ():
         if at == question.target:
             found.append(f"reference {database.platforms[at]} was not used: it is the target")

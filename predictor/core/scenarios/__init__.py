@@ -1,7 +1,8 @@
 """What may be asked beyond a migration: Table 3 and Figure 7 of the paper, as numpy."""
 
+from predictor.core.scenarios.inquiry import Facts
 from predictor.core.scenarios.outcome import Outcome
-from predictor.core.scenarios.run import Facts, run
+from predictor.core.scenarios.run import run
 from predictor.core.scenarios.scenario import SCENARIOS, Scenario
 from predictor.core.scenarios.virtual_platform import UnknownEffect
 from predictor.core.scenarios.virtual_workload import UnknownCharacteristic

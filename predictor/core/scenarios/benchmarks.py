@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from predictor.core.answers import Answer, Method, Query
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.answers import Answer
+from predictor.core.database import BoolArray, Database, FloatArray, IntArray
 from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from predictor.core.scenarios.sequential import starts_at_one
 from profiles.scaling.curves import evaluate_curves
@@ -28,7 +28,7 @@ class Scaling:
     """How K benchmarks scale on a platform, at J thread counts.
 
     `loss` (K, J) is ln(n t(n) / t(1)), 0 for the ideal speedup; `features` (K, 84); `fractions` (K, 6, J), None where
-    they are time-only; `largest_n` (K,) was measured.
+    they are time-only; up to `largest_n` (K,) it was measured.
     """
 
     workloads: tuple[int, ...]
@@ -43,27 +43,24 @@ class Scaling:
         return len(self.workloads)
 
 
-def benchmarks_of(
-    database: Database, query: Query, strategy: str, method: Method[Any], settings: Any, n: IntArray
-) -> Scaling:
+def benchmarks_of(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling:
     """The benchmarks of the strategy on T, A left out; where T has none, as the method predicts them there."""
+    database = inquiry.database
     names = database.workload_table["strategy"]
-    of_strategy = np.array([name == strategy for name in names], dtype=bool)
-    of_strategy[query.workload] = False
-    rows = parallel_rows(database, query.target)
+    of_strategy: BoolArray = np.array([name == strategy for name in names], dtype=np.bool_)
+    of_strategy[inquiry.query.workload] = False
+    rows = parallel_rows(database, inquiry.query.target)
     rows = rows[of_strategy[database.workload_index[rows]]]
     if len(rows):
-        groups = _best_groups(database, rows, bool(getattr(settings, "mix_runtimes", False)))
+        groups = _best_groups(database, rows, bool(inquiry.setting("mix_runtimes", False)))
         return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
-    found = migrated_scaling(database, query, np.flatnonzero(of_strategy), method, settings, n)
+    found = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
     if found is None:
-        named = sorted({name for name in names if name})
-        raise TooFewCandidates(
-            0,
-            1,
-            f"no parallel benchmark of strategy {strategy} is known on {database.platforms[query.target]}, nor can one "
-            f"be predicted there; the strategies of this database are {', '.join(named) or 'unknown'}",
+        reason = (
+            f"no other parallel benchmark of strategy {strategy} is known on {inquiry.target}, nor can be predicted"
         )
+        known = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
+        raise TooFewCandidates(0, 1, f"{reason} there; strategies in this database: {', '.join(known) or 'none'}")
     return found
 
 
@@ -71,7 +68,8 @@ def parallel_rows(database: Database, platform: int) -> IntArray:
     """Rows of a platform that were measured at n = 1 and beyond."""
     rows = database.rows_of_platform(platform)
     scales = np.array([database.curve(row)[0].max(initial=1) > 1 for row in rows.tolist()], dtype=bool)
-    return rows[scales & starts_at_one(database)[rows] & np.isfinite(database.t1_s[rows])]
+    usable: IntArray = rows[scales & starts_at_one(database)[rows] & np.isfinite(database.t1_s[rows])]
+    return usable
 
 
 def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tuple[int, ...]) -> Scaling:
@@ -104,17 +102,16 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
     return np.asarray(fractions * np.minimum(1.0, most / np.maximum(fractions.sum(axis=1, keepdims=True), most)))
 
 
-def migrated_scaling(
-    database: Database, query: Query, workloads: IntArray, method: Method[Any], settings: Any, n: IntArray
-) -> Scaling | None:
+def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scaling | None:
     """The benchmarks that the most platforms have, predicted on T; None where none can be."""
+    database, query = inquiry.database, inquiry.query
     counts = np.array([len(database.rows_of_workload(workload)) for workload in workloads.tolist()], dtype=np.int64)
     chosen = workloads[np.argsort(-counts, kind="stable")][:MOST_MIGRATED]
-    answers: dict[int, Answer] = {}
     asked = np.union1d(n, [1])
+    answers: dict[int, Answer] = {}
     for workload in chosen.tolist():
         try:
-            answer = method.predict(database, Query(workload, query.target, n=tuple(asked.tolist())), settings)
+            answer = inquiry.answer(workload=workload, references=None, n=tuple(asked.tolist()))
         except PredictionError:
             continue
         if np.isfinite(answer.time_s).all():
@@ -133,7 +130,7 @@ def migrated_scaling(
     )
 
 
-def spread(database: Database, query: Query, alike: Scaling, n: IntArray, settings: Any) -> FloatArray:
+def spread(inquiry: Inquiry, alike: Scaling, n: IntArray) -> FloatArray:
     """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
 
         h = q(level, K - 1 + o) s sqrt(1 + 1/K),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)
@@ -141,17 +138,17 @@ def spread(database: Database, query: Query, alike: Scaling, n: IntArray, settin
     with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
     T, which count as o = 2 (o = 0 where they are fewer than three).
     """
-    count = len(alike)
+    database, count = inquiry.database, len(alike)
     own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(len(n))
-    rows = parallel_rows(database, query.target)
-    rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != query.workload)]
+    rows = parallel_rows(database, inquiry.query.target)
+    rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != inquiry.query.workload)]
     others = OTHERS_COUNT if len(rows) > 2 else 0.0
     everything = measured_scaling(database, rows, n, alike.groups).loss.var(axis=0, ddof=1) if others else 0.0
     freedom = count - 1 + others
     if freedom < 1:
         return np.full(len(n), np.nan)
     variance = ((count - 1) * own + others * everything) / freedom
-    level = getattr(settings, "level", DEFAULT_LEVEL)
+    level = inquiry.setting("level", DEFAULT_LEVEL)
     return np.asarray(student.ppf((1 + level) / 2, freedom) * np.sqrt(variance * (1 + 1 / count)))
 
 

@@ -75,7 +75,8 @@ class Topology:
     def starts(self) -> tuple[float, float, float]:
         """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none."""
         n_nu = math.nan if self.n_nu == self.n_ht else self.n_nu
-        return (0.0, *(math.inf if math.isnan(at) else at for at in (n_nu, self.n_ht)))
+        first, second = (math.inf if math.isnan(at) else at for at in (n_nu, self.n_ht))
+        return 0.0, first, second
 
     def is_as(self, other: Topology) -> bool:
         same_clock = self.base_mhz == other.base_mhz or math.isnan(self.base_mhz)

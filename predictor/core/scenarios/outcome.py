@@ -24,6 +24,7 @@ class Outcome:
     changes: tuple[str, ...] = ()
     lowered: tuple[tuple[int, str], ...] = ()
     largest_measured_n: int | None = None  # None: that of the references
+    is_measured: bool = False  # the base is a measured profile: no candidates
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,13 @@ def fractions_of(answer: Answer) -> FloatArray:
     """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction."""
     values = np.stack([answer.curves[name] for name in FRACTIONS])
     return np.clip(values, 0.0, 1.0) if is_decomposed(answer) else np.zeros_like(values)
+
+
+def half_widths(answer: Answer) -> FloatArray:
+    """Half the interval of ln t(n), (J,); NaN where there is none."""
+    if answer.low_s is None or answer.high_s is None:
+        return np.full(len(answer.n), np.nan)
+    return np.asarray(np.log(answer.high_s / answer.low_s) / 2)
 
 
 def refitted(answer: Answer, n_nu: float, n_ht: float) -> Answer:

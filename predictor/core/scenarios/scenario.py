@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from predictor.core.errors import SettingsError
 from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
@@ -22,8 +22,8 @@ class Scenario:
 
     name: str = "migration"
     strategy: str | None = None
-    workload: WorkloadChanges = WorkloadChanges()
-    platform: PlatformChanges = PlatformChanges()
+    workload: WorkloadChanges = field(default_factory=WorkloadChanges)
+    platform: PlatformChanges = field(default_factory=PlatformChanges)
 
     @classmethod
     def of(

@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Answer, Method, Query
-from predictor.core.database import Database, FloatArray, Group, IntArray
+from predictor.core.answers import Answer
+from predictor.core.database import BoolArray, Database, FloatArray, Group, IntArray
+from predictor.core.scenarios.inquiry import Inquiry
+from predictor.core.scenarios.outcome import half_widths
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
 ELEMENT = len(ELEMENTS)
 MEASURES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
-M, B = MEASURES * ELEMENT, MEASURES * ELEMENT + 1
+MEASURE_SLOPES, MEASURE_ELEMENTS = MEASURES * ELEMENT, MEASURES * ELEMENT + 1
+Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
 
 
-def predict_sequential(
-    database: Database, query: Query, method: Method[Any], settings: Any, counted: FloatArray | None = None
-) -> Answer:
+def predict_sequential(inquiry: Inquiry) -> Answer:
     """t(1) of A on T by a method that sees t(1) and counters at n = 1 of every profile, and nothing else.
 
     At n = 1 runtimes and the split of the thread time make no difference: all profiles of an origin are comparable.
-    `counted` (N, 7): the relative measures at n = 1 of the database's rows, NaN = not counted. Raises a
-    PredictionError where the method refuses.
+    Returns an answer at n = 1 alone, without features. Raises a PredictionError where the method refuses: mpet2020
+    ranks by counters, and refuses where there are none.
     """
-    answer = method.predict(sequential_database(database, counted), replace(query, group=None, n=(1,)), settings)
-    at_one = np.array([answer.t1_s])
-    half_width = None
-    if answer.low_s is not None and answer.high_s is not None:
-        half_width = answer.low_s / answer.time_s, answer.high_s / answer.time_s
+    known = sequential_database(inquiry.database, inquiry.facts.counted)
+    answer = inquiry.answer(known, group=None, n=(1,))
+    time_s = np.array([answer.t1_s])
+    half_width = half_widths(answer)
     curves = {name: np.full(1, np.nan) for name in answer.curves} | {
         name: answer.curves[name] for name in RELATIVE_MEASURES
     }
     return replace(
         answer,
         n=np.ones(1, dtype=np.int64),
-        time_s=at_one,
+        time_s=time_s,
         features=np.full(len(FEATURE_NAMES), np.nan),
         curves=curves,
         candidates_scaling=[],
         warnings=[text for text in answer.warnings if not text.startswith(ABOUT_SCALING)],
-        low_s=None if half_width is None else at_one * half_width[0],
-        high_s=None if half_width is None else at_one * half_width[1],
+        low_s=None if answer.low_s is None else time_s * np.exp(-half_width),
+        high_s=None if answer.high_s is None else time_s * np.exp(half_width),
     )
 
 
-def sequential_database(database: Database, counted: FloatArray | None = None) -> Database:
+def sequential_database(database: Database, counted: Counted = lambda: None) -> Database:
     """The same profiles as if only n = 1 had been measured, once per database; what is hidden there is hidden here.
 
     Features are invalid but the seven relative measures at n = 1, as the element b. Of a pair's profiles in several
     groups of an origin one stays, a decomposed one first. A curve without n = 1 has none.
     """
-    whole: Database = database.derive(("sequential",), lambda: _reduced(database, counted))
+    whole: Database = database.derive(("sequential",), lambda: _reduced(database, counted()))
     hidden = database.hidden_rows
     return whole.without(database.platform_index[hidden], database.workload_index[hidden]) if len(hidden) else whole
 
@@ -63,7 +63,7 @@ def _reduced(database: Database, counted: FloatArray | None) -> Database:
     rows = _one_for_each_pair(database, origins)
     group = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)
     features = np.full((len(rows), len(FEATURE_NAMES)), np.nan)
-    features[:, B] = measures_at_one(database, counted)[rows]
+    features[:, MEASURE_ELEMENTS] = measures_at_one(database, counted)[rows]
     return Database.build(
         revision=database.revision,
         platforms=database.platforms,
@@ -98,7 +98,7 @@ def _one_for_each_pair(database: Database, origins: list[str]) -> IntArray:
     return rows[first]
 
 
-def starts_at_one(database: Database) -> np.ndarray:
+def starts_at_one(database: Database) -> BoolArray:
     """(N,): whether t(1) was measured, not put in place of it. Without any curve t(1) is what there is."""
     lengths = np.diff(database.curve_offsets)
     if not len(database.curve_n):
@@ -109,6 +109,6 @@ def starts_at_one(database: Database) -> np.ndarray:
 
 def measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
     """The relative measures at n = 1 of every row (N, 7): as counted, else of the fitted curve. NaN = not known."""
-    slope = np.nan_to_num(database.features[:, M], nan=0.0)
-    fitted = database.features[:, B] + slope
+    slope = np.nan_to_num(database.features[:, MEASURE_SLOPES], nan=0.0)
+    fitted = database.features[:, MEASURE_ELEMENTS] + slope
     return fitted if counted is None else np.where(np.isnan(counted), fitted, counted)

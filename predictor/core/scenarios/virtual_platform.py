@@ -41,8 +41,8 @@ def moved_platform(
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
 
     Parameters: `answer` at 1..n_max of the old platform; `borrowed` (14, 6) elements for effects that the old platform
-    does not have, NaN = nobody has them. Returns the answer at `n`, its interval as wide in ln t as at m, and 0.2 ln(n/m)
-    wider on each side. Raises UnknownEffect for an effect of which no elements are known.
+    does not have, NaN = nobody has them. Returns the answer at `n`, its interval as wide in ln t as at m, and 0.2
+    ln(n/m) wider on each side. Raises UnknownEffect for an effect of which no elements are known.
     """
     elements = _elements(answer, old, new, borrowed)
     source = carried_from(n, old, new)
@@ -100,7 +100,7 @@ def _elements(answer: Answer, old: Topology, new: Topology, borrowed: FloatArray
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
     for segment in (NUMA, HYPERTHREADS):
         pair = PAIRS[segment]
-        if np.isinf(new.starts[segment]) or old.starts[segment] < old.n_max:
+        if new.starts[segment] >= new.n_max or old.starts[segment] < old.n_max:
             continue
         if np.isnan(borrowed[0, pair]).all():
             raise UnknownEffect(
@@ -161,8 +161,10 @@ def _sentences(old: Topology, new: Topology, n: IntArray, source: IntArray) -> t
             continue
         if np.isnan(after):
             said.append(f"{name} {before:g} -> none: no effect of {what}; the curve before goes on")
-        elif np.isnan(before):
-            said.append(f"{name} none -> {after:g}: the effect of {what} is the mean of that on the references")
+        elif after >= new.n_max:
+            said.append(f"{name} -> {after:g}: no thread count lies beyond it")
+        elif np.isnan(before) or before >= old.n_max:
+            said.append(f"{name} -> {after:g}: the effect of {what} is the mean of that on the references")
             lowered.append((LOW, f"the platform has no {what}: their effect is that of other platforms"))
         else:
             said.append(f"{name} {before:g} -> {after:g}: the effect of {what} begins there, with the same slopes")

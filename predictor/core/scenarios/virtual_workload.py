@@ -108,7 +108,7 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
         return np.ones(len(answer.n)), "the workload is memory-bound: all of its computing waits for memory"
     if bound == "computation":
         return np.zeros(len(answer.n)), (
-            "the workload is computation-bound: its time stays unless it becomes memory-bound, which the interval allows"
+            "the workload is computation-bound: its time stays, unless it becomes memory-bound, as the interval allows"
         )
     raise UnknownCharacteristic(
         "memory", "neither counters of the last level nor a memory or computation bound are known for this workload"

@@ -1,0 +1,18 @@
+"""One thread for linear algebra: the matrices of one prediction are small, and a server's workers share its cores."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+
+@cache
+def controller() -> ThreadpoolController:
+    """Finding the loaded libraries takes milliseconds: once a process."""
+    return ThreadpoolController()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    return controller().limit(limits=1)
