@@ -3,6 +3,7 @@
 //
 //     input    workload text
 //     run      workload repeat time_ns use lock imbalance creation distribution switching join checksum
+//     tasks    workload repeat tasks waits           before the run, where a profiled section has spawned any
 //     load     repeat waited_permille stolen_permille involuntary_switches kept|kept-disturbed|repeated
 //     counter  workload repeat counter value status
 //
@@ -25,16 +26,18 @@ using mpet::ApplicationInfo;
 struct Options {
     std::string application;
     mpet::Scale scale = mpet::Scale::full;
+    std::int64_t size = 0;  // nominal
     std::vector<int> processors;
     int threads = 1;
     int repeats = 3;
-    bool counters = false;
+    bool counters = false, list = false;
 };
 
 constexpr const char* usage =
-    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--scale tiny|quick|full] [--cpus 0,2,1,3] "
-    "[--counters]\n"
-    "mpet-bench-clean --list      workload, application, section, strategy, bound, version, description\n";
+    "mpet-bench-clean|profile --application NAME [--n N] [--repeats K] [--scale tiny|quick|full] [--size X] "
+    "[--cpus 0,2,1,3] [--counters]\n"
+    "mpet-bench-clean --list [--scale tiny|quick|full]     workload, application, section, strategy, bound, version, "
+    "description, unit of sizes, sizes (the nominal one first)\n";
 
 struct Repeat {
     std::vector<mpet::Section> sections;
@@ -68,8 +71,8 @@ Options parse(int count, char** arguments) {
     Options options;
     for (int i = 1; i < count; i++) {
         const std::string option = arguments[i];
-        if (option == "--counters") {
-            options.counters = true;
+        if (option == "--counters" || option == "--list") {
+            (option == "--list" ? options.list : options.counters) = true;
             continue;
         }
         if (i + 1 == count) throw std::invalid_argument(option + " needs a value");
@@ -77,6 +80,7 @@ Options parse(int count, char** arguments) {
         if (option == "--application") options.application = value;
         else if (option == "--n") options.threads = positive(option, value);
         else if (option == "--repeats") options.repeats = positive(option, value);
+        else if (option == "--size") options.size = positive(option, value);
         else if (option == "--scale") options.scale = scale_called(value);
         else if (option == "--cpus") options.processors = numbers(value);
         else throw std::invalid_argument("unknown option " + option);
@@ -91,15 +95,23 @@ const ApplicationInfo& application_called(const std::string& name) {
     throw std::invalid_argument("no application is called '" + name + "'");
 }
 
-void list() {
+std::string sizes_text(const mpet::Sizes& sizes, mpet::Scale scale) {
+    if (sizes.unit == nullptr) return "";
+    std::string text = std::to_string(sizes.nominal_at(scale));
+    for (const std::int64_t size : sizes.others_at(scale)) text += "," + std::to_string(size);
+    return text;
+}
+
+void list(mpet::Scale scale) {
     auto& all = mpet::applications();
     std::sort(all.begin(), all.end(),
               [](const ApplicationInfo& a, const ApplicationInfo& b) { return std::strcmp(a.name, b.name) < 0; });
     for (const ApplicationInfo& info : all) {
         for (const mpet::SectionInfo& section : info.sections) {
-            std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", info.workload(section).c_str(), info.name,
+            std::printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", info.workload(section).c_str(), info.name,
                         section.name == nullptr ? "" : section.name, section.strategy,
-                        section.bound == nullptr ? "" : section.bound, info.version, section.description);
+                        section.bound == nullptr ? "" : section.bound, info.version, section.description,
+                        info.sizes.unit == nullptr ? "" : info.sizes.unit, sizes_text(info.sizes, scale).c_str());
         }
     }
 }
@@ -143,6 +155,9 @@ std::vector<std::size_t> best(const std::vector<Repeat>& repeats, int wanted) {
 }
 
 void print_run(const mpet::Section& section, int number, std::uint64_t checksum) {
+    if (section.counts.tasks > 0)
+        std::printf("tasks\t%s\t%d\t%" PRIu64 "\t%" PRIu64 "\n", section.name.c_str(), number, section.counts.tasks,
+                    section.counts.waits);
     std::printf("run\t%s\t%d\t%" PRIu64, section.name.c_str(), number, section.time_ns);
     for (const std::uint64_t part : section.parts) {
         if (mpet::probing) std::printf("\t%" PRIu64, part);
@@ -199,8 +214,10 @@ void count(mpet::Application& application, mpet::Team& team, int repeats) {
 
 void run(const Options& options) {
     const ApplicationInfo& info = application_called(options.application);
+    if (options.size > 0 && info.sizes.unit == nullptr)
+        throw std::invalid_argument(options.application + " has one size only");
     mpet::Team team(options.threads, options.processors);
-    const std::unique_ptr<mpet::Application> application = mpet::make(info, team, options.scale);
+    const std::unique_ptr<mpet::Application> application = mpet::make(info, team, options.scale, options.size);
     for (const mpet::Section& section : application->sections)
         std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
     if (options.counters) count(*application, team, options.repeats);
@@ -211,9 +228,10 @@ void run(const Options& options) {
 
 int main(int count_of_arguments, char** arguments) {
     try {
-        if (count_of_arguments == 2 && std::string(arguments[1]) == "--list") list();
-        else if (count_of_arguments < 2) throw std::invalid_argument("what to run?");
-        else run(parse(count_of_arguments, arguments));
+        if (count_of_arguments < 2) throw std::invalid_argument("what to run?");
+        const Options options = parse(count_of_arguments, arguments);
+        if (options.list) list(options.scale);
+        else run(options);
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "%s: %s\n%s", arguments[0], error.what(), usage);
         return 2;

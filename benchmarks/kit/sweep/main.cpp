@@ -31,14 +31,15 @@ using mpet::Job;
 
 constexpr const char* usage =
     "mpet-sweep --bin FOLDER --results FOLDER [--name NAME] [--scale tiny|quick|full] [--repeats K]\n"
-    "           [--workloads \"hog sgm ...\"] [--threads 1,2,4] [--no-roofline]\n";
+    "           [--workloads \"hog sgm ...\"] [--threads 1,2,4] [--sizes] [--no-roofline]\n"
+    "--sizes: the workloads whose input can have several sizes, in all of them; no roofline\n";
 
 struct Options {
     std::string bin, results = "results", name = mpet::host_name(), scale = "full";
     int repeats = 3;
     std::vector<std::string> workloads;
     std::vector<int> threads;  // empty: those that fit the topology
-    bool roofline = true;
+    bool roofline = true, sizes = false;
 
     bool quick() const { return scale != "full"; }
 };
@@ -55,7 +56,8 @@ Options parse(int count, char** arguments) {
     Options options;
     for (int i = 1; i < count; i++) {
         const std::string option = arguments[i];
-        if (option == "--no-roofline") {
+        if (option == "--no-roofline" || option == "--sizes") {
+            options.sizes = options.sizes || option == "--sizes";
             options.roofline = false;
             continue;
         }
@@ -96,10 +98,11 @@ public:
           root_(mpet::root_from_environment()),
           topology_(mpet::read_topology(root_)),
           threads_(thread_counts()),
-          listed_(mpet::parse_workloads(mpet::output_of({program("mpet-bench-clean"), "--list"}))),
-          workloads_(mpet::chosen(listed_, options_.workloads)),
-          jobs_(mpet::plan(workloads_, threads_, counters_exist())),
-          folder_(options_.results + "/unfinished-" + mpet::trimmed(safe(options_.name)) + "-" + options_.scale),
+          workloads_(chosen_workloads()),
+          jobs_(options_.sizes ? mpet::plan_sizes(workloads_, threads_)
+                               : mpet::plan(workloads_, threads_, counters_exist())),
+          folder_(options_.results + "/unfinished-" + mpet::trimmed(safe(options_.name)) + "-" + options_.scale +
+                  (options_.sizes ? "-sizes" : "")),
           started_(mpet::utc_now()) {}
 
     // The tarball's path.
@@ -107,7 +110,7 @@ public:
         open_folder();
         mpet::Progress progress(folder_ + "/log.txt", jobs_.size());
         progress.note("mpet-kit " MPET_KIT_VERSION " on " + options_.name + ", threads " + joined(threads_) + ", " +
-                      options_.scale + " inputs");
+                      options_.scale + " inputs" + (options_.sizes ? " and smaller ones" : ""));
         for (const Job& job : jobs_) run_job(job, progress);
         if (options_.roofline) measure_roofline(progress);
         const mpet::Results results = collect(progress);
@@ -124,6 +127,14 @@ private:
     }
 
     std::string program(const char* name) const { return options_.bin + "/" + name; }
+
+    std::vector<mpet::Workload> chosen_workloads() const {
+        const std::string listing =
+            mpet::output_of({program("mpet-bench-clean"), "--list", "--scale", options_.scale});
+        const std::vector<mpet::Workload> all = mpet::parse_workloads(listing);
+        const bool every_sized_one = options_.sizes && options_.workloads.empty();
+        return every_sized_one ? mpet::with_sizes(all) : mpet::chosen(all, options_.workloads);
+    }
 
     std::vector<int> thread_counts() const {
         if (options_.threads.empty()) return mpet::thread_counts(topology_, options_.quick());
@@ -183,6 +194,7 @@ private:
                                          options_.scale,
                                          "--cpus",
                                          joined(topology_.placement())};
+        if (job.size > 0) command.insert(command.end(), {"--size", std::to_string(job.size)});
         if (job.pass == mpet::Pass::counters) command.push_back("--counters");
         progress.begin(job);
         try {
@@ -226,14 +238,14 @@ private:
             std::copy_if(jobs_.begin(), jobs_.end(), std::back_inserter(own),
                          [&](const Job& job) { return job.application == workload.application; });
             try {
-                mpet::collect(folder_ + "/jobs", own);
+                mpet::collect(folder_ + "/jobs", own, workloads_);
             } catch (const std::runtime_error& error) {
                 fail(workload.application, error.what(), progress);
             }
         }
         if (finished_jobs().empty())
             throw std::runtime_error("no workload could be measured; see " + folder_ + "/log.txt");
-        return mpet::collect(folder_ + "/jobs", finished_jobs());
+        return mpet::collect(folder_ + "/jobs", finished_jobs(), workloads_);
     }
 
     void report(const mpet::Results& results, mpet::Progress& progress) const {
@@ -259,10 +271,12 @@ private:
         if (!file.flush()) throw std::runtime_error(folder_ + "/" + name + " cannot be written");
     }
 
-    // Statuses of counters are worth a file even where no counter has a value: once, for the first workload at n = 1.
+    // Statuses of counters are worth noting even where no counter has a value: once, for the first workload at n = 1.
     std::string counters_csv(const mpet::Results& results) const {
-        if (mpet::lines_of(results.counters_csv).size() > 1) return results.counters_csv;
         std::string rows = results.counters_csv;
+        const bool counted = std::any_of(jobs_.begin(), jobs_.end(),
+                                         [](const Job& job) { return job.pass == mpet::Pass::counters; });
+        if (counted) return rows;
         for (const std::string& entry : mpet::split(counter_statuses_, ',')) {
             const std::vector<std::string> parts = words(entry);
             if (parts.size() == 2)
@@ -322,7 +336,7 @@ private:
     const std::string root_;
     const mpet::Topology topology_;
     const std::vector<int> threads_;
-    const std::vector<mpet::Workload> listed_, workloads_;
+    const std::vector<mpet::Workload> workloads_;
     std::string counter_statuses_;
     const std::vector<Job> jobs_;
     const std::string folder_, started_;

@@ -29,8 +29,8 @@ void Progress::begin(const Job& job) {
     job_started_ns_ = mpet_monotonic_ns();
     if (!on_terminal_ && job.application == application_) return;  // in a file, a line an application
     application_ = job.application;
-    std::fprintf(stderr, "%s[%3zu/%zu] %-20s n=%-4d %-8s %s%s", on_terminal_ ? "\r\033[K" : "", done_ + 1, jobs_,
-                 job.application.c_str(), job.threads, name_of(job.pass), time_left().c_str(),
+    std::fprintf(stderr, "%s[%3zu/%zu] %-30s n=%-4d %-8s %s%s", on_terminal_ ? "\r\033[K" : "", done_ + 1, jobs_,
+                 job.input().c_str(), job.threads, name_of(job.pass), time_left().c_str(),
                  on_terminal_ ? "" : "\n");
 }
 

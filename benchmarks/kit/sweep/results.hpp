@@ -16,8 +16,8 @@ struct Results {
     int repeats_kept = 0, repeats_disturbed = 0, repeats_done_again = 0;
 };
 
-// Throws std::runtime_error where two thread counts put out different results.
-Results collect(const std::string& jobs_folder, const std::vector<Job>& jobs);
+// Throws std::runtime_error where two thread counts put out different results for an input of the same size.
+Results collect(const std::string& jobs_folder, const std::vector<Job>& jobs, const std::vector<Workload>& workloads);
 
 std::string workloads_json(const std::vector<Workload>& workloads, const std::map<std::string, std::string>& inputs);
 

@@ -1,14 +1,16 @@
 // computes: a Fibonacci number by its recursive definition, sequentially below a cut-off
 // stresses: the task system itself: small tasks, deep recursion, hardly any memory
 // here because: the classic test of task creation and switching costs
+#include <utility>
+
 #include "mpet/workload.hpp"
 
 namespace {
 
 class Fib final : public mpet::Application {
 public:
-    Fib(mpet::Team&, mpet::Scale scale)
-        : number_(mpet::scaled(scale, 18, 37, 43)), cutoff_(mpet::scaled(scale, 10, 16, 18)) {}
+    Fib(mpet::Team&, mpet::Scale scale, std::int64_t size)
+        : number_(number_of(size)), cutoff_(mpet::scaled(scale, 10, 16, 18)) {}
 
     std::string input() const override { return std::to_string(number_) + " cut-off " + std::to_string(cutoff_); }
 
@@ -19,6 +21,15 @@ public:
     std::uint64_t checksum(std::size_t) const override { return result_; }
 
 private:
+    // The work grows as the Fibonacci number itself does, so that is the size.
+    static int number_of(std::int64_t size) {
+        int number = 1;
+        for (std::int64_t last = 0, value = 1; value < size; number++) {
+            last = std::exchange(value, last + value);
+        }
+        return number;
+    }
+
     static std::uint64_t sequential(int number) {
         if (number < 2) return static_cast<std::uint64_t>(number);
         return sequential(number - 1) + sequential(number - 2);
@@ -41,6 +52,11 @@ private:
 const mpet::Registration registration{{"fib",
                                        "1",
                                        {{nullptr, "recursive", "computation", "Recursive Fibonacci with a cut-off"}},
-                                       mpet::make_application<Fib>}};
+                                       mpet::make_application<Fib>,
+                                       {"Fibonacci number",
+                                        {2584, 24157817, 433494437},
+                                        {233, 987},
+                                        {514229, 1346269, 3524578, 9227465, 24157817, 39088169, 63245986, 102334155,
+                                         165580141, 267914296}}}};
 
 }  // namespace

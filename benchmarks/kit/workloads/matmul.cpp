@@ -34,7 +34,7 @@ protected:
 
 class Naive final : public Matmul {
 public:
-    Naive(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 24, 352, 768)) {}
+    Naive(mpet::Team&, mpet::Scale, std::int64_t side) : Matmul(side) {}
 
     void run(mpet::Team& team) override {
         mpet::parallel_for(team, sections[0], {0, side_}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
@@ -52,7 +52,7 @@ public:
 
 class Blocked final : public Matmul {
 public:
-    Blocked(mpet::Team&, mpet::Scale scale) : Matmul(mpet::scaled<std::int64_t>(scale, 40, 576, 1440)) {}
+    Blocked(mpet::Team&, mpet::Scale, std::int64_t side) : Matmul(side) {}
 
     void run(mpet::Team& team) override {
         mpet::parallel_for(team, sections[0], {0, side_}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
@@ -84,13 +84,18 @@ private:
     }
 };
 
+constexpr const char* unit = "matrix rows";
+const std::vector<std::int64_t> sides{64, 120, 184, 248, 312, 376, 440, 504, 568, 640, 960, 1200};
+
 const mpet::Registration naive{{"matmul_naive",
                                 "1",
                                 {{nullptr, "domain_decomposition", "memory", "Dense matrix product by the definition"}},
-                                mpet::make_application<Naive>}};
+                                mpet::make_application<Naive>,
+                                {unit, {24, 352, 768}, {8, 16}, sides}}};
 const mpet::Registration blocked{{"matmul_blocked",
                                   "1",
                                   {{nullptr, "domain_decomposition", "computation", "Dense matrix product in blocks"}},
-                                  mpet::make_application<Blocked>}};
+                                  mpet::make_application<Blocked>,
+                                  {unit, {40, 576, 1440}, {8, 24}, sides}}};
 
 }  // namespace

@@ -11,8 +11,8 @@ using Iterator = std::uint32_t*;
 
 class MergeSort final : public mpet::Application {
 public:
-    MergeSort(mpet::Team&, mpet::Scale scale)
-        : count_(mpet::scaled<std::int64_t>(scale, 1 << 10, 1 << 19, 7 << 20)),
+    MergeSort(mpet::Team&, mpet::Scale scale, std::int64_t count)
+        : count_(count),
           leaf_(mpet::scaled<std::int64_t>(scale, 64, 4096, 16384)),
           numbers_(static_cast<std::size_t>(count_)),
           buffer_(static_cast<std::size_t>(count_)) {}
@@ -74,6 +74,11 @@ private:
 const mpet::Registration registration{{"mergesort",
                                        "1",
                                        {{nullptr, "recursive", "memory", "Merge sort with parallel merges"}},
-                                       mpet::make_application<MergeSort>}};
+                                       mpet::make_application<MergeSort>,
+                                       {"elements",
+                                        {1 << 10, 1 << 19, 7 << 20},
+                                        {300, 700},
+                                        {100000, 200000, 400000, 700000, 1000000, 1500000, 2000000, 3000000, 4000000,
+                                         5500000}}}};
 
 }  // namespace

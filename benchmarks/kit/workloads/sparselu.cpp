@@ -9,8 +9,8 @@ namespace {
 
 class SparseLu final : public mpet::Application {
 public:
-    SparseLu(mpet::Team&, mpet::Scale scale)
-        : blocks_(mpet::scaled<std::int64_t>(scale, 6, 16, 32)), side_(mpet::scaled<std::int64_t>(scale, 6, 48, 64)) {
+    SparseLu(mpet::Team&, mpet::Scale scale, std::int64_t blocks)
+        : blocks_(blocks), side_(mpet::scaled<std::int64_t>(scale, 6, 48, 64)) {
         reset();
     }
 
@@ -147,6 +147,10 @@ private:
 const mpet::Registration registration{{"sparselu",
                                        "1",
                                        {{nullptr, "task_graph", "computation", "Blocked sparse LU factorisation"}},
-                                       mpet::make_application<SparseLu>}};
+                                       mpet::make_application<SparseLu>,
+                                       {"rows of blocks",
+                                        {6, 16, 32},
+                                        {3, 5},
+                                        {6, 8, 10, 12, 14, 16, 18, 20, 24, 28}}}};
 
 }  // namespace

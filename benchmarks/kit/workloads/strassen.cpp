@@ -26,8 +26,9 @@ struct Square {
 
 class Strassen final : public mpet::Application {
 public:
-    Strassen(mpet::Team&, mpet::Scale scale)
-        : side_(mpet::scaled<std::int64_t>(scale, 32, 512, 1536)),
+    // Sides of which a half, a quarter and so on is whole down to the leaf.
+    Strassen(mpet::Team&, mpet::Scale scale, std::int64_t side)
+        : side_(side),
           leaf_(mpet::scaled<std::int64_t>(scale, 8, 64, 192)),
           a_(side_),
           b_(side_),
@@ -127,6 +128,10 @@ private:
 const mpet::Registration registration{{"strassen",
                                        "1",
                                        {{nullptr, "recursive", "computation", "Strassen's matrix product"}},
-                                       mpet::make_application<Strassen>}};
+                                       mpet::make_application<Strassen>,
+                                       {"matrix rows",
+                                        {32, 512, 1536},
+                                        {16, 24},
+                                        {256, 320, 384, 512, 640, 768, 896, 1024, 1152, 1280}}}};
 
 }  // namespace

@@ -10,8 +10,10 @@ import subprocess
 import tarfile
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks.archive import read_archive
@@ -77,7 +79,7 @@ def test_the_files_hold_integers_and_say_how_they_came_about(native, tmp_path):
     assert list(rows[0])[5:12] == [f"{part}_ns" for part in PARTS]
     assert all(field.isdigit() for row in rows for key, field in row.items() if key.endswith("_ns") and field)
     counters = list(csv.DictReader(io.StringIO(member(tarball, "counters.csv"))))
-    assert {row["counter"] for row in counters} == COUNTERS
+    assert {row["counter"] for row in counters} == COUNTERS | {"TASKS", "WAITS"}
     assert all((row["value"] != "") == (row["status"] in {"ok", "multiplexed"}) for row in counters)
     environment = json.loads(
         member(tarball, "environment.json"), parse_float=lambda text: pytest.fail(f"a float: {text}")
@@ -128,6 +130,46 @@ def test_an_unfinished_sweep_with_other_settings_is_kept_apart(native, tmp_path)
     assert len(list(tmp_path.glob("unfinished-x-tiny-*/jobs/fib.n1.clean.tsv"))) == 1
 
 
+def test_a_sweep_over_sizes_has_the_nominal_one_and_others(native, tmp_path):
+    """Every size at every n in both passes; each has a result of its own, the same for every n."""
+    tarball = sweep(native, tmp_path, "--sizes")
+    with tarball.open("rb") as file:
+        measurements = read_archive(file)
+    assert {"matmul_naive", "matmul_blocked", "fib", "mergesort", "sparselu", "strassen"} == {
+        workload.name for workload in measurements.workloads
+    }
+    for record in measurements.profiles:
+        workload, runs = measurements.workloads[record.workload], record.runs
+        assert workload.size_unit and workload.size is not None
+        size = np.nan_to_num(runs.size)  # 0 = the nominal one
+        assert len(set(size)) == 3 and size.max() < workload.size
+        repeats = Counter(zip(size.tolist(), runs.n.tolist(), runs.is_profile_pass.tolist(), strict=True))
+        assert len(repeats) == 3 * len(set(runs.n.tolist())) * 2 and set(repeats.values()) == {2}
+    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    results = {(row["workload"], row["size"], row["output_checksum"]) for row in rows}
+    assert len(results) == 3 * len(measurements.workloads)
+
+
+def test_tasks_and_waits_are_counted(native, tmp_path):
+    """fib waits once in each call down to its cut-off, for two tasks; on any number of threads, at any size."""
+
+    def waits(number: int) -> int:
+        return 0 if number < 10 else 1 + waits(number - 1) + waits(number - 2)
+
+    tarball = sweep(native, tmp_path, "--sizes", "--workloads", "fib matmul_naive")
+    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    expected = {"2584": waits(18), "987": waits(16), "233": waits(13)}
+    for row in rows:
+        counted = row["pass"] == "profile" and row["workload"] == "fib"
+        want = (str(2 * expected[row["size"]]), str(expected[row["size"]])) if counted else ("", "")
+        assert (row["tasks"], row["waits"]) == want
+    counters = list(csv.DictReader(io.StringIO(member(tarball, "counters.csv"))))
+    assert {(row["workload"], row["counter"], row["value"]) for row in counters} == {
+        ("fib", "TASKS", str(2 * waits(18))),
+        ("fib", "WAITS", str(waits(18))),
+    }
+
+
 def test_emulated_machines_say_so(native, tmp_path):
     tarball = sweep(native, tmp_path, "--workloads", "fib", "--no-roofline", environment={"MPET_ORIGIN": "emulated"})
     with tarball.open("rb") as file:
@@ -139,7 +181,8 @@ def test_emulated_machines_say_so(native, tmp_path):
     [
         (["--workloads", "fib nothing"], "no workload is called 'nothing'"),
         (["--threads", "1,100000"], "this machine lends 1 to"),
-        (["--scale", "huge"], "no workload could be measured"),
+        (["--scale", "huge"], "--scale is tiny, quick or full"),
+        (["--sizes", "--workloads", "fib hog"], "hog has one size only"),
     ],
 )
 def test_what_cannot_be_measured_is_named(native, tmp_path, options, complaint):

@@ -55,12 +55,14 @@ public:
         task->set(std::forward<Body>(body), &pending_);
         pending_.fetch_add(1, std::memory_order_relaxed);
         me.queue.push(task);
+        me.probe.count_task();
         me.probe.charge(MPET_CREATION);
     }
 
     void wait() {
         Worker& me = *current_worker;
         me.probe.charge(MPET_USE);
+        me.probe.count_wait();
         const mpet_part idle = me.team.size() > 1 ? MPET_IMBALANCE : MPET_JOIN;
         Backoff backoff;
         while (pending_.load(std::memory_order_acquire) > 0) {

@@ -39,7 +39,8 @@ struct Section {
     std::string name;
     std::uint64_t instances = 0;
     std::uint64_t time_ns = 0;
-    Parts parts{};  // zeros in the clean build
+    Parts parts{};      // zeros in the clean build
+    TaskCounts counts;  // zeros in the clean build
     std::vector<CounterReading> counters;
 };
 
@@ -203,6 +204,7 @@ private:
         for (const auto& worker : workers_) {
             worker->probe.charge_wait(last_arrival, end_ns);
             worker->probe.add_to(section.parts);
+            section.counts.add(worker->probe.counts());
         }
         return end_ns;
     }
