@@ -13,6 +13,7 @@ from predictor.core.errors import PredictionError, TooFewCandidates
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from predictor.core.scenarios.sequential import starts_at_one
+from predictor.core.transfer.overheads import log_shares
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_UTILISATION
@@ -100,6 +101,14 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
     fractions = np.clip(np.nan_to_num(evaluate_curves(params, n, *bends, gaussian_sum)), 0.0, 1.0)
     most = 1.0 - LEAST_UTILISATION
     return np.asarray(fractions * np.minimum(1.0, most / np.maximum(fractions.sum(axis=1, keepdims=True), most)))
+
+
+def feature_logs(database: Database, row: int, n: IntArray) -> FloatArray:
+    """Log shares and logs of the measures of one profile at n (13, J), from its fitted elements; NaN = not valid."""
+    platform = int(database.platform_index[row])
+    values, _ = log_shares(database, np.array([row]), platform, n)
+    logs: FloatArray = values[0]
+    return logs
 
 
 def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scaling | None:

@@ -9,18 +9,17 @@ import numpy as np
 
 from predictor.core.answers import Method, Query
 from predictor.core.candidates import check_query
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
 from predictor.core.reconstruct import thread_counts
 from predictor.core.scenarios.changes import Topology
 from predictor.core.scenarios.inquiry import Facts, Inquiry
 from predictor.core.scenarios.measured import measured_answer, measured_curves
-from predictor.core.scenarios.outcome import Assumed, Outcome, at, is_decomposed, refitted
+from predictor.core.scenarios.outcome import Assumed, Outcome, at, refitted
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import Scenario
 from predictor.core.scenarios.sequential import predict_sequential
 from predictor.core.scenarios.virtual_platform import moved_platform
 from predictor.core.scenarios.virtual_workload import changed_workload
-from profiles.scaling.names import CURVE_NAMES, ELEMENTS
 
 
 def run(
@@ -53,7 +52,7 @@ def _plain(inquiry: Inquiry, scenario: Scenario) -> Outcome:
 
 def _changed(inquiry: Inquiry, scenario: Scenario) -> Outcome:
     """The base answer at the platform's own 1..n_max, or at the n asked for and 1, and what the changes make of it."""
-    query, facts = inquiry.query, inquiry.facts
+    query = inquiry.query
     old = topology(inquiry.database, query.target)
     new = scenario.platform.of_platform(old)
     wanted = thread_counts(inquiry.database, query.target, query.n)
@@ -64,9 +63,8 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> Outcome:
     base = _plain(inquiry.at(tuple((own if moves else asked).tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:
-        borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(base.answer))
-        moved = moved_platform(base.answer, old, new, asked, bound=facts.bound, borrowed=borrowed)
-    changed = changed_workload(moved.answer, scenario.workload, facts.bound)
+        moved = moved_platform(inquiry, base.answer, old, new, asked)
+    changed = changed_workload(moved.answer, scenario.workload, inquiry.facts.bound)
     answer = refitted(changed.answer, new.n_nu, new.n_ht) if scenario.workload.changed else changed.answer
     return replace(
         base,
@@ -81,14 +79,3 @@ def topology(database: Database, platform: int) -> Topology:
     clock = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     return Topology(*bends, int(database.n_max[platform]), float(clock[platform]))
-
-
-def borrowed_elements(inquiry: Inquiry, *, decomposed: bool) -> FloatArray:
-    """The mean elements of the workload's other profiles (14, 6), for effects that T lacks. NaN = nobody has them."""
-    database, query = inquiry.database, inquiry.query
-    rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
-    alike = np.array([group.decomposed == decomposed for group in database.groups])
-    values = database.features[rows[alike[database.group[rows]]]].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
-    valid = ~np.isnan(values)
-    total = np.where(valid, values, 0.0).sum(axis=0)
-    return np.where(valid.any(axis=0), total / np.maximum(valid.sum(axis=0), 1), np.nan)

@@ -9,8 +9,11 @@ import numpy as np
 from predictor.core.answers import Answer
 from predictor.core.database import FloatArray, IntArray
 from predictor.core.errors import PredictionError
+from predictor.core.scenarios.benchmarks import feature_logs
 from predictor.core.scenarios.changes import Topology
+from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refitted
+from predictor.core.scenarios.pieces import ROWS, Piece, mean_piece, piece_of, put_together
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
@@ -25,43 +28,119 @@ class UnknownEffect(PredictionError):
     """The changed platform has an effect of which nothing is known for this workload."""
 
 
-def moved_platform(
-    answer: Answer, old: Topology, new: Topology, n: IntArray, *, bound: str | None, borrowed: FloatArray
-) -> Assumed:
-    """The answer for a platform whose curves bend elsewhere (Eq. 5-7), at thread counts `n` (K,).
+def moved_platform(inquiry: Inquiry, answer: Answer, old: Topology, new: Topology, n: IntArray) -> Assumed:
+    """The answer for a platform whose curves bend elsewhere, at thread counts `n` (K,).
+
+    What a segment of the curves does behind its breakpoint it does behind the new one: by the elements of the curve
+    model for a method that predicts elements (`by_elements`), else by the curves themselves (`pieces.put_together`). Up
+    to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
+    profiles. The clock changes times by the workload's bound.
+
+    Parameters: `answer` at 1..n_max of the old platform. Returns the answer at `n`; its interval is as wide in ln t as
+    at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect of which
+    nothing is known.
+    """
+    if np.isnan(answer.time_s).all() or np.isnan(answer.features[0:2]).all():
+        raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
+    lacking = _lacking(old, new, int(n.max()))
+    if inquiry.setting("scaling_k", None) is None:
+        moved = put_together(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
+    else:
+        borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
+        moved = by_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
+    source = carried_from(n, old, new)
+    moved, clock = _at_clock(_with_interval(answer, moved, source), old, new, inquiry.facts.bound)
+    said, lowered = _sentences(old, new, n, source)
+    return Assumed(refitted(moved, *_bends(new)), [*said, *clock.changes], [*lowered, *clock.lowered])
+
+
+def by_elements(answer: Answer, old: Topology, new: Topology, n: IntArray, elements: FloatArray) -> Answer:
+    """The answer with the breakpoints of its curve model moved (Eq. 5-7).
 
         p'(n) = p_model'(n) + [p(m) - p_model(m)]    fractions and measures
         R'(n) = R_model'(n) R(m) / R_model(m)
 
-    p_model is the curve model of the answer with the old breakpoints, p_model' the same elements with the new ones: the
-    slopes and steps of a segment begin at its new breakpoint. m is as far behind the old breakpoint of its segment as n
-    is behind the new one, at most its old end: so what the model leaves unexplained is carried along, and up to the
-    first breakpoint that moved nothing changes. t'(n) from R' and the fractions by Eq. 3-4, over the clock's factor.
+    p_model is the curve model of the answer with the old breakpoints, p_model' the same `elements` (14, 6) with the new
+    ones: slope and step of a segment begin at its new breakpoint. m is as far behind the old breakpoint of its segment
+    as n is behind the new one, at most its old end: what the model leaves unexplained is carried along. Then t'(n) by
+    Eq. 3-4, its clamps named in the warnings.
 
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
-
-    Parameters: `answer` at 1..n_max of the old platform; `borrowed` (14, 6) elements for effects that the old platform
-    does not have, NaN = nobody has them. Returns the answer at `n`, its interval as wide in ln t as at m, and 0.2
-    ln(n/m) wider on each side. Raises UnknownEffect for an effect of which no elements are known.
     """
-    elements = _elements(answer, old, new, borrowed)
     source = carried_from(n, old, new)
     at = source - 1
     before = evaluate_curves(elements, source, *_bends(old), GAUSSIAN_SUM)
     after = evaluate_curves(elements, n, *_bends(new), GAUSSIAN_SUM)
-    curves = {name: answer.curves[name][at] + (after[row] - before[row]) for row, name in enumerate(CURVE_NAMES)}
+    curves = {
+        name: np.maximum(answer.curves[name][at] + (after[row] - before[row]), 0.0)
+        for row, name in enumerate(CURVE_NAMES)
+    }
     curves["redundancy"] = _scaled(answer.curves["redundancy"][at], before[0], after[0])
-    for name in CURVE_NAMES[1:]:
-        curves[name] = np.maximum(curves[name], 0.0)
     fractions = np.stack([curves[name] for name in FRACTIONS]) if is_decomposed(answer) else None
     rebuilt = reconstruct(answer.t1_s, curves["redundancy"], fractions, n)
     curves["utilisation"] = rebuilt.utilisation
-    moved = _with_interval(answer, replace(answer, n=n, time_s=rebuilt.time_s, curves=curves), source)
-    moved, clock = _at_clock(moved, old, new, bound)
-    said, lowered = _sentences(old, new, n, source)
-    warnings = [*answer.warnings, *(f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps)]
-    moved = refitted(replace(moved, warnings=warnings), *_bends(new))
-    return Assumed(moved, [*said, *clock.changes], [*lowered, *clock.lowered])
+    clamps = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
+    warnings = [*answer.warnings, *(text for text in clamps if text not in answer.warnings)]
+    return replace(answer, n=n, time_s=rebuilt.time_s, curves=curves, warnings=warnings)
+
+
+def borrowed_elements(inquiry: Inquiry, *, decomposed: bool) -> FloatArray:
+    """The mean elements of the workload's other profiles (14, 6), for effects that T lacks. NaN = nobody has them."""
+    rows = _other_profiles(inquiry, decomposed=decomposed)
+    values = inquiry.database.features[rows].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
+    valid = ~np.isnan(values)
+    total = np.where(valid, values, 0.0).sum(axis=0)
+    return np.where(valid.any(axis=0), total / np.maximum(valid.sum(axis=0), 1), np.nan)
+
+
+def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
+    """The mean over the workload's other profiles of what they add behind that breakpoint of their platforms."""
+    database = inquiry.database
+    found = []
+    for row in _other_profiles(inquiry, decomposed=is_decomposed(answer)).tolist():
+        platform = int(database.platform_index[row])
+        start = (0.0, float(database.n_nu[platform]), float(database.n_ht[platform]))[segment]
+        counts, time_s = database.curve(row)
+        if np.isnan(start) or counts[-1] <= start or counts[0] > start:
+            continue
+        n = np.arange(1, counts[-1] + 1)
+        logs = np.full((ROWS, len(n)), np.nan)
+        logs[0] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
+        logs[1:] = feature_logs(database, row, n)
+        found.append(piece_of(logs, int(start), int(counts[-1])))
+    if not found:
+        raise UnknownEffect(
+            f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
+            "on this platform nor on a reference"
+        )
+    return mean_piece(found)
+
+
+def _other_profiles(inquiry: Inquiry, *, decomposed: bool) -> IntArray:
+    database, query = inquiry.database, inquiry.query
+    rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
+    alike = np.array([group.decomposed == decomposed for group in database.groups])
+    return np.asarray(rows[alike[database.group[rows]]])
+
+
+def _lacking(old: Topology, new: Topology, largest: int) -> list[int]:
+    """The segments that the new platform has before `largest` threads and the old one has not."""
+    return [
+        segment
+        for segment in (NUMA, HYPERTHREADS)
+        if new.starts[segment] < largest and old.starts[segment] >= old.n_max
+    ]
+
+
+def _with_borrowed(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:
+    """The (14, 6) elements of the answer, and those borrowed for segments that the old platform lacks."""
+    elements = answer.features.reshape(len(CURVE_NAMES), len(ELEMENTS)).copy()
+    for segment in lacking:
+        pair = PAIRS[segment]
+        if np.isnan(borrowed[0, pair]).all():
+            raise UnknownEffect(f"nothing is known of how the workload behaves with {SEGMENTS[segment]}")
+        elements[:, pair] = borrowed[:, pair]
+    return elements
 
 
 def carried_from(n: IntArray, old: Topology, new: Topology) -> IntArray:
@@ -91,24 +170,6 @@ def _segment(n: IntArray, topology: Topology) -> IntArray:
 
 def _bends(topology: Topology) -> tuple[float, float]:
     return topology.n_nu, topology.n_ht
-
-
-def _elements(answer: Answer, old: Topology, new: Topology, borrowed: FloatArray) -> FloatArray:
-    """The (14, 6) of the answer, and those borrowed for a segment that the old platform lacks."""
-    elements = answer.features.reshape(len(CURVE_NAMES), len(ELEMENTS)).copy()
-    if np.isnan(elements[0, PAIRS[0]]).all():
-        raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
-    for segment in (NUMA, HYPERTHREADS):
-        pair = PAIRS[segment]
-        if new.starts[segment] >= new.n_max or old.starts[segment] < old.n_max:
-            continue
-        if np.isnan(borrowed[0, pair]).all():
-            raise UnknownEffect(
-                f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: "
-                "no thread count beyond that was measured on this platform or a reference"
-            )
-        elements[:, pair] = borrowed[:, pair]
-    return elements
 
 
 def _scaled(values: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
@@ -172,7 +233,9 @@ def _sentences(old: Topology, new: Topology, n: IntArray, source: IntArray) -> t
         said.append(f"n_max {old.n_max} -> {new.n_max}")
     if said:
         lowered.append((MEDIUM, "a platform that nobody has: known by its topology alone"))
-    longer = n[n > source]
-    if len(longer) and n.max() > old.n_max:
+    segment = _segment(n, new)
+    behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
+    longer = n[behind[0] > behind[1]]
+    if len(longer):
         lowered.append((LOW, f"over n = {int(longer.min()) - 1} a slope is continued beyond where it was measured"))
     return said, lowered

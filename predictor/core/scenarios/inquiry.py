@@ -1,0 +1,54 @@
+"""A question to one database: what is asked, by which method, and what the database does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database, FloatArray
+from profiles.scaling.runs import ScalingCurves
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What scenarios use beside the database, read only when it is needed.
+
+    `bound` of the workload: memory | communication | computation, None = unknown. `counted`: the relative measures at
+    n = 1 of the database's rows (N, 7), NaN = not counted. `curves` of a row: all that was measured there.
+    """
+
+    bound: str | None = None
+    counted: Callable[[], FloatArray | None] = lambda: None
+    curves: Callable[[int], ScalingCurves] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Inquiry:
+    database: Database
+    query: Query
+    method: Method[Any]
+    settings: Any
+    facts: Facts
+
+    @property
+    def target(self) -> str:
+        return self.database.platforms[self.query.target]
+
+    @property
+    def bends(self) -> tuple[float, float]:
+        """n_nu and n_ht of the target, NaN = no such effect."""
+        return float(self.database.n_nu[self.query.target]), float(self.database.n_ht[self.query.target])
+
+    def at(self, n: tuple[int, ...]) -> Inquiry:
+        """The same at other thread counts."""
+        return replace(self, query=replace(self.query, n=n))
+
+    def answer(self, database: Database | None = None, **changes: Any) -> Answer:
+        """What the method says, of this or another database, to the query with changes."""
+        return self.method.predict(database or self.database, replace(self.query, **changes), self.settings)
+
+    def setting(self, name: str, default: Any) -> Any:
+        """A setting that not every method has."""
+        return getattr(self.settings, name, default)
