@@ -1,9 +1,10 @@
 """Pages about likeness and difference. What they show is what the viewer's predictions may use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,9 +25,8 @@ from predictor.core.comparison import (
 )
 from predictor.core.database import Database
 from predictor.core.similarity import Kind
-from predictor.similarity import MODELS, database_about, index_of
-from predictor.snapshot import snapshot
-from profiles.figures import MEASURES, comparison_charts, series_style
+from predictor.similarity import MODELS, Selection, index_of, select
+from profiles.figures import MEASURES, Chart, comparison_charts, marked, origin_of, series_style
 from profiles.models import Platform, Source, Workload
 
 OFFERED = 2000
@@ -34,15 +34,22 @@ SHOWN_IN_FIGURE_9 = 8
 SHADES = 8  # of a heat map
 
 
-def database_of(request: HttpRequest) -> tuple[Database, str]:
-    """Of the origin asked for; else the measured profiles, or the simulated ones where nothing was measured."""
-    asked = request.GET.get("origin", "")
-    if asked not in ORIGINS:
-        measured = snapshot(request.user)
-        if len(measured):
-            return measured, "measured"
-        asked = "simulated"
-    return snapshot(request.user, origins=ORIGINS[asked]), asked
+def selection_of(request: HttpRequest, kind: Kind, slugs: Sequence[str] = ()) -> Selection:
+    """?origin=measured or simulated, ?include_simulated=true; else by the rule of predictor.similarity."""
+    origin = request.GET.get("origin", "")
+    included = request.GET.get("include_simulated") == "true" or None
+    return select(
+        request.user,
+        origin=origin if origin in ORIGINS else "",
+        include_simulated=included,
+        kind=kind,
+        slugs=[slug for slug in slugs if slug],
+    )
+
+
+def sources_of(user: Any, selection: Selection, **profiles: Any) -> QuerySet[Source]:
+    origin = "" if selection.origin == "mixed" else selection.origin
+    return Source.objects.datasets_behind(user, origin, **profiles)
 
 
 def names_of(user: Any, kind: Kind, slugs: Sequence[str]) -> dict[str, str]:
@@ -53,10 +60,10 @@ def names_of(user: Any, kind: Kind, slugs: Sequence[str]) -> dict[str, str]:
 @require_safe
 def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
     """?origin=, and ?mark= a workload."""
-    database, origin = database_of(request)
-    found = workload_map(database)
+    mark = request.GET.get("mark", "")
+    selection = selection_of(request, "workloads", [mark])
+    found = workload_map(selection.database)
     names = names_of(request.user, "workloads", [one["workload"] for one in found["workloads"]])
-    marked = request.GET.get("mark", "")
     places = [
         Place(
             name=names.get(one["workload"], one["workload"]),
@@ -64,19 +71,19 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
             address=reverse("workload", args=[one["workload"]]),
             x=one["x"],
             y=one["y"],
-            marked=one["workload"] == marked,
+            marked=one["workload"] == mark,
         )
         for one in found["workloads"]
     ]
     context = {
-        "origin": origin,
-        "charts": [map_chart(places, found["stress"])] if places else [],
+        "origin": selection.origin,
+        "charts": marked([map_chart(places, found["stress"])], selection.origin) if places else [],
         "places": places,
-        "marked": names.get(marked),
+        "marked": names.get(mark),
         "is_cut": len(places) == LARGEST_MAP,
         "section": "workloads",
-        "sources": Source.objects.datasets_seen_by(request.user),
-        "twin": twin("api-workload-map", query=urlencode({"origin": origin})),
+        "sources": sources_of(request.user, selection),
+        "twin": twin("api-workload-map", query=urlencode(selection.asked)),
     }
     return render(request, "predictor/map.html", context)
 
@@ -84,10 +91,10 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
 @require_safe
 def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
     """All mean distances as a heat map; ?near=<slug> sorts rows and columns by their distance to one, ?origin=."""
-    database, origin = database_of(request)
-    found = distance_matrix(database, kind)
-    slugs, mean, count = found["slugs"], found["mean"], found["count"]
     near = request.GET.get("near", "")
+    selection = selection_of(request, kind, [near])
+    found = distance_matrix(selection.database, kind)
+    slugs, mean, count = found["slugs"], found["mean"], found["count"]
     order = list(range(len(slugs)))
     if near in slugs:
         order = mean[slugs.index(near)].argsort(kind="stable").tolist()
@@ -98,7 +105,7 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
     heads = [(slugs[at], names.get(slugs[at], slugs[at])) for at in order]
     context = {
         "kind": kind,
-        "origin": origin,
+        "origin": selection.origin,
         "near": near if near in slugs else "",
         "heads": heads,
         "rows": [
@@ -110,7 +117,8 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
         "parameter": kind[:-1],
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
-        "twin": twin(f"api-{kind[:-1]}-matrix", query=urlencode({"origin": origin})),
+        "sources": sources_of(request.user, selection),
+        "twin": twin(f"api-{kind[:-1]}-matrix", query=urlencode(selection.asked)),
     }
     return render(request, "predictor/distances.html", context)
 
@@ -137,8 +145,9 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
     those with the most profiles, under an address that holds it."""
     parameter = kind[:-1]
     chosen = chosen_of(request, parameter)
+    selection = selection_of(request, kind, chosen)
     if not chosen:
-        database, _ = database_of(request)
+        database = selection.database
         slugs = database.platforms if kind == "platforms" else database.workloads
         default = [slugs[at] for at in most_alike(database, kind)]
         if len(default) == FEWEST:
@@ -154,33 +163,25 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         "chosen": [(slug, names[slug], " ".join(series_style(at))) for at, slug in enumerate(chosen)],
         "free": range(min(MOST - len(chosen), max(1, FEWEST - len(chosen)))),
         "section": "compare",
+        "origin": selection.origin if len(chosen) >= FEWEST else "measured",
+        "leaves_simulated_out": selection.leaves_simulated_out,
         **offered,
-        **(build(request, chosen, names) if len(chosen) >= FEWEST else {}),
+        **(build(request, selection, chosen, names) if len(chosen) >= FEWEST else {}),
     }
     return render(request, "predictor/compare.html", context)
 
 
-def platforms_compared(request: HttpRequest, chosen: tuple[str, ...], names: dict[str, str]) -> dict[str, Any]:
-    database, simulated = database_about(request.user, "platforms", chosen)
+def platforms_compared(
+    request: HttpRequest, selection: Selection, chosen: tuple[str, ...], names: dict[str, str]
+) -> dict[str, Any]:
+    database = selection.database
     places = [at for at in (index_of(database.platforms, slug) for slug in chosen) if at is not None]
-    found = compared_platforms(database, places)
+    found = compared_platforms(database, places, selection.snapshot.is_simulated)
     shared = found["workloads"]
     names = names | names_of(request.user, "workloads", [one["workload"] for one in shared])
     asked = request.GET.get("workload", "")
     drawn = next((one for one in shared if one["workload"] == asked), shared[0] if shared else None)
     relative = relative_among(request.user, [one["workload"] for one in shared])
-    charts, characteristics = [], []
-    if drawn:
-        by_slug = {one["platform"]: one for one in drawn["platforms"]}
-        rows = [by_slug.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen]
-        charts = comparison_charts(
-            curves_of(rows, [names[slug] for slug in chosen]), unit_of({drawn["workload"]} & relative)
-        )
-        first = shared[:SHOWN_IN_FIGURE_9]
-        characteristics = characteristic_charts(
-            [names.get(one["workload"], one["workload"]) for one in first],
-            {names[slug]: [characteristics_in(one, slug) for one in first] for slug in chosen},
-        )
     return {
         "summary": found["platforms"],
         "names": names,
@@ -188,16 +189,37 @@ def platforms_compared(request: HttpRequest, chosen: tuple[str, ...], names: dic
         "drawn": drawn,
         "drawn_name": drawn and names.get(drawn["workload"], drawn["workload"]),
         "relative": relative,
-        "charts": charts,
-        "speed": [speed_chart(shared, chosen, names)] if shared else [],
-        "characteristics": characteristics,
-        "simulated": simulated,
-        "twin": twin("api-compare-platforms", query=urlencode(twin_of(chosen, simulated))),
+        "charts": curves_on(drawn, chosen, names, relative) if drawn else [],
+        "speed": marked([speed_chart(shared, chosen, names)], origin_in(shared)) if shared else [],
+        "characteristics": figure_9(shared[:SHOWN_IN_FIGURE_9], chosen, names) if drawn else [],
+        "sources": sources_of(request.user, selection, platform__slug__in=chosen),
+        "twin": twin("api-compare-platforms", query=urlencode({"slugs": ",".join(chosen)} | selection.asked)),
     }
 
 
-def twin_of(chosen: Sequence[str], simulated: bool) -> dict[str, str]:
-    return {"slugs": ",".join(chosen)} | ({"origin": "simulated"} if simulated else {})
+def curves_on(
+    workload: dict[str, Any], chosen: Sequence[str], names: Mapping[str, str], relative: set[str]
+) -> list[Chart]:
+    """The curves of one workload, a line a platform; those that lack it stay empty, so that the others keep their
+    colours."""
+    by_slug = {one["platform"]: one for one in workload["platforms"]}
+    rows = [by_slug.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen]
+    labels = [
+        names[slug] + (" (simulated)" if row.get("simulated") else "") for slug, row in zip(chosen, rows, strict=True)
+    ]
+    charts = comparison_charts(curves_of(rows, labels), unit_of({workload["workload"]} & relative))
+    return marked(charts, origin_in([workload]))
+
+
+def figure_9(workloads: Sequence[dict[str, Any]], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
+    labels = [names.get(one["workload"], one["workload"]) for one in workloads]
+    series = {names[slug]: [characteristics_in(one, slug) for one in workloads] for slug in chosen}
+    return marked(characteristic_charts(labels, series), origin_in(workloads))
+
+
+def origin_in(workloads: Sequence[dict[str, Any]]) -> str:
+    rows = [one for workload in workloads for one in workload["platforms"]]
+    return origin_of("simulated" if row["simulated"] else "measured" for row in rows)
 
 
 def characteristics_in(workload: dict[str, Any], platform: str) -> dict[str, float] | None:
@@ -219,31 +241,39 @@ def unit_of(relative: set[str]) -> str:
     return "unknown unit" if relative else "s"
 
 
-def workloads_compared(request: HttpRequest, chosen: tuple[str, ...], names: dict[str, str]) -> dict[str, Any]:
-    database, simulated = database_about(request.user, "workloads", chosen)
+def workloads_compared(
+    request: HttpRequest, selection: Selection, chosen: tuple[str, ...], names: dict[str, str]
+) -> dict[str, Any]:
+    database = selection.database
     places = [at for at in (index_of(database.workloads, slug) for slug in chosen) if at is not None]
     on = platform_with_most(database, places, request.GET.get("on", ""))
     if on is None:
-        return {"summary": [], "simulated": simulated}
-    found = compared_workloads(database, on, places)
+        return {"summary": []}
+    found = compared_workloads(database, on, places, selection.snapshot.is_simulated)
     rows = {one["workload"]: one for one in found["workloads"]}
-    drawn = [rows.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen]
-    show = request.GET.get("show", "")
-    shown = (show,) if show in MEASURES else ("time", "speedup")
     known = [slug for slug in chosen if slug in rows]
     platform = Platform.objects.visible_to(request.user).get(slug=found["platform"])
     unit = unit_of(relative_among(request.user, known))
+    show = request.GET.get("show", "")
+    drawn = curves_of(
+        [rows.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen], [names[slug] for slug in chosen]
+    )
+    origin = origin_of("simulated" if row["simulated"] else "measured" for row in rows.values())
+    characteristics = {platform.name: [rows[slug]["characteristics"] for slug in known]}
     return {
         "on": platform,
         "summary": [rows.get(slug) for slug in chosen],
         "names": names,
-        "charts": comparison_charts(curves_of(drawn, [names[slug] for slug in chosen]), unit, shown),
-        "characteristics": characteristic_charts(
-            [names[slug] for slug in known], {platform.name: [rows[slug]["characteristics"] for slug in known]}
-        ),
+        "show": show if show in MEASURES else "",
+        "measures": {name: measure.title for name, measure in MEASURES.items()},
+        "charts": marked(comparison_charts(drawn, unit, (show,) if show in MEASURES else ("time", "speedup")), origin),
+        "characteristics": marked(characteristic_charts([names[slug] for slug in known], characteristics), origin),
         "time_unit": unit,
-        "simulated": simulated,
-        "twin": twin("api-compare-workloads", query=urlencode(twin_of(chosen, simulated) | {"on": platform.slug})),
+        "sources": sources_of(request.user, selection, platform=platform, workload__slug__in=chosen),
+        "twin": twin(
+            "api-compare-workloads",
+            query=urlencode({"slugs": ",".join(chosen), "on": platform.slug} | selection.asked),
+        ),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,8 @@ from django.utils.http import urlencode
 from predictor.core.database import Database
 from predictor.core.similarity import Kind, nearest, neighbours
 from predictor.services import SIMULATED
-from predictor.snapshot import snapshot
-from profiles.models import Platform, Workload
+from predictor.snapshot import MEASURED, Snapshot, read_snapshot
+from profiles.models import Platform, Source, Workload
 
 MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 NEIGHBOURS = 6
@@ -46,19 +47,87 @@ def has_profiles(database: Database, kind: Kind, at: int) -> bool:
     return bool(len(rows))
 
 
-def database_about(user: Any, kind: Kind, slugs: tuple[str, ...]) -> tuple[Database, bool]:
-    """The measured profiles; the simulated ones where none of `slugs` was measured. And whether they are simulated."""
-    measured = snapshot(user)
-    names = measured.platforms if kind == "platforms" else measured.workloads
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The profiles that a comparison looks at: all of `origins` that its viewer may predict from."""
+
+    snapshot: Snapshot
+    origins: tuple[str, ...]
+
+    @property
+    def database(self) -> Database:
+        return self.snapshot.database
+
+    @property
+    def origin(self) -> str:
+        """What they are: measured, simulated, or mixed."""
+        simulated = self.snapshot.is_simulated
+        if not len(simulated):
+            return "simulated" if self.origins == SIMULATED else "measured"
+        return "measured" if not simulated.any() else "simulated" if simulated.all() else "mixed"
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """The parameters that select the same, whatever else is stored."""
+        return {"include_simulated": "true"} if len(self.origins) > 1 else {"origin": self.origins[0]}
+
+    @property
+    def leaves_simulated_out(self) -> bool:
+        return self.origins == MEASURED
+
+
+def select(
+    user: Any,
+    *,
+    origin: str = "",
+    include_simulated: bool | None = None,
+    kind: Kind = "platforms",
+    slugs: Sequence[str] = (),
+) -> Selection:
+    """The one rule of all pages and answers that compare, as predictions have it: measured profiles; simulated ones
+    alone where none of `slugs` (without any: nothing at all) was measured; both only where that is asked for."""
+
+    def of(*origins: str) -> Selection:
+        return Selection(read_snapshot(user, origins=origins), origins)
+
+    if origin:
+        return of(origin)
+    if include_simulated:
+        return of(*MEASURED, *SIMULATED)
+    measured = of(*MEASURED)
+    if include_simulated is False or is_known(measured.database, kind, slugs):
+        return measured
+    simulated = of(*SIMULATED)
+    return simulated if is_known(simulated.database, kind, slugs) else measured
+
+
+def is_known(database: Database, kind: Kind, slugs: Sequence[str]) -> bool:
+    """Whether one of the platforms or workloads has a profile there."""
+    if not slugs:
+        return bool(len(database))
+    names = database.platforms if kind == "platforms" else database.workloads
     places = [at for at in (index_of(names, slug) for slug in slugs) if at is not None]
-    if any(has_profiles(measured, kind, at) for at in places):
-        return measured, False
-    return snapshot(user, origins=SIMULATED), True
+    return any(has_profiles(database, kind, at) for at in places)
+
+
+HINT = "Nothing of this was measured so that it can be compared. include_simulated=true takes simulated profiles too."
+
+
+def provenance(user: Any, selection: Selection, is_empty: bool, **profiles: Any) -> dict[str, Any]:
+    """What every answer that compares says of the profiles behind it: their origin, the datasets that they are from
+    (`profiles` narrows these), and what to ask where nothing was found."""
+    origin = "" if selection.origin == "mixed" else selection.origin
+    datasets = Source.objects.datasets_behind(user, origin, **profiles)
+    return {
+        "origin": selection.origin,
+        "hint": HINT if is_empty and selection.leaves_simulated_out else None,
+        "sources": list(datasets.values("label", "licence", "citation")),
+    }
 
 
 def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
     """The most similar platforms or workloads that the user may see."""
-    database, _ = database_about(user, kind, (slug,))
+    database = select(user, kind=kind, slugs=(slug,)).database
     slugs = database.platforms if kind == "platforms" else database.workloads
     of = index_of(slugs, slug)
     if of is None:

@@ -20,6 +20,8 @@ from profiles.figures import (
     ProfileDrawing,
     Table,
     comparison_charts,
+    marked,
+    origin_of,
     profile_charts,
     series_style,
 )
@@ -204,8 +206,10 @@ def memory_of(platform: Platform) -> dict[str, int | None]:
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_workload_page(shown, request.user), CURVES_DRAWN)
-    curves = [measured_curve(profile, profile.platform.name) for profile in page]
+    origin = origin_of(profile.origin for profile in page)
+    curves = [measured_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
     show = request.GET.get("show", "")
+    charts = comparison_charts(curves, time_unit(shown), (show,) if show in MEASURES else ("time", "speedup"))
     context = {
         "workload": shown,
         "show": show if show in MEASURES else "",
@@ -213,7 +217,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "csv": twin("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
-        "charts": comparison_charts(curves, time_unit(shown), (show,) if show in MEASURES else ("time", "speedup")),
+        "charts": marked(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
         "twin": twin("api-workload", shown.slug),
@@ -230,9 +234,9 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "profile": shown,
         "in_time": in_time,
         "sentences": sentences(drawing.curves, shown.platform.n_nu, shown.platform.n_ht) if drawing else [],
-        "charts": profile_charts(drawing, in_time=in_time) if drawing else [],
+        "charts": marked(profile_charts(drawing, in_time=in_time), shown.origin) if drawing else [],
         "counters": counter_rows(shown),
-        "section": "workloads",
+        "section": "profiles",
         "fits": fit_rows(shown),
         "elements": ELEMENTS,
         "time_unit": time_unit(shown.workload),
@@ -240,6 +244,11 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": twin("api-profile", shown.uid),
     }
     return render(request, "profiles/profile.html", context)
+
+
+def label_of(profile: Profile, origin: str) -> str:
+    """What tells the curves of measured and simulated profiles in one figure apart."""
+    return f" ({profile.origin})" if origin == "mixed" and profile.origin != "measured" else ""
 
 
 def time_unit(workload: Workload) -> str:

@@ -1,7 +1,7 @@
 """The twins of the pages that compare: /compare/, /distances/ and /maps/."""
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
@@ -14,20 +14,27 @@ from mpet_site.api import ApiView
 from mpet_site.etags import database_etag, unless_unchanged
 from mpet_site.json import clean
 from mpet_site.problems import invalid
-from predictor.api.serializers import Integer, Text, number
+from predictor.api.serializers import PROVENANCE, Integer, Text, number
 from predictor.core.comparison import compared_platforms, compared_workloads, distance_matrix, workload_map
-from predictor.core.database import Database
-from predictor.services import SIMULATED
-from predictor.snapshot import MEASURED, snapshot
+from predictor.core.similarity import Kind
+from predictor.similarity import Selection, provenance, select
 
 FEWEST, MOST = 2, 6
-ORIGINS = {"measured": MEASURED, "simulated": SIMULATED}
-ORIGIN = OpenApiParameter("origin", str, enum=list(ORIGINS), default="measured")
+ORIGINS = ("measured", "simulated")
+INCLUDE_SIMULATED = OpenApiParameter(
+    "include_simulated",
+    bool,
+    description="true: simulated profiles take part; false: they do not; left out: they do, alone, where nothing of "
+    "what is compared was measured",
+)
+ORIGIN = OpenApiParameter("origin", str, enum=ORIGINS, description="profiles of this one alone")
+SELECTION = (ORIGIN, INCLUDE_SIMULATED)
 
 
 def measured_row(name: str, **more: serializers.Field) -> serializers.Serializer:
     """What a comparison tells of one profile."""
     fields: dict[str, serializers.Field] = {
+        "simulated": serializers.BooleanField(),
         "t1_s": number(),
         "fastest_s": number(help_text="the smallest measured time over all n"),
         "fastest_n": Integer(allow_null=True),
@@ -51,7 +58,8 @@ MatrixSerializer = inline_serializer(
         "count": serializers.ListField(
             child=serializers.ListField(child=Integer()), help_text="individual distances in each mean"
         ),
-    },
+    }
+    | PROVENANCE,
 )
 MapSerializer = inline_serializer(
     "WorkloadMap",
@@ -61,7 +69,8 @@ MapSerializer = inline_serializer(
         "workloads": inline_serializer(
             "WorkloadPlace", {"workload": Text(), "strategy": Text(), "x": number(), "y": number()}, many=True
         ),
-    },
+    }
+    | PROVENANCE,
 )
 ComparedPlatformsSerializer = inline_serializer(
     "ComparedPlatforms",
@@ -91,27 +100,39 @@ ComparedPlatformsSerializer = inline_serializer(
             },
             many=True,
         ),
-    },
+    }
+    | PROVENANCE,
 )
 ComparedWorkloadsSerializer = inline_serializer(
     "ComparedWorkloads",
-    {"revision": Integer(), "platform": Text(), "workloads": measured_row("WorkloadMeasured", workload=Text())},
+    {"revision": Integer(), "platform": Text(), "workloads": measured_row("WorkloadMeasured", workload=Text())}
+    | PROVENANCE,
 )
 
 
 class ComparisonView(ApiView):
-    """Reads what the viewer may predict from, of one origin."""
+    """Compares what the viewer may predict from: measured profiles, or as `origin` or `include_simulated` say."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = ("origin",)
+    query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated")
 
-    def database(self, request: Request) -> Database:
-        origin = request.query_params.get("origin") or "measured"
-        if origin not in ORIGINS:
+    def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> Selection:
+        origin, simulated = request.query_params.get("origin", ""), included(request)
+        if origin and origin not in ORIGINS:
             raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
-        return snapshot(request.user, origins=ORIGINS[origin])
+        if origin and simulated is not None:
+            raise invalid("origin", "Either this or include_simulated.")
+        return select(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
         return unless_unchanged(request, database_etag(request), lambda: Response(clean(build())))
+
+
+def included(request: Request) -> bool | None:
+    """include_simulated=true or false; None where the rule of predictor.similarity is left to choose."""
+    text = request.query_params.get("include_simulated", "")
+    if text not in {"", "true", "false"}:
+        raise invalid("include_simulated", "true or false.")
+    return text == "true" if text else None
 
 
 def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
@@ -121,11 +142,11 @@ def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
     return at
 
 
-def chosen(request: Request, slugs: tuple[str, ...]) -> list[int]:
+def slugs_of(request: Request) -> list[str]:
     asked = list(dict.fromkeys(slug for slug in request.query_params.get("slugs", "").split(",") if slug))
     if not FEWEST <= len(asked) <= MOST:
         raise invalid("slugs", f"{FEWEST} to {MOST} slugs with commas between.")
-    return [position("slugs", slug, slugs) for slug in asked]
+    return asked
 
 
 SLUGS = OpenApiParameter("slugs", str, required=True, description=f"{FEWEST} to {MOST}, with commas between")
@@ -137,12 +158,12 @@ class PlatformMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_platforms_matrix",
         summary="Distances of platforms",
-        parameters=[ORIGIN],
+        parameters=SELECTION,
         responses=MatrixSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
-        return self.answer(request, lambda: distance_matrix(database, "platforms"))
+        selection = self.select(request)
+        return self.answer(request, lambda: matrix_document(request.user, selection, "platforms"))
 
 
 class WorkloadMatrix(ComparisonView):
@@ -151,12 +172,17 @@ class WorkloadMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_matrix",
         summary="Distances of workloads",
-        parameters=[ORIGIN],
+        parameters=SELECTION,
         responses=MatrixSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
-        return self.answer(request, lambda: distance_matrix(database, "workloads"))
+        selection = self.select(request)
+        return self.answer(request, lambda: matrix_document(request.user, selection, "workloads"))
+
+
+def matrix_document(user: Any, selection: Selection, kind: Kind) -> dict[str, Any]:
+    found = distance_matrix(selection.database, kind)
+    return found | provenance(user, selection, is_empty=not found["slugs"])
 
 
 class WorkloadMap(ComparisonView):
@@ -165,12 +191,17 @@ class WorkloadMap(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_map",
         summary="Map of workloads",
-        parameters=[ORIGIN],
+        parameters=SELECTION,
         responses=MapSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
-        return self.answer(request, lambda: workload_map(database))
+        selection = self.select(request)
+        return self.answer(request, lambda: map_document(request.user, selection))
+
+
+def map_document(user: Any, selection: Selection) -> dict[str, Any]:
+    found = workload_map(selection.database)
+    return found | provenance(user, selection, is_empty=not found["workloads"])
 
 
 class ComparePlatforms(ComparisonView):
@@ -181,13 +212,21 @@ class ComparePlatforms(ComparisonView):
     @extend_schema(
         operation_id="compare_platforms",
         summary="Compare platforms",
-        parameters=[SLUGS, ORIGIN],
+        parameters=[SLUGS, *SELECTION],
         responses=ComparedPlatformsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
-        platforms = chosen(request, database.platforms)
-        return self.answer(request, lambda: compared_platforms(database, platforms))
+        slugs = slugs_of(request)
+        selection = self.select(request, "platforms", slugs)
+        platforms = [position("slugs", slug, selection.database.platforms) for slug in slugs]
+
+        def build() -> dict[str, Any]:
+            found = compared_platforms(selection.database, platforms, selection.snapshot.is_simulated)
+            return found | provenance(
+                request.user, selection, is_empty=not found["workloads"], platform__slug__in=slugs
+            )
+
+        return self.answer(request, build)
 
 
 class CompareWorkloads(ComparisonView):
@@ -198,11 +237,23 @@ class CompareWorkloads(ComparisonView):
     @extend_schema(
         operation_id="compare_workloads",
         summary="Compare workloads",
-        parameters=[SLUGS, OpenApiParameter("on", str, required=True, description="slug of the platform"), ORIGIN],
+        parameters=[
+            SLUGS,
+            OpenApiParameter("on", str, required=True, description="slug of the platform"),
+            *SELECTION,
+        ],
         responses=ComparedWorkloadsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
-        workloads = chosen(request, database.workloads)
-        platform = position("on", request.query_params.get("on", ""), database.platforms)
-        return self.answer(request, lambda: compared_workloads(database, platform, workloads))
+        slugs, on = slugs_of(request), request.query_params.get("on", "")
+        selection = self.select(request, "workloads", slugs)
+        database = selection.database
+        workloads = [position("slugs", slug, database.workloads) for slug in slugs]
+        platform = position("on", on, database.platforms)
+
+        def build() -> dict[str, Any]:
+            found = compared_workloads(database, platform, workloads, selection.snapshot.is_simulated)
+            shown = {"platform__slug": on, "workload__slug__in": slugs}
+            return found | provenance(request.user, selection, is_empty=not found["workloads"], **shown)
+
+        return self.answer(request, build)

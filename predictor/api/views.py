@@ -12,6 +12,7 @@ from mpet_site.api import ApiView, DetailView
 from mpet_site.etags import database_etag, etag_of, unless_unchanged
 from mpet_site.problems import InvalidRequest, Problem, Unprocessable, invalid
 from predictor import services
+from predictor.api.comparisons import INCLUDE_SIMULATED, included
 from predictor.api.distances import platform_distances, workload_distances
 from predictor.api.serializers import (
     MethodListSerializer,
@@ -20,10 +21,10 @@ from predictor.api.serializers import (
     PredictionSerializer,
     WorkloadDistanceSerializer,
 )
-from predictor.core.database import Database
 from predictor.core.methods import METHODS
+from predictor.core.similarity import Kind
 from predictor.models import Prediction
-from predictor.snapshot import MEASURED, snapshot
+from predictor.similarity import Selection, provenance, select
 from profiles.querysets import VisibleQuerySet
 
 FIELD_OF: dict[type[services.RequestError], str] = {
@@ -62,7 +63,7 @@ class PredictionList(ApiView):
         except services.RequestError as error:
             raise problem_of(error) from error
         data = PredictionSerializer(prediction, context={"request": request}).data
-        return Response(data, status=201, headers={"Location": data["url"]})
+        return Response(data, status=201, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
@@ -95,16 +96,23 @@ class MethodList(ApiView):
 class DistanceView(ApiView):
     """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
 
+    kind: Kind
     query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated")
 
-    def database(self, request: Request) -> Database:
-        text = request.query_params.get("include_simulated", "") or "false"
-        if text not in {"true", "false"}:
-            raise invalid("include_simulated", "true or false.")
-        return snapshot(request.user, origins=(*MEASURED, "simulated") if text == "true" else MEASURED)
+    def select(self, request: Request) -> Selection:
+        slugs = [request.query_params.get(name, "") for name in "ab"]
+        return select(request.user, include_simulated=included(request), kind=self.kind, slugs=slugs)
 
-    def answer(self, request: Request, a: str, b: str, measure: Callable[[], dict[str, Any]]) -> HttpResponseBase:
-        return unless_unchanged(request, database_etag(request), lambda: Response({"a": a, "b": b} | measure()))
+    def answer(
+        self, request: Request, a: str, b: str, selection: Selection, measure: Callable[[], dict[str, Any]]
+    ) -> HttpResponseBase:
+        def build() -> Response:
+            found = measure()
+            shown = {f"{self.kind[:-1]}__slug__in": (a, b)}
+            basis = provenance(request.user, selection, is_empty=not found["individual"], **shown)
+            return Response({"a": a, "b": b} | found | basis)
+
+        return unless_unchanged(request, database_etag(request), build)
 
 
 def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:
@@ -118,12 +126,14 @@ def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:
 
 
 def parameters(**texts: str) -> list[OpenApiParameter]:
-    simulated = OpenApiParameter("include_simulated", bool, description="Simulated profiles take part.", default=False)
-    return [*(OpenApiParameter(k, str, required=k in "ab", description=v) for k, v in texts.items()), simulated]
+    named = (OpenApiParameter(k, str, required=k in "ab", description=v) for k, v in texts.items())
+    return [*named, INCLUDE_SIMULATED]
 
 
 class PlatformDistance(DistanceView):
     """How differently two platforms behave: D_p for each workload that both have, and the mean (Eq. 17, 19)."""
+
+    kind = "platforms"
 
     @extend_schema(
         operation_id="distances_platforms",
@@ -132,14 +142,17 @@ class PlatformDistance(DistanceView):
         responses=PlatformDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
+        selection = self.select(request)
+        database = selection.database
         a, b = (place(request, name, database.platforms) for name in "ab")
         measure = lambda: platform_distances(database, a, b)  # noqa: E731
-        return self.answer(request, database.platforms[a], database.platforms[b], measure)
+        return self.answer(request, database.platforms[a], database.platforms[b], selection, measure)
 
 
 class WorkloadDistance(DistanceView):
     """How differently two workloads behave: D_a for each platform that has both, and the mean (Eq. 16, 18)."""
+
+    kind = "workloads"
 
     query_parameters: ClassVar = (*DistanceView.query_parameters, "platform")
 
@@ -150,9 +163,10 @@ class WorkloadDistance(DistanceView):
         responses=WorkloadDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        database = self.database(request)
+        selection = self.select(request)
+        database = selection.database
         a, b = (place(request, name, database.workloads) for name in "ab")
         asked = request.query_params.get("platform")
         platform = place(request, "platform", database.platforms) if asked else None
         measure = lambda: workload_distances(database, a, b, platform)  # noqa: E731
-        return self.answer(request, database.workloads[a], database.workloads[b], measure)
+        return self.answer(request, database.workloads[a], database.workloads[b], selection, measure)

@@ -76,12 +76,14 @@ def _workload_map(database: Database) -> dict[str, Any]:
     }
 
 
-def compared_platforms(database: Database, platforms: Sequence[int]) -> dict[str, Any]:
+def compared_platforms(
+    database: Database, platforms: Sequence[int], simulated: np.ndarray | None = None
+) -> dict[str, Any]:
     """Who is how fast on every workload that at least two of the platforms have in one group.
 
     A platform's `fastest_s` is its smallest measured time over all n; `speed` is the first platform's fastest time
     over it: 2 is twice as fast as the first. NaN: the first platform lacks the workload. `mean_speed` is the geometric
-    mean of it over the workloads that both have.
+    mean of it over the workloads that both have. `simulated` (N,), which profiles are, is told with each.
     """
     rows_of: dict[tuple[int, int], dict[int, int]] = {}
     for platform in platforms:
@@ -89,7 +91,9 @@ def compared_platforms(database: Database, platforms: Sequence[int]) -> dict[str
             pair = (int(database.workload_index[row]), int(database.group[row]))
             rows_of.setdefault(pair, {})[platform] = row
     shared = [
-        shared_workload(database, platforms, pair, rows) for pair, rows in sorted(rows_of.items()) if len(rows) > 1
+        shared_workload(database, platforms, pair, rows, simulated)
+        for pair, rows in sorted(rows_of.items())
+        if len(rows) > 1
     ]
     slugs = [database.platforms[at] for at in platforms]
     return {
@@ -107,9 +111,17 @@ def compared_platforms(database: Database, platforms: Sequence[int]) -> dict[str
 
 
 def shared_workload(
-    database: Database, platforms: Sequence[int], pair: tuple[int, int], rows: dict[int, int]
+    database: Database,
+    platforms: Sequence[int],
+    pair: tuple[int, int],
+    rows: dict[int, int],
+    simulated: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    measured = [described(database, rows[at]) | {"platform": database.platforms[at]} for at in platforms if at in rows]
+    measured = [
+        described(database, rows[at], simulated) | {"platform": database.platforms[at]}
+        for at in platforms
+        if at in rows
+    ]
     base = next((one["fastest_s"] for one in measured if one["platform"] == database.platforms[platforms[0]]), np.nan)
     group = database.groups[pair[1]]
     return {
@@ -135,11 +147,12 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.log(known).mean())) if len(known) else float("nan")
 
 
-def described(database: Database, row: int) -> dict[str, Any]:
+def described(database: Database, row: int, simulated: np.ndarray | None = None) -> dict[str, Any]:
     """One profile: t(1), its fastest time, its measured curve, and what Figure 9 shows of it."""
     n, time_s = database.curve(row)
     best = int(np.argmin(time_s)) if len(time_s) else 0
     return {
+        "simulated": simulated is not None and bool(simulated[row]),
         "t1_s": float(database.t1_s[row]),
         "fastest_s": float(time_s[best]) if len(time_s) else np.nan,
         "fastest_n": int(n[best]) if len(n) else None,
@@ -150,7 +163,9 @@ def described(database: Database, row: int) -> dict[str, Any]:
     }
 
 
-def compared_workloads(database: Database, platform: int, workloads: Sequence[int]) -> dict[str, Any]:
+def compared_workloads(
+    database: Database, platform: int, workloads: Sequence[int], simulated: np.ndarray | None = None
+) -> dict[str, Any]:
     """The profiles of the workloads on the one platform, in the order asked for; those without one are left out."""
     groups = sorted(range(len(database.groups)), key=lambda at: not database.groups[at].decomposed)
     rows = database.lookup(np.full(len(workloads), platform), list(workloads), groups)
@@ -158,7 +173,7 @@ def compared_workloads(database: Database, platform: int, workloads: Sequence[in
         "revision": database.revision,
         "platform": database.platforms[platform],
         "workloads": [
-            described(database, row) | {"workload": database.workloads[at]}
+            described(database, row, simulated) | {"workload": database.workloads[at]}
             for at, row in zip(workloads, rows.tolist(), strict=True)
             if row >= 0
         ],

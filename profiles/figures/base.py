@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,30 @@ class Chart:
     figure: go.Figure
     table: Table
     tall: bool = False
+    origin: str = ""  # of what it shows, where not all of it was measured: simulated, emulated, mixed
 
     @property
     def json(self) -> dict[str, Any]:
         drawn: dict[str, Any] = self.figure.to_plotly_json()
         return drawn
+
+
+def marked(charts: Sequence[Chart], origin: str) -> list[Chart]:
+    """The same charts, which say of themselves what is not measured: in the title, which a saved picture keeps, and as
+    `origin`, which saved numbers carry. `origin`: measured, simulated, emulated or mixed."""
+    if origin in {"", "measured"}:
+        return list(charts)
+    word = "partly simulated" if origin == "mixed" else origin
+    return [replace(chart, title=f"{chart.title} ({word})", origin=origin) for chart in charts]
+
+
+def origin_of(origins: Iterable[str]) -> str:
+    """
+    >>> origin_of(["simulated", "simulated"]), origin_of(["measured", "simulated"]), origin_of([])
+    ('simulated', 'mixed', 'measured')
+    """
+    known = set(origins)
+    return "mixed" if len(known) > 1 else known.pop() if known else "measured"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from profiles.models.sources import Owned, Source
 from profiles.models.workloads import Workload
 from profiles.querysets import ProfileQuerySet
 
-
 # Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
 LISTED_BY: tuple[tuple[Any, ...], ...] = (
     ("profile_by_key", ("private_to", "id")),

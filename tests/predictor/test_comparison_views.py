@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 
 from predictor.snapshot import snapshot
+from profiles.ingest import ingest
 from profiles.models import Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 PAGES = ("workload-map", "platform-distances", "workload-distances", "compare-platforms", "compare-workloads")
@@ -91,6 +95,67 @@ def test_simulated_profiles_are_marked_and_shown_where_nothing_is_measured(clien
     assert '<span class="badge simulated">simulated</span>' in page.content.decode()
 
 
+def simulated_too() -> None:
+    """The first two machines once more, simulated, and one that is nothing but simulated."""
+    measurements = replace(sample_measurements(3, 2, seed=8), origin="simulated")
+    measurements.platforms[2] = sample_platform(7, name="model")
+    ingest(measurements, kind="simulator", label="model", sha256="e" * 64, owner=None, private=False)
+
+
+def test_measured_and_simulated_profiles_meet_only_where_that_is_asked_for(client, public):
+    simulated_too()
+    address = reverse("compare-platforms") + "?platform=machine-0&platform=model"
+    alone = client.get(address)
+    assert alone.context["origin"] == "measured"
+    assert not alone.context["shared"]
+    assert "Take simulated profiles too" in text_of(alone)
+    both = client.get(address + "&include_simulated=true")
+    assert both.context["origin"] == "mixed"
+    assert len(both.context["shared"]) == 2
+    assert "partly simulated" in text_of(both)
+    figures = figures_of(both)
+    assert [trace["name"] for trace in figures["time"]["data"]] == ["machine-0", "model (simulated)"]
+    assert 'data-origin="mixed"' in both.content.decode()
+    assert "(partly simulated)" in both.content.decode()
+    twin = client.get(twin_of(both)).json()
+    assert [row["simulated"] for row in twin["workloads"][0]["platforms"]] == [False, True]
+
+
+def test_what_is_nothing_but_simulated_is_compared_and_says_so(client, public):
+    simulated_too()
+    page = client.get(reverse("platform-distances"), {"near": "model"})
+    assert page.context["origin"] == "simulated"
+    assert page.context["near"] == "model"
+    assert '<span class="badge simulated">simulated</span>' in page.content.decode()
+    mixed = client.get(reverse("platform-distances"), {"include_simulated": "true"})
+    assert [slug for slug, _ in mixed.context["heads"]] == ["machine-0", "machine-1", "machine-2", "model"]
+    assert client.get(twin_of(mixed)).json()["origin"] == "mixed"
+
+
+def test_sources_and_licences_stand_under_every_comparison(client):
+    store_dataset()
+    for address in (
+        reverse("workload-map"),
+        reverse("platform-distances"),
+        reverse("workload-distances"),
+        reverse("compare-platforms") + "?platform=cloud-0&platform=cloud-1",
+        workloads("relative-0", "relative-1"),
+    ):
+        page = client.get(address)
+        words = text_of(page)
+        assert "Example measurements of 2026" in words, address
+        assert "CC BY-SA 4.0" in words, address
+        sources = client.get(twin_of(page)).json()["sources"]
+        assert sources == [
+            {"label": "example-dataset", "licence": "CC BY-SA 4.0", "citation": "Example measurements of 2026"}
+        ]
+
+
+def test_datasets_that_took_no_part_are_not_named(client, public):
+    store_dataset()
+    assert "CC BY-SA" not in text_of(client.get(platforms(0, 1)))
+
+
 def test_empty_databases_say_what_to_do(client):
     for name in PAGES:
         words = text_of(client.get(reverse(name)))
@@ -117,7 +182,17 @@ def test_twins_answer_with_the_same(client, public):
     assert [one["platform"] for one in compared["platforms"]] == ["machine-2", "machine-0"]
 
 
-@pytest.mark.parametrize("query", ["", "slugs=machine-0", "slugs=machine-0,never-was", "slugs=machine-0&origin=x"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "slugs=machine-0",
+        "slugs=machine-0,never-was",
+        "slugs=machine-0,machine-1&origin=x",
+        "slugs=machine-0,machine-1&include_simulated=1",
+        "slugs=machine-0,machine-1&include_simulated=true&origin=measured",
+    ],
+)
 def test_the_twin_refuses_what_it_cannot_compare(client, public, query):
     assert client.get(f"{reverse('api-compare-platforms')}?{query}").status_code == 400
 
@@ -127,11 +202,12 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # revision and newest profile; names; sources
     with django_assert_num_queries(4):
         client.get(reverse("workload-map"))
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         client.get(reverse("platform-distances"))
-    # names of the chosen, revision and newest, names of the shared, the relative among them, two lists to choose from
-    with django_assert_num_queries(7):
+    # revision and newest, names of the chosen, names of the shared, the relative among them, two lists to choose from,
+    # sources
+    with django_assert_num_queries(8):
         client.get(platforms(0, 1, 2))
     # and the platform, instead of the names of the shared
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(8):
         client.get(workloads("app0-section0", "app0-section1"))

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from django.urls import reverse
 
@@ -240,6 +242,23 @@ def test_the_owner_sees_private_rows_with_badges(client, public, ada):
         content = client.get(address).content.decode()
         assert '<span class="badge private">private</span>' in content, address
         assert '<span class="badge simulated">simulated</span>' in content or "/platforms/secret" in address, address
+
+
+def test_charts_say_what_is_simulated_in_title_and_saved_numbers(client, public):
+    simulated = replace(sample_measurements(1, 1, seed=5), origin="simulated")
+    again = ingest(simulated, kind="simulator", label="model", sha256="9" * 64, owner=None, private=False).profiles[0]
+    page = client.get(reverse("workload", args=[again.workload.slug]))
+    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
+    assert names.count("machine-0 (simulated)") == names.count("machine-0") == 1
+    content = page.content.decode()
+    assert "Time (partly simulated)" in content
+    assert 'data-origin="mixed"' in content
+    content = client.get(reverse("profile", args=[again.uid])).content.decode()
+    assert "Speedup (simulated)" in content
+    assert 'data-origin="simulated"' in content
+    content = client.get(reverse("profile", args=[public[0].uid])).content.decode()
+    assert "data-origin" not in content
+    assert "(simulated)" not in content
 
 
 def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client, public, ada):

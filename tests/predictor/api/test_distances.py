@@ -4,6 +4,7 @@ import pytest
 from predictor.core.candidates import neighbourhood
 from predictor.core.methods import Query
 from predictor.snapshot import snapshot
+from profiles.ingest import ingest
 from tests.mpet_site.api_samples import API, client_of, store, strict_json
 from tests.mpet_site.test_problems import problem_in
 from tests.samples import sample_measurements, sample_workload
@@ -86,7 +87,10 @@ def test_nothing_comparable_is_null():
 def test_without_a_common_valid_element_the_distance_is_null():
     measurements = sample_measurements(2, 1, counters=False, decomposed=False)
     for position, record in enumerate(measurements.profiles):
-        first = {name: value[: 3 if position else None] for name, value in vars(record.runs).items()}
+        first = {
+            name: value if value is None else value[: 3 if position else None]
+            for name, value in vars(record.runs).items()
+        }
         measurements.profiles[position] = type(record)(record.platform, record.workload, type(record.runs)(**first))
     store(measurements)
     shown = get("platforms/?a=machine-0&b=machine-1")
@@ -94,10 +98,27 @@ def test_without_a_common_valid_element_the_distance_is_null():
     assert shown["mean"] == {"distance": None, "dim": 0, "count": 0}
 
 
-def test_simulated_ones_on_request():
+def test_simulated_ones_where_nothing_was_measured_or_on_request():
+    """As predictions have it: alone where nothing that was asked for was measured, beside measured ones on request."""
     store(sample_measurements(2, 2, origin="simulated"))
-    assert get("platforms/?a=machine-0&b=machine-1")["mean"]["count"] == 0
-    assert get("platforms/?a=machine-0&b=machine-1&include_simulated=true")["mean"]["count"] == 2
+    pair = "platforms/?a=machine-0&b=machine-1"
+    assert get(pair)["mean"]["count"] == 2
+    assert (get(pair)["origin"], get(pair)["hint"]) == ("simulated", None)
+    left_out = get(f"{pair}&include_simulated=false")
+    assert (left_out["mean"]["count"], left_out["origin"]) == (0, "measured")
+    assert "include_simulated=true" in left_out["hint"]
+    store(sample_measurements(1, 2, seed=3), label="measured")
+    assert "include_simulated=true" in get(pair)["hint"]
+    both = get(f"{pair}&include_simulated=true")
+    assert (both["mean"]["count"], both["origin"], both["hint"]) == (2, "mixed", None)
+
+
+def test_the_datasets_behind_a_distance_are_named():
+    measurements = sample_measurements(2, 2, licence="CC BY 4.0", source="Somebody 2020")
+    ingest(measurements, kind="dataset", label="set", sha256="e" * 64, owner=None, private=False)
+    named = [{"label": "set", "licence": "CC BY 4.0", "citation": "Somebody 2020"}]
+    assert get("platforms/?a=machine-0&b=machine-1")["sources"] == named
+    assert get("workloads/?a=app0-section0&b=app0-section1")["sources"] == named
 
 
 @pytest.mark.parametrize(
@@ -119,8 +140,8 @@ def test_what_is_missing_or_unknown_is_400(query, name):
 
 
 def test_queries_of_a_distance(django_assert_num_queries):
-    """1 revision, 2 newest profile (both: which snapshot), 3 revision (for the ETag)."""
+    """1 revision, 2 newest profile (both: which snapshot), 3 revision (for the ETag), 4 datasets."""
     store(sample_measurements(2, 2))
     get("platforms/?a=machine-0&b=machine-1")
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         get("platforms/?a=machine-0&b=machine-1")
