@@ -17,6 +17,7 @@ from predictor.scaling_models.points import SIZE, FloatArray, N, Points, PointsE
 
 MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
 FOLDS = 5
+LEAST_VALUE = 1e-3  # of the largest: what is smaller counts no more than this
 
 
 def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
@@ -50,8 +51,8 @@ class TaskGraph(ScalingModel):
         no_work(x, p)  = (p - 1)^2 (f1 + f2 x + f3 x log x + f4 x^2)                                   (Eq. 15)
 
     Logarithms to base 2; x is the input size, at least 2 (for work that is exponential in n: x = 2^n). Each model is
-    a positive LassoLarsCV on columns scaled to 1, as in the paper; with fewer than six points non-negative least
-    squares. T1' is fitted on the work at p = 1, tasks and waits on their means at each size.
+    a positive LassoLarsCV on columns scaled to 1, as in the paper, of relative errors; with fewer than six points
+    non-negative least squares. T1' is fitted on the work at p = 1, tasks and waits on their means at each size.
 
     `fit(X, t, measures={...})` needs beside X and t, (N,) each: `work_s`, `delay_s`, `no_work_s` in thread seconds
     (they sum to n t; see `task_measures`), and the counts `tasks` and `waits`.
@@ -157,16 +158,20 @@ class DirectRegression(ScalingModel):
 def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
     """Coefficients >= 0 of `values` (N,) in `terms` (N, K): positive LassoLarsCV, without intercept, on scaled columns.
 
-    Fewer than six points (too few to cross-validate) and points without noise: non-negative least squares.
+    Relative errors are minimised: each row counts by 1/value, values below a thousandth of the largest by that. With
+    absolute errors the noise of the largest size alone decides on the cubic terms, which then rule what is predicted
+    beyond it. Fewer than six points (too few to cross-validate) and points without noise: non-negative least squares.
     """
-    scale = np.abs(terms).max(axis=0)
     top = float(np.abs(values).max())
-    used = scale > 0
     coefficients = np.zeros(terms.shape[1])
-    if not top or not used.any():
+    if not top:
         return coefficients
-    design, target = terms[:, used] / scale[used], values / top
-    coefficients[used] = _lasso(design, target) * top / scale[used]
+    weight = 1.0 / np.maximum(np.abs(values), LEAST_VALUE * top)
+    weighted = terms * weight[:, None]
+    scale = np.abs(weighted).max(axis=0)
+    used = scale > 0
+    if used.any():
+        coefficients[used] = _lasso(weighted[:, used] / scale[used], values * weight) / scale[used]
     return coefficients
 
 

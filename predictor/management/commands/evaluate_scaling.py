@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from mpet_site.json import clean
 from predictor.core.database import Database
+from predictor.management import scaling_studies as studies
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.evaluation import (
     STATISTICS,
@@ -26,6 +27,8 @@ from predictor.scaling_models.peers import extra_p
 from predictor.snapshot import database_from_measurements, snapshot
 from predictor.tables import number, table
 from profiles.datasets import DatasetError, read_dataset
+from profiles.figures import Chart
+from profiles.measurements import Measurements
 
 
 class Command(BaseCommand):
@@ -35,6 +38,13 @@ class Command(BaseCommand):
         data = parser.add_mutually_exclusive_group()
         data.add_argument("--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory")
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
+        data.add_argument("--kit", metavar="TARBALL", type=Path, action="append", help="results of the kit, in memory")
+        parser.add_argument(
+            "--study",
+            choices=studies.STUDIES,
+            action="append",
+            help="what is asked (default: curves; of a kit's results: all that they can answer)",
+        )
         parser.add_argument("--train", choices=TRAININGS, default="half", help="the first half of n, or a few of all")
         parser.add_argument("--points", metavar="K", type=int, default=4, help="how many are a few (default: 4)")
         parser.add_argument("--least", metavar="K", type=int, default=4, help="fewest points of a half (default: 4)")
@@ -46,35 +56,86 @@ class Command(BaseCommand):
         parser.add_argument("--sample", metavar="N", type=int, help="N random profiles only")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
+        group = parser.add_argument_group("the other studies")
+        group.add_argument("--workloads", metavar="W[,W...]", help="only these (default: those of the paper's kind)")
+        group.add_argument("--degree", metavar="K", type=int, default=3, help="sizes: of the polynomial (default: 3)")
+        group.add_argument(
+            "--repeats", metavar="R", type=int, default=10, help="clocks, surfaces: random sets of points"
+        )
+        group.add_argument("--figures", metavar="DIR", type=Path, help="write Plotly JSON and HTML to this folder")
 
     def handle(self, **options: Any) -> None:
-        out = options["json"]
-        if out is not None and not out.resolve().parent.is_dir():
-            raise CommandError(f"{out}: there is no such folder")
+        refuse_missing_folders(options)
+        asked = options["study"] or (studies.OF_A_KIT if options["kit"] else [studies.CURVES])
+        self.measurements = self.in_memory(options)
+        report: dict[str, Any] = {}
+        charts: list[Chart] = []
+        for study in dict.fromkeys(asked):
+            try:
+                answer, lines, drawn = self.study(study, options)
+            except studies.NothingToStudy as error:
+                if options["study"] or len(asked) == 1:
+                    raise CommandError(str(error)) from error
+                lines = [f"{study}: not studied: {error}"]
+            else:
+                report |= answer if study == studies.CURVES else {study: answer}
+                charts += drawn
+            self.stdout.write("\n".join([*lines, ""]))
+        if not report:
+            raise CommandError("these measurements answer none of the studies")
+        if options["figures"]:
+            written = list(studies.write_figures(options["figures"], charts))
+            self.stderr.write(f"{len(written)} figures in {options['figures']}")
+        if options["json"]:
+            options["json"].write_text(json.dumps(clean(report), indent=1, allow_nan=False) + "\n")
+
+    def study(self, study: str, options: dict[str, Any]) -> studies.Report:
+        if study == studies.CURVES:
+            return self.curves(options)
+        if study == studies.SURFACES:
+            return studies.study_of_surfaces(options)
+        measured = studies.stored() if self.measurements is None else studies.in_memory(self.measurements)
+        answer = {
+            studies.SIZES: studies.study_of_sizes,
+            studies.TASKS: studies.study_of_tasks,
+            studies.CLOCKS: studies.study_of_clocks,
+        }[study]
+        return answer(studies.chosen(measured, options["workloads"]), options)
+
+    def curves(self, options: dict[str, Any]) -> studies.Report:
         protocol = protocol_of(options)
         chosen = chosen_contenders(options["models"], protocol.scope)
-        database = self.read(options["dataset"])
+        database = self.database()
         cases = cases_of(database, protocol)
         if not cases:
-            raise CommandError("no profile has enough thread counts to be split")
+            raise studies.NothingToStudy("no profile has enough thread counts to be split")
         results = self.evaluate(database, cases, chosen, protocol)
         if options["peer"]:
             results["extrap"] = self.peer(cases)
         report = {"profiles": len(cases), "models": {name: statistics(one) for name, one in results.items()}}
-        if out:
-            out.write_text(json.dumps(clean(report), indent=1, allow_nan=False) + "\n")
-        self.stdout.write("\n".join(summary(report, results)))
+        return report, summary(report, results), []
 
-    def read(self, dataset: Path | None) -> Database:
-        if dataset is None:
+    def in_memory(self, options: dict[str, Any]) -> list[Measurements] | None:
+        if options["kit"]:
+            return studies.read_kits(options["kit"])
+        return None if options["dataset"] is None else [self.read(options["dataset"])]
+
+    def database(self) -> Database:
+        """Of one delivery, or what is stored."""
+        if self.measurements is None:
             return snapshot()
+        if len(self.measurements) > 1:
+            raise studies.NothingToStudy("curves are evaluated on one tarball at a time")
+        return database_from_measurements(self.measurements[0])
+
+    def read(self, dataset: Path) -> Measurements:
         try:
             measurements = read_dataset(dataset)
         except DatasetError as error:
             raise CommandError(f"{dataset}: {error}") from error
         for warning in measurements.warnings:
             self.stderr.write(f"warning: {warning}")
-        return database_from_measurements(measurements)
+        return measurements
 
     def evaluate(
         self, database: Database, cases: list[Case], chosen: list[Contender], protocol: ScalingProtocol
@@ -95,6 +156,14 @@ class Command(BaseCommand):
             return extra_p.outcomes(extra_p.prepared(folder), cases)
         except extra_p.PeerError as error:
             raise CommandError(str(error)) from error
+
+
+def refuse_missing_folders(options: dict[str, Any]) -> None:
+    out, figures = options["json"], options["figures"]
+    if out is not None and not out.resolve().parent.is_dir():
+        raise CommandError(f"{out}: there is no such folder")
+    if figures is not None and not figures.is_dir():
+        raise CommandError(f"{figures}: there is no such folder")
 
 
 def protocol_of(options: dict[str, Any]) -> ScalingProtocol:

@@ -2,14 +2,18 @@
 
 import json
 import sys
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmarks.archive import write_archive
 from predictor.scaling_models.evaluation import STATISTICS, Case
 from predictor.scaling_models.peers import extra_p, extra_p_worker
+from profiles.ingest import ingest
 from tests.predictor.management.test_evaluate import folder  # noqa: F401 - a fixture
+from tests.predictor.scaling_models.studies.kit import sweep
 
 MODELS = "automatic,amdahl"
 
@@ -50,6 +54,78 @@ def test_options_reach_the_protocol(folder):  # noqa: F811
 def test_refusals_say_why(folder, arguments, reason):  # noqa: F811
     with pytest.raises(CommandError, match=reason):
         call_command("evaluate_scaling", "--dataset", str(folder), *arguments)
+
+
+@pytest.fixture
+def tarball(tmp_path):
+    path = tmp_path / "sizes.tar.gz"
+    with path.open("wb") as file:
+        write_archive(file, sweep(), created=datetime(2026, 11, 21, tzinfo=UTC))
+    return path
+
+
+def studied(*arguments, out):
+    call_command("evaluate_scaling", "--json", str(out), *map(str, arguments))
+    return json.loads(out.read_text())
+
+
+def test_a_kits_results_answer_all_studies_they_can(tarball, tmp_path, capsys):
+    figures = tmp_path / "figures"
+    figures.mkdir()
+    report = studied("--kit", tarball, "--repeats", "1", "--figures", figures, out=tmp_path / "out.json")
+    assert set(report) == {"sizes", "tasks", "clocks"}
+    assert [study["workload"] for study in report["sizes"]] == ["matmul_naive"]
+    assert [study["workload"] for study in report["tasks"]] == ["mergesort"]
+    assert {row["surface"] for row in report["clocks"]["curves"]} == {"stencil on machine-0"}
+    said = capsys.readouterr().out
+    assert "curves: not studied: no profile has enough thread counts" in said
+    assert "matmul_naive  stream,_updated" in said
+    names = {path.name for path in figures.iterdir()}
+    assert {"matmul_naive-stream-updated-percent.html", "matmul_naive-stream-first-estimate-seconds.html"} <= names
+    assert {"learning-curves.plotly.json", "mergesort-tasks.html", "matmul_naive-size-percent.html"} <= names
+    drawn = json.loads((figures / "matmul_naive-stream-updated-percent.plotly.json").read_text())
+    stream = report["sizes"][0]["mispredictions"]["stream, updated"]
+    assert drawn["data"][0]["y"] == [row["percent"] for row in stream if row["percent"] is not None]
+
+
+@pytest.mark.django_db
+def test_the_database_answers_as_the_tarball_does(tarball, tmp_path):
+    ingest(sweep(), kind="tarball", label="x", sha256="0" * 64, owner=None, private=False)
+    asked = ("--study", "sizes", "--study", "tasks")
+    stored = studied(*asked, out=tmp_path / "stored.json")
+    assert stored == studied("--kit", tarball, *asked, out=tmp_path / "memory.json")
+
+
+def test_workloads_and_degree_are_chosen(tarball, tmp_path):
+    asked = ("--kit", tarball, "--study", "sizes", "--workloads", "mergesort", "--degree", "2")
+    report = studied(*asked, out=tmp_path / "out.json")
+    assert [(study["workload"], study["degree"]) for study in report["sizes"]] == [("mergesort", 2)]
+
+
+def test_published_surfaces(tmp_path):
+    report = studied("--study", "surfaces", "--sample", "1", "--repeats", "1", out=tmp_path / "out.json")["surfaces"]
+    assert {row["surface"] for row in report["curves"]} == {"parsec-blackscholes"}
+    assert [row["points"] for row in report["curves"]] == [4, 8, 16, 32, 64, 128, 256]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--study", "tasks", "--workloads", "moon"], "no runs of moon; known: matmul_naive"),
+        (["--study", "curves"], "enough thread counts"),
+        (["--study", "sizes", "--degree", "20"], "needs 22 sizes"),
+        (["--figures", "/no/such/folder"], "no such folder"),
+    ],
+)
+def test_refusals_of_studies_say_why(tarball, arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command("evaluate_scaling", "--kit", str(tarball), *arguments)
+
+
+def test_a_broken_tarball_is_named(tmp_path):
+    (tmp_path / "x.tar.gz").write_bytes(b"moon")
+    with pytest.raises(CommandError, match=r"x\.tar\.gz: .*gzip"):
+        call_command("evaluate_scaling", "--kit", str(tmp_path / "x.tar.gz"))
 
 
 CASE = Case(0, 0, 0, np.array([1.0, 2.0]), np.array([2.0, 1.5]), np.array([4.0]), np.array([1.0]))

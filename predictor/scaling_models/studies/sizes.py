@@ -1,0 +1,130 @@
+"""papers/000, Sections 3.2-3.5: the extended Amdahl model on times over size and threads, at once and as a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from predictor.scaling_models.base import TooFewPoints
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl, streaming_predictions
+from predictor.scaling_models.points import FloatArray
+from predictor.scaling_models.studies.workloads import MeasuredWorkload
+
+WITHIN = (10, 20)  # percent
+WAYS = ("fitted to all", "size left out", "stream, first estimate", "stream, updated")
+STATISTICS = ("mean", "median", "p95", "max", *(f"within_{percent}" for percent in WITHIN), "max_s", "count")
+
+
+@dataclass(frozen=True, eq=False)
+class Mispredictions:
+    """Predicted and measured seconds at N points (n, size), NaN where nothing was predicted."""
+
+    n: FloatArray
+    size: FloatArray
+    predicted_s: FloatArray
+    measured_s: FloatArray
+
+    @property
+    def seconds(self) -> FloatArray:
+        return self.predicted_s - self.measured_s
+
+    @property
+    def percent(self) -> FloatArray:
+        """Of the predicted time, as in the paper's Figures 5, 9, 11 and 12."""
+        return 100.0 * self.seconds / self.predicted_s
+
+    def statistics(self) -> dict[str, float | int | None]:
+        """STATISTICS, of absolute mispredictions; None where nothing was predicted.
+
+        >>> said = Mispredictions(*np.array([[1.0, 2.0], [5.0, 5.0], [10.0, 4.0], [10.5, 6.0]]))
+        >>> said.statistics()["within_10"], said.statistics()["max_s"]
+        (50.0, 2.0)
+        """
+        known = np.isfinite(self.predicted_s)
+        if not known.any():
+            return dict.fromkeys(STATISTICS[:-1]) | {"count": 0}
+        errors = np.abs(self.percent[known])
+        named: dict[str, float | int | None] = {
+            "mean": float(errors.mean()),
+            "median": float(np.median(errors)),
+            "p95": float(np.percentile(errors, 95)),
+            "max": float(errors.max()),
+        }
+        named |= {f"within_{limit}": 100.0 * float((errors <= limit).mean()) for limit in WITHIN}
+        return named | {"max_s": float(np.abs(self.seconds[known]).max()), "count": int(known.sum())}
+
+    def rows(self) -> list[dict[str, float]]:
+        columns = {"n": self.n, "size": self.size, "predicted_s": self.predicted_s, "measured_s": self.measured_s}
+        columns |= {"percent": self.percent}
+        return [
+            dict(zip(columns, row, strict=True)) for row in zip(*map(np.ndarray.tolist, columns.values()), strict=True)
+        ]
+
+
+def size_study(measured: MeasuredWorkload, degree: int = 3, seed: int = 0, shuffles: int = 10) -> dict[str, Any]:
+    """How far the extended Amdahl model is from what was measured, in the four WAYS.
+
+    - fitted to all: the model of all points, at those points (Sections 3.2, 3.3; Figures 5-6, 9-10);
+    - size left out: each size but the smallest and the largest, of the model of all other sizes;
+    - stream, updated: single runs in random order, each predicted just before it is learned (Figures 12, 14);
+    - stream, first estimate: the same, but learning ends with the first estimate of T_seq (Figures 11, 13).
+
+    Errors are in percent of the predicted time, as the paper's. The statistics of the streams are over `shuffles`
+    orders; `mispredictions` has the points of the first. Errors: TooFewPoints where `degree` + 1 sizes, or more than
+    one thread count, were not measured.
+    """
+    points = measured.points.over_sizes
+    if len(points.sizes) < degree + 2:
+        raise TooFewPoints(f"{measured}: degree {degree}", len(points.sizes), degree + 2, "sizes")
+    if points.n.max() == 1:
+        raise TooFewPoints(str(measured), 1, 2, "thread counts")
+    X, t = np.stack([points.n, points.size], axis=1), points.time_s
+    model = ExtendedAmdahl(degree).fit(X, t)
+    streams = _streams(measured, degree, seed, shuffles)
+    every = {
+        "fitted to all": [_mispredictions(X, model.predict(X), t)],
+        "size left out": [_left_out(X, t, points.sizes[1:-1], degree)],
+    } | streams
+    return {
+        "workload": measured.workload,
+        "platform": measured.platform,
+        "degree": degree,
+        "sizes": points.sizes.tolist(),
+        "parallel_fraction": model.parallel_fraction_,
+        "parameters": model.parameters(),
+        "statistics": {way: _pooled(every[way]).statistics() for way in WAYS},
+        "mispredictions": {way: every[way][0].rows() for way in WAYS},
+    }
+
+
+def _left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, degree: int) -> Mispredictions:
+    said = np.full(len(t), np.nan)
+    for size in sizes:
+        out = X[:, 1] == size
+        said[out] = ExtendedAmdahl(degree).fit(X[~out], t[~out]).predict(X[out])
+    asked = np.isin(X[:, 1], sizes)
+    return _mispredictions(X[asked], said[asked], t[asked])
+
+
+def _streams(measured: MeasuredWorkload, degree: int, seed: int, shuffles: int) -> dict[str, list[Mispredictions]]:
+    X, t = measured.single_runs()
+    rng = np.random.default_rng(seed)
+    streams: dict[str, list[Mispredictions]] = {WAYS[2]: [], WAYS[3]: []}
+    for order in [rng.permutation(len(t)) for _ in range(shuffles)]:
+        for way, update in ((WAYS[2], False), (WAYS[3], True)):
+            said = streaming_predictions(ExtendedAmdahl(degree), X[order], t[order], update=update)
+            streams[way].append(_mispredictions(X[order], said, t[order]))
+    return streams
+
+
+def _mispredictions(X: FloatArray, predicted_s: FloatArray, measured_s: FloatArray) -> Mispredictions:
+    return Mispredictions(X[:, 0], X[:, 1], predicted_s, measured_s)
+
+
+def _pooled(every: list[Mispredictions]) -> Mispredictions:
+    n, size, predicted_s, measured_s = (
+        np.concatenate([getattr(one, name) for one in every]) for name in ("n", "size", "predicted_s", "measured_s")
+    )
+    return Mispredictions(n, size, predicted_s, measured_s)

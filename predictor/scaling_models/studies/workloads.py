@@ -1,0 +1,54 @@
+"""What the studies are made on: the runs of one workload on one platform, of several sizes or at several clocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from predictor.scaling_models.measured import MeasuredPoints, measured_points
+from predictor.scaling_models.points import FloatArray
+from profiles.measurements import Measurements, RunTable
+
+
+@dataclass(frozen=True)
+class MeasuredWorkload:
+    """The runs, variations too; `own_size`: the size of runs that name none, None = unknown."""
+
+    workload: str
+    platform: str
+    strategy: str
+    runs: RunTable
+    own_size: float | None = None
+    base_mhz: float | None = None
+
+    @cached_property
+    def points(self) -> MeasuredPoints:
+        return measured_points(self.runs, self.own_size)
+
+    def single_runs(self) -> tuple[FloatArray, FloatArray]:
+        """Every clean run at the platform's own clocks: n and size (N, 2), and its time in seconds (N,)."""
+        runs = self.runs
+        nothing = np.full(len(runs), np.nan)
+        size, clock = (nothing if column is None else column for column in (runs.size, runs.clock_mhz))
+        if self.own_size is not None:
+            size = np.where(np.isnan(size), self.own_size, size)
+        rows = ~runs.is_profile_pass & np.isnan(clock) & ~np.isnan(size)
+        return np.stack([runs.n[rows].astype(np.float64), size[rows]], axis=1), runs.time_s[rows]
+
+    def __str__(self) -> str:
+        return f"{self.workload} on {self.platform}"
+
+
+def measured_workloads(measurements: Measurements) -> list[MeasuredWorkload]:
+    """A measured for each profile."""
+    found = []
+    for record in measurements.profiles:
+        workload, platform = measurements.workloads[record.workload], measurements.platforms[record.platform]
+        found.append(
+            MeasuredWorkload(
+                workload.name, platform.name, workload.strategy, record.runs, workload.size, platform.base_mhz
+            )
+        )
+    return found
