@@ -23,6 +23,7 @@ ENDPOINTS = {
     "compare/platforms": "api-compare-platforms",
     "compare/workloads": "api-compare-workloads",
     "predictions": "api-predictions",
+    "predictions/preview": "api-prediction-preview",
     "methods": "api-methods",
     "scaling-models": "api-scaling-models",
     "evaluations": "api-evaluations",

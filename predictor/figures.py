@@ -29,30 +29,48 @@ from profiles.scaling.names import FRACTIONS
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """The curve of the same question without its changes."""
+
+    n: IntArray
+    time_s: FloatArray
+    speedup: FloatArray
+
+
+@dataclass(frozen=True)
 class AnswerDrawing:
-    """The curves of one answer. `low_s`, `high_s` NaN where the method gives no interval."""
+    """The curves of one answer. `low_s`, `high_s` NaN where the method gives no interval, `time_s` where only the
+    scaling was asked for. `baseline`: time and speedup without the changes of a what-if."""
 
     n: IntArray
     time_s: FloatArray
     low_s: FloatArray
     high_s: FloatArray
+    speedup: FloatArray
     t1_s: float
     measured: MeasuredCurve | None
     references: list[MeasuredCurve]
     fractions: dict[str, FloatArray]
     breakpoints: Breakpoints
     time_unit: str
+    baseline: Baseline | None = None
+
+    @property
+    def has_times(self) -> bool:
+        return bool(np.isfinite(self.time_s).any())
 
 
 def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
     """From the JSON of an answer; `names`: platform names by slug, for the legend."""
     measured = answer.get("measured")
     scaling = answer.get("scaling_curves", {})
+    baseline = answer.get("baseline")
     return AnswerDrawing(
         n=column(answer["curve"], "n").astype(np.int64),
         time_s=column(answer["curve"], "time_s"),
         low_s=column(answer["curve"], "low_s"),
         high_s=column(answer["curve"], "high_s"),
+        speedup=column(answer["curve"], "speedup"),
         t1_s=np.nan if answer["t1_s"] is None else answer["t1_s"],
         measured=curve_of("measured", measured["curve"], measured["t1_s"]) if measured else None,
         references=[
@@ -62,7 +80,12 @@ def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints:
         fractions={name: np.array(scaling.get(name, []), dtype=float) for name in FRACTIONS},
         breakpoints=breakpoints,
         time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
+        baseline=baseline_of(baseline) if baseline else None,
     )
+
+
+def baseline_of(rows: Sequence[Mapping[str, Any]]) -> Baseline:
+    return Baseline(column(rows, "n").astype(np.int64), column(rows, "time_s"), column(rows, "speedup"))
 
 
 def column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
@@ -117,6 +140,14 @@ def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.S
     ]
 
 
+def baseline_trace(baseline: Baseline, values: FloatArray) -> go.Scatter:
+    return line("unchanged", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
+
+
+def baseline_column(answer: AnswerDrawing, baseline: Baseline, values: FloatArray) -> FloatArray:
+    return at_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
+
+
 def measured_trace(measured: MeasuredCurve, values: FloatArray) -> go.Scatter:
     return scatter("measured", "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
 
@@ -124,12 +155,16 @@ def measured_trace(measured: MeasuredCurve, values: FloatArray) -> go.Scatter:
 def time_chart(answer: AnswerDrawing) -> Chart:
     curves = [*answer.references, *([answer.measured] if answer.measured else [])]
     shown = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
+    columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
     traces = [
         *reference_traces(answer.references, lambda curve: curve.time_s),
         *interval_traces(answer.n, answer.low_s, answer.high_s),
-        line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}),
     ]
-    columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
+    if answer.baseline:
+        shown.append(answer.baseline.time_s)
+        traces.append(baseline_trace(answer.baseline, answer.baseline.time_s))
+        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
+    traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
     if answer.measured:
         traces.append(measured_trace(answer.measured, answer.measured.time_s))
         at = at_counts(answer.n, answer.measured, answer.measured.time_s)
@@ -152,14 +187,15 @@ def time_chart(answer: AnswerDrawing) -> Chart:
 
 
 def speedup_chart(answer: AnswerDrawing) -> Chart:
-    predicted = answer.t1_s / answer.time_s
-    traces = [
-        ideal_line(answer.n),
-        *reference_traces(answer.references, speedup_of),
-        line("predicted", "predicted", answer.n, predicted, line={"width": 3}),
-    ]
+    predicted = answer.speedup
+    traces = [ideal_line(answer.n), *reference_traces(answer.references, speedup_of)]
     columns: dict[str, Any] = {"n": answer.n, "predicted": predicted, "efficiency": predicted / answer.n}
     shown = [predicted]
+    if answer.baseline:
+        shown.append(answer.baseline.speedup)
+        traces.append(baseline_trace(answer.baseline, answer.baseline.speedup))
+        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
+    traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
     if answer.measured:
         shown.append(speedup_of(answer.measured))
         traces.append(measured_trace(answer.measured, speedup_of(answer.measured)))
@@ -182,8 +218,10 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
 
 
 def answer_charts(answer: AnswerDrawing) -> list[Chart]:
-    """Time and speedup, and the shares of the thread time where the method predicts them."""
-    charts = [time_chart(answer), speedup_chart(answer)]
+    """Time and speedup, and the shares of the thread time where the method predicts them. One n makes no curve."""
+    if answer.n.tolist() == [1]:
+        return []
+    charts = [*([time_chart(answer)] if answer.has_times else []), speedup_chart(answer)]
     if all(len(fraction) and np.isfinite(fraction).all() for fraction in answer.fractions.values()):
         charts.append(
             stacked_shares(

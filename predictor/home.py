@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from mpet_site.pages import twin
 from predictor.core.comparison import with_most_profiles
 from predictor.core.database import Database
+from predictor.dot_figures import sequential_charts
 from predictor.figures import drawing_of, time_chart
 from predictor.models import Evaluation, Prediction
 from predictor.services import SIMULATED, PredictionRequest, RequestError, preview
@@ -87,7 +88,13 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     rows = {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)}
     at = rows[answer["target"]]
     names = {slug: row.name for slug, row in rows.items()}
-    return {"answer": answer, "charts": [time_chart(drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht)))]}
+    drawing = drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht))
+    question = urlencode({"workload": answer["workload"], "target": answer["target"], "method": METHOD})
+    return {
+        "answer": answer,
+        "charts": [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit),
+        "answer_twin": twin("api-prediction-preview", query=question),
+    }
 
 
 def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:

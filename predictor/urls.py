@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor import accuracy_views, comparison_views, home, views
+from predictor import accuracy_views, comparison_views, home, ranking_views, views, what_if_views
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -11,6 +11,9 @@ urlpatterns = [
     path("compare/workloads/", comparison_views.compare, {"kind": "workloads"}, name="compare-workloads"),
     path("predict/", views.predict, name="predict"),
     path("predict/possible/", views.possible, name="predict-possible"),
+    path("what-if/", what_if_views.what_if, name="what-if"),
+    path("what-if/answer/", what_if_views.what_if_answer, name="what-if-answer"),
+    path("ranking/", ranking_views.ranking, name="ranking"),
     path("accuracy/", accuracy_views.accuracy, name="accuracy"),
     path("accuracy/<uuid:uid>/", accuracy_views.evaluation, name="evaluation"),
     path("predictions/<uuid:uid>/", views.prediction, name="prediction"),

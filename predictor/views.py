@@ -1,22 +1,26 @@
-import json
-import shlex
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.pages import twin
+from predictor import snippets
+from predictor.candidate_curves import candidate_curves
+from predictor.candidate_figures import candidate_charts
+from predictor.dot_figures import sequential_charts
 from predictor.figures import answer_charts, drawing_of
 from predictor.forms import PredictionForm
 from predictor.models import Prediction
-from predictor.possible import possibility
+from predictor.possible import Possibility, possibility
+from predictor.presenting import breakpoints_of, facts_of
 from predictor.services import RequestError
 from predictor.services import predict as predict_now
-from profiles.figures import Breakpoints
 from profiles.models import Platform, Workload
 
+ASKED = ("workload", "target", "scenario", "strategy", "method")
 OFFERED = 2000  # names in a field's list; any other visible one can be typed
 
 
@@ -32,7 +36,7 @@ def predict(request: HttpRequest) -> HttpResponse:
             return redirect("prediction", uid=prediction.uid)
     context = {
         "form": form,
-        "possible": possibility(request.user, str(form["workload"].value() or ""), str(form["target"].value() or "")),
+        "possible": possible_of(request, {name: str(form[name].value() or "") for name in ASKED}),
         "workloads": Workload.objects.offered_to(request.user)[:OFFERED],
         "platforms": Platform.objects.offered_to(request.user)[:OFFERED],
         "section": "predict",
@@ -44,18 +48,24 @@ def predict(request: HttpRequest) -> HttpResponse:
 @require_safe
 def possible(request: HttpRequest) -> HttpResponse:
     """The part of the form's page that says what can be predicted for what is in its fields now."""
-    shown = possibility(request.user, request.GET.get("workload", ""), request.GET.get("target", ""))
+    shown = possible_of(request, {name: request.GET.get(name, "") for name in ASKED})
     return render(request, "predictor/possible.html", {"possible": shown})
+
+
+def possible_of(request: HttpRequest, asked: dict[str, str]) -> Possibility | None:
+    return possibility(request.user, **asked | {"scenario": asked["scenario"] or "migration"})
 
 
 @require_safe
 def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
+    """The stored answer: what it says, why, what it was made from, and how to ask it again."""
     shown = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     answer = shown.answer
     platforms, workloads = rows_named(request.user, answer)
     target = platforms.get(answer["target"])
-    breakpoints = Breakpoints(target.n_nu, target.n_ht) if target else Breakpoints()
-    drawing = drawing_of(answer, {slug: row.name for slug, row in platforms.items()}, breakpoints)
+    names = {slug: row.name for slug, row in (platforms | workloads).items()}
+    drawing = drawing_of(answer, names, breakpoints_of(target, answer))
+    behind = candidate_curves(answer, request.user)
     context = {
         "prediction": shown,
         "answer": answer,
@@ -65,16 +75,27 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
             purpose: [(row, platforms.get(row["platform"]), workloads.get(row["workload"])) for row in rows]
             for purpose, rows in answer["candidates"].items()
         },
-        "charts": answer_charts(drawing),
+        "has_negative_weights": any((row["weight"] or 0) < 0 for rows in answer["candidates"].values() for row in rows),
+        "charts": answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit),
+        "candidate_charts": candidate_charts(drawing, behind, names, answer["workload"], answer["target"]),
         "time_unit": drawing.time_unit,
-        "fastest": fastest(answer["curve"]),
-        "widest": answer["curve"][-1],
-        "curl": curl(request, answer),
+        **facts_of(answer),
+        **snippets_of(request, shown),
         "sources": answer["sources"],
         "section": "predict",
         "twin": twin("api-prediction", shown.uid),
     }
     return render(request, "predictor/prediction.html", context)
+
+
+def snippets_of(request: HttpRequest, shown: Prediction) -> dict[str, str]:
+    asking = request.build_absolute_uri(reverse("api-predictions"))
+    return {
+        "curl": snippets.curl(shown.answer, asking),
+        "python": snippets.python(shown.answer, asking),
+        "stored": request.build_absolute_uri(reverse("api-prediction", args=[shown.uid])),
+        "question": urlencode({name: shown.answer[name] for name in ("workload", "target", "method")}),
+    }
 
 
 def rows_named(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
@@ -86,27 +107,4 @@ def rows_named(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], 
     return (
         {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)},
         {row.slug: row for row in Workload.objects.visible_to(user).filter(slug__in=workloads)},
-    )
-
-
-def fastest(curve: list[dict[str, Any]]) -> dict[str, Any] | None:
-    return min((row for row in curve if row["time_s"] is not None), key=lambda row: row["time_s"], default=None)
-
-
-def curl(request: HttpRequest, answer: dict[str, Any]) -> str:
-    """A command that asks the API the same question."""
-    asked = {
-        name: answer[name]
-        for name in ("workload", "target", "references", "method", "n", "settings")
-        if answer.get(name)
-    }
-    if answer.get("include_simulated"):
-        asked["include_simulated"] = True
-    address = request.build_absolute_uri(reverse("api-predictions"))
-    return " \\\n  ".join(
-        (
-            f"curl {shlex.quote(address)}",
-            '-H "Authorization: Bearer $MPET_TOKEN" -H "Content-Type: application/json"',
-            f"-d {shlex.quote(json.dumps(asked))}",
-        )
     )

@@ -86,7 +86,7 @@ class UploadList(ListView):
         upload = services.receive(file, request.user, asked.validated_data["visibility"], file.name)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
-        return Response(data, status=status, headers={"Location": data["url"]})
+        return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
 
 
 @extend_schema_view(get=extend_schema(operation_id="uploads_read", summary="How far an upload is, and what came of it"))

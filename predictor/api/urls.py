@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor.api import comparisons, evaluations, scaling_models, views
+from predictor.api import comparisons, evaluations, previews, rankings, scaling_models, similar, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
@@ -11,11 +11,15 @@ urlpatterns = [
     path("compare/platforms/", comparisons.ComparePlatforms.as_view(), name="api-compare-platforms"),
     path("compare/workloads/", comparisons.CompareWorkloads.as_view(), name="api-compare-workloads"),
     path("predictions/", views.PredictionList.as_view(), name="api-predictions"),
+    path("predictions/preview/", previews.PredictionPreview.as_view(), name="api-prediction-preview"),
     path("predictions/<uuid:id>/", views.PredictionDetail.as_view(), name="api-prediction"),
     path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),
     path("evaluations/paper/", evaluations.PaperTables.as_view(), name="api-paper-tables"),
     path("evaluations/<uuid:id>/", evaluations.EvaluationDetail.as_view(), name="api-evaluation"),
     path("evaluations/<uuid:id>/errors/", evaluations.EvaluationErrors.as_view(), name="api-evaluation-errors"),
+    path("rankings/", rankings.RankingView.as_view(), name="api-rankings"),
+    path("platforms/<slug:slug>/similar/", similar.SimilarPlatforms.as_view(), name="api-similar-platforms"),
+    path("workloads/<slug:slug>/similar/", similar.SimilarWorkloads.as_view(), name="api-similar-workloads"),
     path("methods/", views.MethodList.as_view(), name="api-methods"),
     path("scaling-models/", scaling_models.ScalingModelList.as_view(), name="api-scaling-models"),
     path("scaling-models/<str:name>/", scaling_models.ScalingModelFit.as_view(), name="api-scaling-model-fit"),

@@ -15,7 +15,10 @@ def answer(**fields) -> dict:
         "target": "machine",
         "t1_s": 8.0,
         "time_kind": "absolute",
-        "curve": [{"n": n, "time_s": time_s, "low_s": low, "high_s": high} for n, time_s, low, high in rows],
+        "curve": [
+            {"n": n, "time_s": time_s, "low_s": low, "high_s": high, "speedup": 8.0 / time_s}
+            for n, time_s, low, high in rows
+        ],
         "scaling_curves": {
             "n": [1, 2, 4],
             "redundancy": [1.0, 1.1, 1.2],
@@ -90,5 +93,27 @@ def test_figures_are_valid_json_and_mark_the_targets_breakpoints():
         assert [shape.x0 for shape in chart.figure.layout.shapes] == [2]
 
 
-def test_an_answer_without_t1_still_has_figures():
-    assert set(charts(answer(t1_s=None))) == {"time", "speedup", "shares"}
+def test_the_scaling_alone_has_no_times_to_draw():
+    """As the scenario `scaling` answers: times are null, speedups are there."""
+    curve = [row | {"time_s": None, "low_s": None, "high_s": None} for row in answer()["curve"]]
+    scaling = charts(answer(t1_s=None, curve=curve))
+    assert set(scaling) == {"speedup", "shares"}
+    assert scaling["speedup"].table.rows[1][1] == pytest.approx(8.0 / 4.4)
+
+
+def test_one_thread_makes_no_curve():
+    assert charts(answer(curve=answer()["curve"][:1])) == {}
+
+
+def test_the_unchanged_curve_stays_beside_a_changed_one():
+    baseline = [{"n": n, "time_s": time_s, "speedup": 9.0 / time_s} for n, time_s in ((1, 9.0), (2, 5.0), (8, 2.0))]
+    changed = charts(answer(baseline=baseline))
+    for name, values in (("time", (9.0, 5.0, 2.0)), ("speedup", (1.0, 1.8, 4.5))):
+        unchanged = next(trace for trace in changed[name].figure.data if trace.name == "unchanged")
+        assert unchanged.y == pytest.approx(values)
+        column = changed[name].table.columns.index("unchanged")
+        assert [row[column] for row in changed[name].table.rows] == [
+            pytest.approx(values[0]),
+            pytest.approx(values[1]),
+            None,
+        ]

@@ -61,13 +61,14 @@ def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_
     for reason in (*answer["warnings"], *answer["confidence"]["reasons"]):
         assert reason in words
     assert answer["warnings"]
-    assert set(figures_of(page)) == {"time", "speedup", "shares"}
+    assert set(figures_of(page)) == {"time", "speedup", "shares", "candidate-1", "candidate-2"}
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names[-2:] == ["predicted", "measured"]
 
 
 def test_the_command_on_the_page_asks_the_same_question(client, public):
     page = asked(client, n="1, 2, 4", **{"mpet2020.t1_workloads": "2"})
+    assert page.context["curl"] in html.unescape(page.content.decode())
     command = shlex.split(page.context["curl"].replace("\\\n", " "))
     body = json.loads(command[command.index("-d") + 1])
     again = predict(PredictionRequest(**body))
@@ -168,8 +169,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # and whether the two exist, references, benchmarks, what connects the two, the pair itself
     with django_assert_num_queries(8):
         client.get(reverse("predict"), ASKED)
-    # the prediction, the platforms and the workloads that it names
-    with django_assert_num_queries(3):
+    # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile
+    with django_assert_num_queries(5):
         client.get(reverse("prediction", args=[prediction.uid]))
 
 

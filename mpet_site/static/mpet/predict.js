@@ -1,22 +1,29 @@
-// Shows the settings of the chosen method only, and keeps the address in step with the form, so that it can be passed
-// on. Without scripts all settings are there, and those of other methods are ignored.
+// Shows the strategy and the settings that count for what was chosen, and keeps the address in step with the form, so that
+// it can be passed on. Without scripts all fields are there, and those that do not count are ignored.
 (() => {
   "use strict";
-  const fields = ["workload", "target", "method"].map((name) => document.getElementById(`id_${name}`));
-  const method = fields[2];
+  const form = document.getElementById("id_workload").form;
+  const named = ["workload", "target", "method", "scenario", "strategy"];
+  const value = (name) => form.elements[name].value;
 
   function show() {
-    document.querySelectorAll("fieldset[data-method]").forEach((part) => {
-      part.hidden = part.dataset.method !== method.value;
+    form.querySelectorAll("fieldset[data-method]").forEach((part) => {
+      part.hidden = part.dataset.method !== value("method");
     });
+    document.getElementById("strategy").hidden = value("scenario") !== "parallelisation";
   }
 
   function keep() {
-    const filled = fields.filter((field) => field.value).map((field) => [field.name, field.value]);
-    history.replaceState(null, "", `?${new URLSearchParams(filled)}`);
+    const isDefault = (name) => name === "scenario" && value(name) === "migration";
+    const counts = (name) => value(name) && !isDefault(name) && (name !== "strategy" || value("scenario") === "parallelisation");
+    history.replaceState(null, "", `?${new URLSearchParams(named.filter(counts).map((name) => [name, value(name)]))}`);
+    const pair = ["workload", "target", "method"].filter(value).map((name) => [name, value(name)]);
+    document.getElementById("to-what-if").search = new URLSearchParams(pair);
   }
 
-  method.addEventListener("change", show);
-  fields.forEach((field) => field.addEventListener("change", keep));
+  form.addEventListener("change", ({ target }) => {
+    show();
+    if (named.includes(target.name)) keep();
+  });
   show();
 })();

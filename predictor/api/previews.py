@@ -1,0 +1,61 @@
+"""The twin of the pages that predict without keeping the answer: the front page and /what-if/."""
+
+from typing import ClassVar
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mpet_site.api import ApiView
+from mpet_site.problems import invalid
+from predictor import services
+from predictor.api.serializers import PredictionSerializer
+from predictor.api.views import problem_of
+from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.services import DEFAULT_METHOD
+from predictor.what_if import PARAMETERS, InvalidParameter, numbers_in, request_of
+
+ONLY_STORED = ("id", "url", "created_at")
+PreviewSerializer = inline_serializer(
+    "PredictionPreview",
+    {
+        "id": serializers.UUIDField(allow_null=True, help_text="null: the answer is not kept"),
+        "url": serializers.URLField(allow_null=True, help_text="null"),
+        **{name: field for name, field in PredictionSerializer().get_fields().items() if name not in ONLY_STORED},
+    },
+)
+
+
+def changes() -> list[OpenApiParameter]:
+    factors = [OpenApiParameter(name, float, description="factor; 1 = as it is") for name in CHARACTERISTICS]
+    values = [OpenApiParameter(name, float, description="new value; n_nu, n_ht: 0 = none") for name in PLATFORM_CHANGES]
+    return [*factors, *values]
+
+
+class PredictionPreview(ApiView):
+    """The answer to a question without keeping it, as the pages show it while one plays with them."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = PARAMETERS
+
+    @extend_schema(
+        operation_id="predictions_preview",
+        summary="Predict without keeping the answer",
+        parameters=[
+            OpenApiParameter("workload", str, required=True, description="slug, or a name that only one row has"),
+            OpenApiParameter("target", str, required=True, description="slug, or a name that only one row has"),
+            OpenApiParameter("method", str, description="a name from methods/", default=DEFAULT_METHOD),
+            *changes(),
+        ],
+        responses=PreviewSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        asked = request.query_params.dict()
+        try:
+            question = request_of(asked, numbers_in(asked))
+            answer = services.preview(question, request.user)
+        except InvalidParameter as error:
+            raise invalid(error.name, "A number.") from error
+        except services.RequestError as error:
+            raise problem_of(error) from error
+        return Response({"id": None, "url": None} | answer)

@@ -1,0 +1,96 @@
+"""What a candidate carries over, as in the paper's Figure 14: measured speedups beside the predicted one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.candidate_curves import CandidateCurves, Curve
+from predictor.figures import AnswerDrawing, at_counts, measured_trace
+from profiles.figures import (
+    SPEEDUP,
+    Chart,
+    MeasuredCurve,
+    figure,
+    ideal_line,
+    line,
+    room_for_speedup,
+    speedup_of,
+    table,
+)
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the four are called that the figure brings together."""
+
+    platform: str
+    benchmark: str
+    workload: str
+    target: str
+
+
+def candidate_charts(
+    answer: AnswerDrawing, candidates: Sequence[CandidateCurves], names: Mapping[str, str], workload: str, target: str
+) -> list[Chart]:
+    """One chart a candidate. `names`: of platforms and workloads by slug; `workload`, `target`: slugs of the pair."""
+    if len(answer.n) == 1:
+        return []
+    named = [
+        Named(*(names.get(slug, slug) for slug in (one.platform, one.workload, workload, target))) for one in candidates
+    ]
+    return [
+        candidate_chart(f"candidate-{place}", answer, one, called)
+        for place, (one, called) in enumerate(zip(candidates, named, strict=True), start=1)
+    ]
+
+
+def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, called: Named) -> Chart:
+    """Colour tells the workload, dashes the reference platform."""
+    pair = f"{called.workload} on {called.target}, predicted"
+    curves = {
+        f"{called.benchmark} on {called.platform}": ("fitted", "dash", measured(of.benchmark_on_reference)),
+        f"{called.benchmark} on {called.target}": ("fitted", "solid", measured(of.benchmark_on_target)),
+        f"{called.workload} on {called.platform}": ("predicted", "dash", measured(of.workload_on_reference)),
+    }
+    traces = [
+        ideal_line(answer.n),
+        *(
+            line(name, colour, curve.n, speedup_of(curve), line={"width": 1.8, "dash": dash})
+            for name, (colour, dash, curve) in curves.items()
+        ),
+        line(pair, "predicted", answer.n, answer.speedup, line={"width": 3}),
+    ]
+    if answer.measured:
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured)))
+    speedups = {name: speedup_of(curve) for name, (_, _, curve) in curves.items()}
+    counts = np.unique(np.concatenate([answer.n, *(curve.n for _, _, curve in curves.values())]))
+    predicted = MeasuredCurve("", answer.n, answer.time_s, None)
+    columns = {
+        "n": counts,
+        pair: at_counts(counts, predicted, answer.speedup),
+    }
+    columns |= {name: at_counts(counts, curve, speedups[name]) for name, (_, _, curve) in curves.items()}
+    return Chart(
+        name,
+        f"{called.benchmark}, {called.platform}",
+        f"Weight {of.weight:.2g}. How {called.benchmark} speeds up on {called.platform} (dashed) and on the target "
+        f"(solid), beside how {called.workload} does there and would here.",
+        figure(
+            traces,
+            SPEEDUP,
+            breakpoints=answer.breakpoints,
+            hovermode="closest",
+            largest=int(answer.n.max()),
+            range=room_for_speedup(answer.n, np.concatenate([answer.speedup, *speedups.values()])),
+        ),
+        table(columns),
+    )
+
+
+def measured(curve: Curve) -> MeasuredCurve:
+    """t(1) as measured, or t(n_min) n_min in its place."""
+    n, time_s = curve
+    return MeasuredCurve("", n, time_s, float(time_s[0] * n[0]) if len(n) else None)

@@ -1,0 +1,52 @@
+import json
+
+import numpy as np
+import pytest
+
+from predictor.candidate_curves import CandidateCurves
+from predictor.candidate_figures import candidate_charts
+from predictor.figures import drawing_of
+from profiles.figures import Breakpoints
+from tests.predictor.test_figures import answer
+
+N = np.array([1, 2, 8])
+CANDIDATE = CandidateCurves(
+    "p", "b", -0.25, (N, np.array([4.0, 2.0, 1.0])), (N, np.array([6.0, 4.0, 2.0])), (N, np.array([3.0, 2.0, 1.5]))
+)
+NAMES = {"p": "Old machine", "b": "stencil", "work": "solver", "machine": "New machine"}
+
+
+def charts(given: dict):
+    return candidate_charts(drawing_of(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work", "machine")
+
+
+def test_three_measured_speedups_stand_beside_the_predicted_one():
+    (chart,) = charts(answer())
+    drawn = {trace.name: trace for trace in chart.figure.data}
+    assert list(drawn) == [
+        "ideal",
+        "stencil on Old machine",
+        "stencil on New machine",
+        "solver on Old machine",
+        "solver on New machine, predicted",
+        "measured",
+    ]
+    assert drawn["stencil on New machine"].y == pytest.approx((1.0, 1.5, 3.0))
+    assert {name for name, trace in drawn.items() if trace.line.dash == "dash"} == {
+        "ideal",
+        "stencil on Old machine",
+        "solver on Old machine",
+    }
+    assert "Weight -0.25" in chart.caption
+    json.dumps(chart.json, allow_nan=False)
+
+
+def test_the_table_has_every_thread_count_of_any_of_them():
+    (chart,) = charts(answer())
+    assert [row[0] for row in chart.table.rows] == [1, 2, 4, 8]
+    assert chart.table.rows[2][2:] == (None, None, None)
+    assert chart.table.rows[3][1] is None
+
+
+def test_t1_alone_has_no_speedups_to_compare():
+    assert charts(answer(curve=answer()["curve"][:1])) == []

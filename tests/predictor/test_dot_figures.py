@@ -1,0 +1,52 @@
+import json
+
+import numpy as np
+import pytest
+
+from predictor.dot_figures import SHOWN, PlatformTime, dot_chart, sequential_charts
+
+ROWS = [
+    PlatformTime("Quick", "quick", 1.0, 0.8, 1.5, measured_s=1.2, n=8),
+    PlatformTime("Twin", "twin-1", 2.0, 1.5, 2.2, n=4),
+    PlatformTime("Twin", "twin-2", 3.0, n=2),
+]
+
+
+def chart(rows=ROWS):
+    return dot_chart("ranking", "Ranking", "Caption.", rows, axis="time (s)")
+
+
+def test_each_platform_has_a_dot_with_its_interval_in_the_given_order():
+    predicted, measured = chart().figure.data
+    assert predicted.x == (1.0, 2.0, 3.0)
+    assert predicted.y == ("Quick", "Twin (twin-1)", "Twin (twin-2)")
+    assert predicted.error_x.array == pytest.approx((0.5, 0.2, 0.0))
+    assert predicted.error_x.arrayminus == pytest.approx((0.2, 0.5, 0.0))
+    assert (measured.x, measured.y) == ((1.2,), ("Quick",))
+    assert chart().figure.layout.yaxis.categoryarray == ("Twin (twin-2)", "Twin (twin-1)", "Quick")
+    json.dumps(chart().json, allow_nan=False)
+
+
+def test_the_table_has_all_rows_and_the_chart_those_that_fit():
+    rows = [PlatformTime(f"m{at}", f"m{at}", 1.0 + at) for at in range(SHOWN + 5)]
+    drawn = chart(rows)
+    assert len(drawn.figure.data[0].x) == SHOWN
+    assert len(drawn.table.rows) == SHOWN + 5
+    assert f"first {SHOWN} of {SHOWN + 5}" in drawn.caption
+    assert drawn.figure.data[0].error_x.array is None
+
+
+def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
+    answer = {
+        "target": "here",
+        "curve": [{"n": 1, "time_s": 4.0, "low_s": 3.0, "high_s": 5.0}],
+        "measured": {"t1_s": 4.5},
+        "reference_curves": [
+            {"platform": "there", "curve": [{"n": 1, "time_s": 6.0}, {"n": 2, "time_s": 3.5}]},
+            {"platform": "late", "curve": [{"n": 4, "time_s": 2.0}]},
+        ],
+    }
+    (drawn,) = sequential_charts(answer, {"here": "Here", "there": "There"}, "s")
+    assert [row[:1] + row[4:] for row in drawn.table.rows] == [("Here", 4.5, 1), ("There", 6.0, 1)]
+    assert drawn.table.rows[0][1:4] == (4.0, 3.0, 5.0)
+    assert np.isnan(drawn.table.rows[1][1])

@@ -1,0 +1,181 @@
+"""What-if: the address holds the state, page, part and twin say the same, and what cannot be moved says why."""
+
+import html
+import re
+
+import pytest
+from django.urls import reverse
+
+from predictor.models import Prediction
+from predictor.what_if import Slider, neutral_values, numbers_in, platform_sliders, request_of
+from profiles.models import Platform
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+PAIR = {"workload": "app0-section0", "target": "machine-1"}
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def page(client, **parameters):
+    return client.get(reverse("what-if"), PAIR | parameters)
+
+
+def part(client, **parameters):
+    return client.get(reverse("what-if-answer"), PAIR | parameters)
+
+
+def slider(response, name: str) -> str:
+    return re.search(rf'<input type="range" id="slider-{name}"[^>]*>', response.content.decode())[0]
+
+
+def test_without_a_pair_it_leads_to_one_that_has_an_answer(client, public):
+    response = client.get(reverse("what-if"))
+    assert response.status_code == 302
+    assert client.get(response["Location"]).context["answer"]["curve"]
+
+
+def test_an_empty_database_says_what_to_do(client):
+    assert "Upload results" in text_of(client.get(reverse("what-if")))
+
+
+def test_nothing_is_changed_at_first(client, public):
+    response = page(client)
+    assert response.context["answer"]["baseline"] is None
+    assert "nothing is changed" in text_of(response)
+    assert 'value="1.0"' in slider(response, "work")
+    assert "disabled" not in slider(response, "lock_delay")
+
+
+def test_the_address_holds_the_state(client, public):
+    response = page(client, work="2", n_ht="0", n_max="32", base_mhz="4200")
+    answer = response.context["answer"]
+    assert answer["workload_changes"] == {"work": 2.0}
+    assert answer["platform_changes"] == {"n_ht": None, "n_max": 32, "base_mhz": 4200.0}
+    assert [row["n"] for row in answer["curve"]] == list(range(1, 33))
+    assert 'value="2.0"' in slider(response, "work")
+    assert '<output for="slider-n_ht">none</output>' in response.content.decode()
+    for sentence in answer["changes"]:
+        assert html.escape(sentence) in response.content.decode()
+    assert len(answer["changes"]) == 4
+
+
+def test_the_unchanged_curve_stays_in_the_figures(client, public):
+    figures = figures_of(page(client, work="2"))
+    for name in ("time", "speedup"):
+        assert "unchanged" in [trace["name"] for trace in figures[name]["data"]]
+    unchanged = next(trace for trace in figures["time"]["data"] if trace["name"] == "unchanged")
+    as_it_is = next(trace for trace in figures_of(page(client))["time"]["data"] if trace["name"] == "predicted")
+    assert unchanged["y"] == pytest.approx(as_it_is["y"])
+
+
+def test_a_slider_that_stands_where_it_was_changes_nothing(client, public):
+    platform = Platform.objects.get(slug="machine-1")
+    where = {name: f"{value:g}" for name, value in neutral_values(platform).items()}
+    response = page(client, **where)
+    assert response.context["answer"]["baseline"] is None
+    assert response.context["state"] == "workload=app0-section0&target=machine-1"
+
+
+def test_the_part_that_follows_is_the_same_as_the_page(client, public):
+    moved = {"lock_delay": "0", "work_imbalance": "0.5"}
+    whole, answer = page(client, **moved), part(client, **moved)
+    assert figures_of(answer) == figures_of(whole)
+    assert text_of(answer) in text_of(whole)
+    assert "<html" not in answer.content.decode()
+
+
+def test_the_twin_is_the_answer_on_the_page(client, public):
+    response = page(client, memory="2", n_max="8")
+    twin = client.get(twin_of(response)).json()
+    assert twin == {"id": None, "url": None} | response.context["answer"]
+
+
+def test_what_is_refused_is_said_and_the_pair_as_it_is_stays(client, public):
+    response = page(client, n_nu="12", n_ht="6")
+    assert response.status_code == 200
+    assert "No prediction:" in text_of(response)
+    assert response.context["answer"]["baseline"] is None
+    assert set(figures_of(response)) >= {"time", "speedup"}
+
+
+@pytest.mark.parametrize("value", ["much", "nan", "inf", "-1", "1e9"])
+def test_a_value_that_no_slider_has_is_refused(client, public, value):
+    response = page(client, work=value)
+    assert response.status_code == 200
+    assert "No prediction:" in text_of(response)
+    assert "work" in response.context["refusal"]
+    problem = client.get(reverse("api-prediction-preview"), PAIR | {"work": value})
+    assert problem.status_code == 400
+
+
+def test_an_unknown_pair_has_no_sliders(client, public):
+    response = client.get(reverse("what-if"), PAIR | {"target": "nowhere"})
+    assert "No prediction:" in text_of(response)
+    assert '<input type="range"' not in response.content.decode()
+
+
+def test_time_only_workloads_say_why_their_parts_cannot_be_changed(client):
+    store_dataset()
+    response = client.get(reverse("what-if"), {"workload": "relative-0", "target": "cloud-1"})
+    for name in ("lock_delay", "work_imbalance", "task_join"):
+        assert "disabled" in slider(response, name)
+        assert 'aria-describedby="note-1"' in slider(response, name)
+    for name in ("work", "redundancy", "n_max"):
+        assert "disabled" not in slider(response, name)
+    assert "only the wall time of this workload was measured" in html.unescape(text_of(response))
+
+
+def test_an_unknown_clock_cannot_be_changed():
+    sliders = {one.name: one for one in platform_sliders(Platform(n_max=8), {})}
+    assert "clock" in sliders["base_mhz"].unavailable
+    assert sliders["n_ht"].spelled == "none"
+
+
+@pytest.mark.parametrize("clock", [2400.0, 2445.5, 800.0])
+def test_the_clock_s_slider_can_stand_where_it_was(clock):
+    one = platform_sliders(Platform(n_max=8, base_mhz=clock), {})[-1]
+    assert (clock - one.low) % one.step == pytest.approx(0)
+    assert one.low > 0
+
+
+def test_numbers_become_what_the_service_takes():
+    request = request_of(PAIR, numbers_in({"n_nu": "4", "n_ht": "0", "lock_delay": "0.25", "work": ""}))
+    assert request.platform_changes == {"n_nu": 4, "n_ht": None}
+    assert request.workload_changes == {"lock_delay": 0.25}
+    assert isinstance(request.platform_changes["n_nu"], int)
+
+
+def test_spelling_of_values():
+    assert Slider("base_mhz", 1000, 4000, 50, 2000, 2445.5).spelled == "2445.5 MHz"
+    assert Slider("n_max", 1, 64, 1, 16, 16).spelled == "16"
+
+
+def test_an_answer_is_kept_on_demand_alone(client, public):
+    page(client, work="2")
+    assert not Prediction.objects.exists()
+    kept = client.post(f"{reverse('what-if')}?workload=app0-section0&target=machine-1&work=2")
+    stored = Prediction.objects.get()
+    assert kept["Location"] == reverse("prediction", args=[stored.uid])
+    assert stored.answer["workload_changes"] == {"work": 2.0}
+    words = html.unescape(text_of(client.get(kept["Location"])))
+    assert "What was changed" in words
+    assert stored.answer["changes"][0] in words
+
+
+def test_private_pairs_are_their_owner_s(client, public):
+    ada = user("ada")
+    secret = store_private(ada)[0]
+    pair = {"workload": secret.workload.slug, "target": "machine-0"}
+    assert "Secret" not in client.get(reverse("what-if"), pair).content.decode()
+    assert client.get(reverse("api-prediction-preview"), pair).status_code == 400
+
+
+def test_the_part_that_follows_takes_a_fixed_number_of_queries(client, public, django_assert_num_queries):
+    part(client)
+    # the target; revision, newest profile; the prediction's sources; platforms by name; with changes, the bound
+    with django_assert_num_queries(6):
+        part(client, work="2")
