@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mpet_site.json import clean
+from predictor.cautions import cautions
 from predictor.confidence import Evidence, confidence
 from predictor.core.answers import Answer, Candidate
 from predictor.core.scenarios import Outcome, Scenario
@@ -93,7 +94,7 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
             "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
         },
         "confidence": answer.confidence | confidence(evidence, basis.outcome.lowered),
-        "warnings": [*basis.warnings, *answer.warnings],
+        "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured(basis),
         "reference_curves": reference_curves(basis),
         "sources": sources(basis),

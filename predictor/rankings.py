@@ -29,6 +29,18 @@ from predictor.threads import one_thread
 from profiles.models import Workload
 
 KEPT = 64  # rankings of a snapshot
+COLUMNS = (
+    "platform",
+    "n_best",
+    "time_s",
+    "low_s",
+    "high_s",
+    "measured",
+    "measured_time_s",
+    "measured_n",
+    "origin",
+    "warnings",
+)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from predictor.core.methods import METHODS
+from predictor.core.scenarios import SCENARIOS
+from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.models import Prediction
+from predictor.rankings import Ranking, rank
 from predictor.services import DEFAULT_METHOD, PredictionRequest, RequestError, predict
 from predictor.tables import number, table
+from profiles.measurements import STRATEGIES
+
+# what asks for one target, with its default
+ONE_TARGET_ONLY: dict[str, Any] = {
+    "reference": None,
+    "n": None,
+    "method_settings": {},
+    "scenario": "migration",
+    "strategy": None,
+    "change": [],
+}
 
 
 class Command(BaseCommand):
@@ -15,7 +29,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--workload", metavar="W", required=True, help="slug or name")
-        parser.add_argument("--target", metavar="T", required=True, help="slug or name of the platform")
+        asked = parser.add_mutually_exclusive_group(required=True)
+        asked.add_argument("--target", metavar="T", help="slug or name of the platform")
+        asked.add_argument("--ranking", action="store_true", help="on every platform, the fastest first; not stored")
         parser.add_argument(
             "--reference", metavar="P", action="append", help="use only the workload's profiles on P; may be repeated"
         )
@@ -28,10 +44,37 @@ class Command(BaseCommand):
             default={},
             help='such as {"t1_workloads": 3}',
         )
+        parser.add_argument("--scenario", choices=SCENARIOS, default="migration", help="what is predicted")
+        parser.add_argument("--strategy", choices=STRATEGIES, help="of --scenario parallelisation")
+        parser.add_argument(
+            "--change",
+            metavar="NAME=X",
+            action="append",
+            type=change,
+            default=[],
+            help=f"a factor on {', '.join(CHARACTERISTICS)}, or a new {', '.join(PLATFORM_CHANGES)} ('none': no such "
+            "effect); may be repeated",
+        )
         parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
     def handle(self, **options: Any) -> None:
+        try:
+            lines = self.ranking(options) if options["ranking"] else self.prediction(options)
+        except RequestError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write("\n".join(lines))
+
+    def ranking(self, options: dict[str, Any]) -> list[str]:
+        """Only what a ranking can take was asked for; else an error."""
+        ignored = [name for name, default in ONE_TARGET_ONLY.items() if options[name] != default]
+        if ignored:
+            raise CommandError(f"a ranking takes no --{ignored[0].replace('_', '-')}")
+        found = rank(options["workload"], method=options["method"], include_simulated=options["include_simulated"])
+        return [json.dumps(found.document(), indent=1, allow_nan=False)] if options["json"] else ranking_report(found)
+
+    def prediction(self, options: dict[str, Any]) -> list[str]:
+        changes = dict(options["change"])
         request = PredictionRequest(
             workload=options["workload"],
             target=options["target"],
@@ -40,15 +83,29 @@ class Command(BaseCommand):
             n=options["n"],
             settings=options["method_settings"],
             include_simulated=options["include_simulated"],
+            scenario=options["scenario"],
+            strategy=options["strategy"],
+            workload_changes={name: value for name, value in changes.items() if name not in PLATFORM_CHANGES} or None,
+            platform_changes={name: value for name, value in changes.items() if name in PLATFORM_CHANGES} or None,
         )
-        try:
-            prediction = predict(request)
-        except RequestError as error:
-            raise CommandError(str(error)) from error
+        prediction = predict(request)
         if options["json"]:
-            self.stdout.write(json.dumps({"id": str(prediction.uid)} | prediction.answer, indent=1, allow_nan=False))
-        else:
-            self.stdout.write("\n".join(report(prediction)))
+            return [json.dumps({"id": str(prediction.uid)} | prediction.answer, indent=1, allow_nan=False)]
+        return report(prediction)
+
+
+def change(text: str) -> tuple[str, float | None]:
+    """lock_delay=0.5, n_max=32 or n_nu=none."""
+    name, _, value = text.partition("=")
+    if name not in (*CHARACTERISTICS, *PLATFORM_CHANGES):
+        known = ", ".join((*CHARACTERISTICS, *PLATFORM_CHANGES))
+        raise argparse.ArgumentTypeError(f"{name!r} cannot be changed; known: {known}")
+    if value == "none":
+        return name, None
+    try:
+        return name, int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER") from None
 
 
 def thread_counts(text: str) -> list[int]:
@@ -75,7 +132,9 @@ def report(prediction: Prediction) -> list[str]:
     level, reasons = answer["confidence"]["level"], answer["confidence"]["reasons"]
     lines = [
         f"{prediction}, version {answer['method_version']}, revision {answer['revision']}, prediction {prediction.uid}",
-        f"t(1) = {number(answer['t1_s'])} {unit}; confidence {level}" + "".join(f"\n  {reason}" for reason in reasons),
+        f"t(1) = {number(answer['t1_s']) or 'not asked for'} {unit}; confidence {level}",
+        *(f"  {reason}" for reason in reasons),
+        *(f"changed: {sentence}" for sentence in answer["changes"]),
         "",
         *curve_table(answer, unit),
     ]
@@ -88,6 +147,7 @@ def report(prediction: Prediction) -> list[str]:
 def curve_table(answer: dict[str, Any], unit: str) -> list[str]:
     shown = answer["measured"] or {"curve": []}
     measured = {point["n"]: point["time_s"] for point in shown["curve"]}
+    before = {point["n"]: point["time_s"] for point in answer["baseline"] or ()}
     rows = []
     for point in answer["curve"]:
         known, time_s = measured.get(point["n"]), point["time_s"]
@@ -99,10 +159,29 @@ def curve_table(answer: dict[str, Any], unit: str) -> list[str]:
                 "" if error is None else f"{error:.1f}",
             ]
         )
-    lines = table(["n", f"time ({unit})", "speedup", "efficiency", "measured", "error %"], rows)
+    heads = ["n", f"time ({unit})", "speedup", "efficiency", "measured", "error %"]
+    if answer["baseline"] is not None:
+        heads[-1] = "unchanged"
+        rows = [[*row[:-1], number(before.get(int(row[0])))] for row in rows]
+    lines = table(heads, rows)
     if shown.get("error_percent") is not None:
         lines.append(f"mean error over the measured n: {shown['error_percent']:.1f} %")
     return lines
+
+
+def ranking_report(found: Ranking) -> list[str]:
+    unit = "s" if found.time_kind == "absolute" else "relative"
+    rows = [
+        [
+            one["platform"],
+            str(one["n_best"]),
+            *(number(one[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
+        ]
+        for one in found.results
+    ]
+    lines = [f"{found.workload} by {found.method}, version {found.method_version}, revision {found.revision}", ""]
+    lines += table(["platform", "best n", f"time ({unit})", "low", "high", "measured"], rows, words=1)
+    return lines + [f"{one['platform']}: {one['reason']}" for one in found.refused]
 
 
 def candidate_table(candidates: list[dict[str, Any]]) -> list[str]:
