@@ -21,7 +21,7 @@ ROWS_COMPARED = 20_000  # a tenth of a second's work
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     noun, slug = named_in(request.path)
-    merged = merged_into(request, slug) if noun == "platforms" else None
+    merged = Platform.objects.visible_to(request.user).merged_from(slug).first() if noun == "platforms" else None
     if merged is not None:
         return redirect("platform", merged.slug, permanent=True)
     context = {
@@ -37,12 +37,6 @@ def named_in(path: str) -> tuple[str, str]:
     """("platforms", "fjord") of /platforms/fjord/; ("", "") of other addresses."""
     found = re.fullmatch(rf"/({'|'.join(NAMED)})/([^/]{{1,200}})/?", path)
     return (found[1], found[2]) if found else ("", "")
-
-
-def merged_into(request: HttpRequest, slug: str) -> Platform | None:
-    """The platform that a moderator found the one at this address to be (profiles.moderation)."""
-    old = Platform.objects.filter(slug=slug, merged_into__isnull=False).values("merged_into")
-    return Platform.objects.visible_to(request.user).filter(pk__in=old).first()
 
 
 def near_rows(request: HttpRequest, noun: str, slug: str) -> list[Any]:

@@ -78,6 +78,11 @@ class MeasuredQuerySet(ModeratedQuerySet):
 
 
 class PlatformQuerySet(MeasuredQuerySet):
+    def merged_from(self, slug: str) -> Self:
+        """The platform that a moderator found the one of that slug to be (profiles.moderation)."""
+        old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
+        return self.filter(pk__in=old.values("merged_into"))
+
     searched = ("name", "slug", "cpu_model", "vendor", "architecture", "microarchitecture")
 
 
@@ -98,6 +103,12 @@ class SourceQuerySet(ModeratedQuerySet):
         """The datasets to name, with their licences, where these profiles are shown."""
         shown = {profile.source_id for profile in profiles}
         return self.filter(kind="dataset", pk__in=shown).order_by("label")
+
+    def with_ceilings_of(self, platform: Any, user: Any) -> Self:
+        """Deliveries that measured the platform's roofline beside its workloads, the newest first."""
+        relation: Any = self.model._meta.get_field("profiles")
+        profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), platform=platform)
+        return self.visible_to(user).filter(Exists(profiles.order_by()), environment__has_key="roofline")
 
     def latest_seen_by(self, user: Any) -> Self:
         """The newest first, with how many of their profiles the user sees; those without any are left out."""

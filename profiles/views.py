@@ -13,6 +13,7 @@ from mpet_site.pages import csv_export, list_parameters, ordered, page_of, twin
 from mpet_site.pagination import KeyPaginator
 from profiles.api.views import PlatformList, ProfileList, WorkloadList
 from profiles.bottlenecks import sentences
+from profiles.ceilings import placed_below, roofline_of
 from profiles.figures import (
     MEASURES,
     Breakpoints,
@@ -26,6 +27,7 @@ from profiles.figures import (
     series_style,
 )
 from profiles.figures.multiples import small_multiples
+from profiles.figures.roofline import roofline_chart
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
@@ -177,9 +179,14 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
     multiples = small_multiples([measured_curve(profile, profile.workload.name) for profile in page])
+    roofline = roofline_of(shown, request.user)
+    chart = roofline and roofline_chart(roofline, placed_below(page.object_list))
     context = {
         "platform": shown,
         "page": page,
+        "roofline": roofline,
+        "charts": [chart] if chart else [],
+        "origin": origin_of(profile.origin for profile in page),
         "sockets": drawn_sockets(topology_of(shown)),
         "levels": memory_levels(memory_of(shown)),
         "multiples": multiples,

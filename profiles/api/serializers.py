@@ -4,6 +4,7 @@ import numpy as np
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
+from profiles.ceilings import roofline_of
 from profiles.models import Platform, Profile, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 
@@ -34,7 +35,7 @@ class PlatformSerializer(_Owned):
 
     class Meta:
         model = Platform
-        fields = (
+        fields: tuple[str, ...] = (
             "slug",
             "name",
             "cpu_model",
@@ -66,6 +67,37 @@ class PlatformSerializer(_Owned):
             "origin",
         )
         read_only_fields = fields
+
+
+def ceilings(name: str, *keys: str, unit: str) -> serializers.Serializer:
+    fields: dict[str, serializers.Field] = {key: serializers.IntegerField() for key in keys}
+    return inline_serializer(name, fields | {unit: serializers.FloatField()}, many=True)
+
+
+RooflineSerializer = inline_serializer(
+    "Roofline",
+    {
+        "peak_flops": ceilings("PeakFlops", "n", unit="flop_per_s"),
+        "bandwidth": ceilings("Bandwidth", "n", unit="bytes_per_s"),
+        "handover": ceilings("Handover", "from", "to", unit="one_way_ps"),
+        "lock_handover": ceilings("LockHandover", "n", unit="ps"),
+    },
+    allow_null=True,
+    help_text="As the newest delivery measured them; null where none did.",
+)
+
+
+class PlatformDetailSerializer(PlatformSerializer):
+    roofline = serializers.SerializerMethodField()
+
+    class Meta(PlatformSerializer.Meta):
+        fields = (*PlatformSerializer.Meta.fields, "roofline")
+        read_only_fields = fields
+
+    @extend_schema_field(RooflineSerializer)
+    def get_roofline(self, platform: Platform) -> dict[str, Any] | None:
+        roofline = roofline_of(platform, self.context["request"].user)
+        return roofline and roofline.document
 
 
 class WorkloadSerializer(_Owned):

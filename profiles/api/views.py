@@ -1,13 +1,22 @@
 from typing import Any, ClassVar
 
+from django.http import Http404, HttpResponsePermanentRedirect
+from django.urls import reverse
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.generics import GenericAPIView
+from rest_framework.request import Request
 
 from mpet_site.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
 from mpet_site.pagination import KeyPagination
 from profiles.api.filters import PlatformFilter, ProfileFilter, WorkloadFilter
-from profiles.api.serializers import PlatformSerializer, ProfileRowSerializer, ProfileSerializer, WorkloadSerializer
+from profiles.api.serializers import (
+    PlatformDetailSerializer,
+    PlatformSerializer,
+    ProfileRowSerializer,
+    ProfileSerializer,
+    WorkloadSerializer,
+)
 from profiles.models import Platform, Profile, Workload
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
 
@@ -48,7 +57,20 @@ class PlatformList(ListView, PlatformRead):
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
 class PlatformDetail(DetailView, PlatformRead):
-    """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect."""
+    """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect. A platform that was
+    merged into another answers with the address of that."""
+
+    serializer_class = PlatformDetailSerializer
+
+    def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().retrieve(request, *args, **kwargs)
+        except Http404:
+            kept = Platform.objects.visible_to(request.user).merged_from(kwargs["slug"]).first()
+            if kept is None:
+                raise
+            query = f"?{request.query_params.urlencode()}" if request.query_params else ""
+            return HttpResponsePermanentRedirect(reverse("api-platform", args=[kept.slug]) + query)
 
 
 class WorkloadRead(GenericAPIView):

@@ -27,12 +27,12 @@ def significant(value: Any, digits: int = 4) -> str:
 @register.filter
 def seconds(value: float | None) -> str:
     """
-    >>> seconds(0.0123), seconds(75.0), seconds(4.2e-5), seconds(None)
-    ('12.3 ms', '75 s', '42 µs', '–')
+    >>> seconds(0.0123), seconds(75.0), seconds(4.2e-5), seconds(6.2e-8), seconds(None)
+    ('12.3 ms', '75 s', '42 µs', '62 ns', '–')
     """
     if value is None or is_unknown(value):
         return UNKNOWN
-    scales = ((1, "s"), (1e3, "ms"), (1e6, "µs"))
+    scales = ((1, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
     factor, unit = next((scale for scale in scales if value * scale[0] >= 1), scales[-1])
     scaled = value * factor
     return f"{scaled:,.0f} {unit}" if scaled >= 1000 else f"{scaled:.3g} {unit}"

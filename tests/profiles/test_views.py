@@ -282,8 +282,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # platforms and workloads to choose from, count, keys of the page, its rows, sources
     with django_assert_num_queries(6):
         client.get(reverse("profiles"))
-    # the platform, count, page with workloads and curves, sources; revision and newest profile, the neighbours
-    with django_assert_num_queries(7):
+    # the platform, count, page with workloads and curves, ceilings, sources; revision and newest profile, neighbours
+    with django_assert_num_queries(8):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources; revision and newest profile, the neighbours
     with django_assert_num_queries(7):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from profiles.models import FeatureVector, Profile
-from profiles.moderation import mark_outlier
+from profiles.models import FeatureVector, Platform, Profile
+from profiles.moderation import mark_outlier, merge_platforms
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, make_user, read, secret_measurements, store, strict_json
 from tests.samples import sample_measurements, sample_platform, sample_workload
@@ -78,7 +78,43 @@ def test_list_rows_are_what_their_own_pages_show():
     store(sample_measurements(2, 2))
     for path, key in (("platforms/", "slug"), ("workloads/", "slug"), ("profiles/", "id")):
         for row in get(path)["results"]:
-            assert get(f"{path}{row[key]}/") == row
+            shown = get(f"{path}{row[key]}/")
+            assert shown.pop("roofline", None) is None  # a platform's own page has it besides
+            assert shown == row
+
+
+ROOFLINE = {
+    "peak_flops": [{"n": 1, "flop_per_s": 1.2e11}, {"n": 2, "flop_per_s": 2.4e11}],
+    "bandwidth": [{"n": 1, "bytes_per_s": 1.5e10}, {"n": 2, "bytes_per_s": 2.9e10}],
+    "handover": [{"from": 0, "to": 1, "one_way_ps": 61651}],
+    "lock_handover": [{"n": 2, "ps": 64383}],
+}
+
+
+def test_a_platform_shows_the_ceilings_that_were_measured_beside_its_workloads():
+    store(sample_measurements(1, 1, environment={"roofline": ROOFLINE | {"more": 1}}))
+    assert get("platforms/machine-0/")["roofline"] == ROOFLINE
+    assert "roofline" not in get("platforms/")["results"][0]
+
+
+def test_ceilings_of_private_deliveries_are_their_owners():
+    ada = make_user("ada")
+    store(sample_measurements(1, 1))
+    store(sample_measurements(1, 1, seed=3, environment={"roofline": ROOFLINE}), ada, private=True, label="hers")
+    assert get("platforms/machine-0/")["roofline"] is None
+    assert get("platforms/machine-0/", client_of(ada))["roofline"] == ROOFLINE
+
+
+def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands():
+    store(sample_measurements(1, 1))
+    other = sample_measurements(1, 1, seed=3)
+    other.platforms[0] = sample_platform(1)
+    store(other, label="other")
+    merge_platforms(Platform.objects.get(slug="machine-0"), Platform.objects.get(slug="machine-1"))
+    answer = client_of().get(API + "platforms/machine-0/?format=json")
+    assert (answer.status_code, answer["Location"]) == (301, f"{API}platforms/machine-1/?format=json")
+    Platform.objects.filter(slug="machine-1").update(hidden=True)
+    assert client_of().get(API + "platforms/machine-0/").status_code == 404
 
 
 def test_invalid_elements_are_null_everywhere():
@@ -181,15 +217,15 @@ def test_queries_of_a_list(django_assert_num_queries):
 
 
 def test_queries_of_one_row(django_assert_num_queries):
-    """1 the row with all that is joined to it, 2 revision."""
+    """1 the row with all that is joined to it, 2 revision; of a platform 3 its ceilings."""
     profile = store(sample_measurements(1, 1)).profiles[0]
     client = client_of()
-    for path in (
-        f"platforms/{profile.platform.slug}/",
-        f"workloads/{profile.workload.slug}/",
-        f"profiles/{profile.uid}/",
+    for path, queries in (
+        (f"platforms/{profile.platform.slug}/", 3),
+        (f"workloads/{profile.workload.slug}/", 2),
+        (f"profiles/{profile.uid}/", 2),
     ):
-        with django_assert_num_queries(2):
+        with django_assert_num_queries(queries):
             client.get(API + path)
 
 

@@ -1,0 +1,114 @@
+"""A machine's ceilings, as the kit measures them beside its workloads: arithmetic, memory, hand-over. No Django."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LINE_BYTES = 64  # of a cache line
+LARGEST = 1e30  # of any number here; beyond, it is none
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What n threads can reach at most."""
+
+    n: int
+    flop_per_s: float
+    bytes_per_s: float
+
+    @property
+    def ridge(self) -> float:
+        """Flop per byte from which on the arithmetic limits, no longer the memory."""
+        return self.flop_per_s / self.bytes_per_s
+
+    def at(self, intensity: float) -> float:
+        """The attainable rate in flop/s at an operational intensity I in flop/byte (Williams et al. 2009).
+
+            P(I) = min(peak, bandwidth I)
+
+        >>> Roof(1, 100e9, 20e9).at(2.0), Roof(1, 100e9, 20e9).at(50.0)
+        (40000000000.0, 100000000000.0)
+        """
+        return min(self.flop_per_s, self.bytes_per_s * intensity)
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """`roofs` by rising n; `handover`: a cache line's way from one core to another, (from, to, seconds); `lock`: from
+    one thread's release to the next one's acquisition, (n, seconds)."""
+
+    roofs: tuple[Roof, ...]
+    handover: tuple[tuple[int, int, float], ...]
+    lock: tuple[tuple[int, float], ...]
+
+    @property
+    def drawn(self) -> tuple[Roof, ...]:
+        """Of one thread, and of the most."""
+        return self.roofs if len(self.roofs) < 2 else (self.roofs[0], self.roofs[-1])
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """For the API, in the names and units of the kit."""
+        return {
+            "peak_flops": [{"n": roof.n, "flop_per_s": roof.flop_per_s} for roof in self.roofs],
+            "bandwidth": [{"n": roof.n, "bytes_per_s": roof.bytes_per_s} for roof in self.roofs],
+            "handover": [{"from": a, "to": b, "one_way_ps": round(s * 1e12)} for a, b, s in self.handover],
+            "lock_handover": [{"n": n, "ps": round(s * 1e12)} for n, s in self.lock],
+        }
+
+
+def read_roofline(environment: Any) -> Roofline | None:
+    """Of a delivery's environment.json, which nobody has checked: entries of another shape are left out; None where
+    nothing is left."""
+    found = environment.get("roofline") if isinstance(environment, Mapping) else None
+    if not isinstance(found, Mapping):
+        return None
+    peaks = dict(numbers(found.get("peak_flops"), ("n",), "flop_per_s"))
+    bandwidths = dict(numbers(found.get("bandwidth"), ("n",), "bytes_per_s"))
+    both = sorted(peaks.keys() & bandwidths.keys())
+    handover = numbers(found.get("handover"), ("from", "to"), "one_way_ps")
+    lock = numbers(found.get("lock_handover"), ("n",), "ps")
+    roofline = Roofline(
+        tuple(Roof(key[0], peaks[key], bandwidths[key]) for key in both),
+        tuple((key[0], key[1], value / 1e12) for key, value in handover),
+        tuple((key[0], value / 1e12) for key, value in lock),
+    )
+    return roofline if roofline.roofs or roofline.handover or roofline.lock else None
+
+
+def numbers(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple[int, ...], float]]:
+    """
+    >>> numbers([{"n": 1, "ps": 5}, {"n": "2", "ps": 6}, {"n": 3}, 4], ("n",), "ps")
+    [((1,), 5.0)]
+    """
+    return [
+        (tuple(entry[key] for key in keys), float(entry[value]))
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, Mapping)
+        and all(type(entry.get(key)) is int and entry[key] >= 0 for key in keys)
+        and type(entry.get(value)) in {int, float}
+        and 0 < entry[value] < LARGEST
+    ]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A workload at n threads among the roofs, by its instructions: it has no count of flop."""
+
+    name: str
+    n: int
+    instructions: float
+    misses: float  # of the last level cache, loads and stores: a line of memory traffic each
+    time_s: float
+
+    @property
+    def intensity(self) -> float:
+        """Instructions per byte of memory traffic."""
+        return self.instructions / (LINE_BYTES * self.misses)
+
+    @property
+    def rate(self) -> float:
+        """Instructions per second, of all threads."""
+        return self.instructions / self.time_s
