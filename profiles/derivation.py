@@ -18,6 +18,7 @@ from profiles.scaling.features import METHOD_VERSION
 
 CHUNK = 500  # profiles in one query
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits")
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
 )
@@ -135,12 +136,16 @@ def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[
 
 def run_tables(keys: list[int]) -> dict[int, RunTable]:
     """The runs of each profile, variations too, in the order in which they were stored."""
-    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", "size", "clock_mhz", *PART_COLUMNS)
+    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
     return {key: _run_table(rows) for key, rows in _grouped(Run, keys, columns)}
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
-    n, repeat, pass_kind, time_s, time_ns, size, clock_mhz, *parts = zip(*rows, strict=True)
+    n, repeat, pass_kind, time_s, time_ns, *rest = zip(*rows, strict=True)
+    further, parts = rest[: len(FURTHER_COLUMNS)], rest[len(FURTHER_COLUMNS) :]
+    counted: dict[str, Any] = {
+        name: known(np.array(column, dtype=np.float64)) for name, column in zip(FURTHER_COLUMNS, further, strict=True)
+    }
     exact = None not in time_ns
     split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
     return RunTable(
@@ -150,8 +155,7 @@ def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
         time_s=np.array(time_s, dtype=np.float64),
         time_ns=np.array(time_ns, dtype=np.int64) if exact else None,
         parts_ns=split if exact else None,
-        size=known(np.array(size, dtype=np.float64)),
-        clock_mhz=known(np.array(clock_mhz, dtype=np.float64)),
+        **counted,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.json import clean
-from profiles.derivation import CHUNK, PART_COLUMNS, derive, describe, refit, store
+from profiles.derivation import CHUNK, FURTHER_COLUMNS, PART_COLUMNS, derive, describe, refit, store
 from profiles.identity import exact
 from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
 from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
@@ -185,10 +185,10 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
         [None] * size if table.time_ns is None else table.time_ns.tolist(),
         table.output_checksum or [""] * size,
         no_parts if table.parts_ns is None else table.parts_ns.tolist(),
-        *([None] * size if column is None else clean(column) for column in (table.size, table.clock_mhz)),
+        *([None] * size if getattr(table, name) is None else clean(getattr(table, name)) for name in FURTHER_COLUMNS),
         strict=True,
     )
-    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, varied_size, clock_mhz in rows:
+    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *further in rows:
         yield Run(
             profile=profile,
             n=n,
@@ -197,8 +197,7 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
             time_s=time_s,
             time_ns=time_ns,
             output_checksum=output_checksum,
-            size=varied_size,
-            clock_mhz=clock_mhz,
+            **dict(zip(FURTHER_COLUMNS, further, strict=True)),
             **dict(zip(PART_COLUMNS, parts_ns, strict=True)) if is_profile_pass else {},
         )
 

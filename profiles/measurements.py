@@ -94,7 +94,8 @@ class RunTable:
 
     `size` (M), in the workload's unit, is NaN where the input is the workload's own, `clock_mhz` (M) where the platform
     ran at its own clocks; None: NaN everywhere. Rows with either are *variations*: scaling models learn from them, the
-    profile's curves are made without them.
+    profile's curves are made without them. `tasks` and `waits` (M) count the tasks spawned and the waits for them; NaN
+    or None where nobody counted.
     """
 
     n: IntArray
@@ -106,6 +107,8 @@ class RunTable:
     output_checksum: tuple[str, ...] | None = None
     size: FloatArray | None = None
     clock_mhz: FloatArray | None = None
+    tasks: FloatArray | None = None
+    waits: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.n)

@@ -35,6 +35,8 @@ class _Runs:
     parts_ns: NDArray[np.int64]
     size: FloatArray
     clock_mhz: FloatArray
+    tasks: FloatArray
+    waits: FloatArray
     has_checksum: BoolArray
 
     @property
@@ -73,9 +75,18 @@ def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, checksums: Check
     has_checksum = _checksums(rows, workload, size, good, checksums)
     columns: tuple[Any, ...] = (
         *(rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns),
-        *(size, clock_mhz, has_checksum),
+        *(size, clock_mhz, _counted(rows, "tasks"), _counted(rows, "waits"), has_checksum),
     )
     return _Runs(*(column[good] for column in columns))
+
+
+def _counted(rows: Rows, name: str) -> FloatArray:
+    """A column of counts, NaN where empty or bad."""
+    text = rows.columns[name]
+    values, good = rows.integers(name, np.fromiter(map(bool, text), dtype=bool, count=len(rows)))
+    negative = good & (values < 0)
+    rows.refuse(negative, f"{name} low", lambda row: f"{name} {text[row]} is negative")
+    return np.where(good & ~negative, values.astype(np.float64), np.nan)
 
 
 def _positive(rows: Rows, name: str) -> tuple[FloatArray, BoolArray]:
@@ -207,5 +218,7 @@ def _tables(runs: _Runs, checksums: Checksums) -> dict[int, RunTable]:
             output_checksum=texts if any(texts) else None,
             size=known(runs.size[rows]),
             clock_mhz=known(runs.clock_mhz[rows]),
+            tasks=known(runs.tasks[rows]),
+            waits=known(runs.waits[rows]),
         )
     return tables

@@ -19,6 +19,8 @@ from benchmarks.archive.documents import load_schema
 from benchmarks.archive.reading import SCHEMA
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, RunTable
 
+OPTIONAL = tuple(field["name"] for field in load_schema("runs")["fields"] if field.get("optional"))
+
 
 def write_archive(
     fileobj: IO[bytes],
@@ -53,9 +55,9 @@ def _members(measurements: Measurements) -> dict[str, bytes]:
     workloads = [asdict(one) | {"size": _shortest(one.size)} for one in measurements.workloads]
     names = [workload.name for workload in measurements.workloads]
     counters = [(names[p.workload], p.counters) for p in measurements.profiles if p.counters is not None]
-    varied = any(p.runs.size is not None or p.runs.clock_mhz is not None for p in measurements.profiles)
-    columns = [field["name"] for field in load_schema("runs")["fields"] if varied or not field.get("optional")]
-    rows = (row[: len(columns)] for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs))
+    optional = [name for name in OPTIONAL if any(getattr(p.runs, name) is not None for p in measurements.profiles)]
+    columns = [field["name"] for field in load_schema("runs")["fields"] if not field.get("optional")] + optional
+    rows = (row for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs, optional))
     files = {
         "platform.json": _json(_platform(measurements.platforms[0])),
         "workloads.json": _json(workloads),
@@ -90,20 +92,20 @@ def _platform(platform: PlatformRecord) -> dict[str, Any]:
     return value | {name: value[name] and _shortest(float(value[name])) for name in ("base_mhz", "max_mhz")}
 
 
-def _run_rows(workload: str, runs: RunTable) -> Iterable[list[Any]]:
+def _run_rows(workload: str, runs: RunTable, optional: list[str]) -> Iterable[list[Any]]:
     if runs.time_ns is None:
         raise ValueError(f"runs of {workload!r} have no exact nanoseconds")
     parts = np.full((len(runs), 7), -1) if runs.parts_ns is None else runs.parts_ns
-    nominal = np.full(len(runs), np.nan)
-    sizes, clocks = (nominal if column is None else column for column in (runs.size, runs.clock_mhz))
-    columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts, sizes, clocks)
+    unknown = np.full(len(runs), np.nan)
+    further = [unknown if getattr(runs, name) is None else getattr(runs, name) for name in optional]
+    columns = (runs.n, runs.repeat, runs.is_profile_pass, runs.time_ns, parts)
     checksums = runs.output_checksum or ("",) * len(runs)
-    for n, repeat, is_profile, time_ns, split, size, clock_mhz, checksum in zip(
-        *(column.tolist() for column in columns), checksums, strict=True
+    for n, repeat, is_profile, time_ns, split, checksum, *values in zip(
+        *(column.tolist() for column in columns), checksums, *(column.tolist() for column in further), strict=True
     ):
         cells = split if is_profile else [""] * len(split)
-        varied = ("" if np.isnan(value) else _shortest(value) for value in (size, clock_mhz))
-        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum, *varied]
+        known = ("" if np.isnan(value) else _shortest(value) for value in values)
+        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum, *known]
 
 
 def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:

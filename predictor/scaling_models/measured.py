@@ -19,7 +19,8 @@ class MeasuredPoints:
     """N points, sorted by size, clock and n. `size` NaN = unknown, `clock_mhz` NaN = the platform's own clocks.
 
     `own`: of the workload's own size at the platform's own clocks, what the profile's curves are made of. `parts_s`
-    (N, 7): the thread time n t(n), split as in the profile pass; NaN where there is none.
+    (N, 7): the thread time n t(n), split as in the profile pass; NaN where there is none. `tasks`, `waits`: counted, or
+    NaN.
     """
 
     n: FloatArray
@@ -27,6 +28,8 @@ class MeasuredPoints:
     clock_mhz: FloatArray
     time_s: FloatArray
     parts_s: FloatArray
+    tasks: FloatArray
+    waits: FloatArray
     own: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -64,18 +67,27 @@ class MeasuredPoints:
     def task_measures(self) -> dict[str, FloatArray]:
         """What a task graph needs (`task_graph.MEASURES`): work, delay and missing work of each point, from its parts.
 
-        The kit does not count tasks and waits. Each creation and each wait costs one thread alone the same time, so the
-        thread seconds of creation and of join at n = 1 stand in for the counts at each size: in proportion, and the
-        coefficients c of Eq. 12 take the proportion up. NaN: no profile pass there, or none at n = 1 of the size.
+        Tasks and waits as the kit counts them, the mean of their size. Where nobody counted: each creation and each
+        wait costs one thread alone the same time, so the thread seconds of creation and of join at n = 1 stand in for
+        the counts, in proportion, and the coefficients c of Eq. 12 take the proportion up.
+        NaN: no profile pass there, or neither counts nor parts at n = 1 of the size.
         """
-        counts = {name: np.full(len(self), np.nan) for name in ("tasks", "waits")}
+        counts = {"tasks": self.tasks, "waits": self.waits}
+        if np.isnan(self.tasks).all() or np.isnan(self.waits).all():
+            alone = self.n == 1
+            stand_ins = {"tasks": CREATION, "waits": JOIN}
+            counts = {name: np.where(alone, self.parts_s[:, part], np.nan) for name, part in stand_ins.items()}
+        return task_measures(self.parts_s) | {name: self._of_each_size(column) for name, column in counts.items()}
+
+    def _of_each_size(self, column: FloatArray) -> FloatArray:
+        """The mean of the column over the points of the same size, NaN where all of it is unknown."""
+        means = np.full(len(self), np.nan)
         for size in self.sizes:
             here = self.size == size
-            alone = here & (self.n == 1)
-            if alone.any():
-                counts["tasks"][here] = self.parts_s[alone][0, CREATION]
-                counts["waits"][here] = self.parts_s[alone][0, JOIN]
-        return task_measures(self.parts_s) | counts
+            told = here & ~np.isnan(column)
+            if told.any():
+                means[here] = column[told].mean()
+        return means
 
 
 def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPoints:
@@ -98,6 +110,7 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
     distinct, of = np.unique(np.nan_to_num(keys, nan=-1.0), axis=0, return_inverse=True)
     at_size, at_clock, n, own = distinct.T
     time_s, parts_s = np.empty(len(distinct)), np.full((len(distinct), len(PARTS)), np.nan)
+    counts = np.full((2, len(distinct)), np.nan)
     for point in range(len(distinct)):
         rows = np.flatnonzero(of.ravel() == point)
         clean = rows[~runs.is_profile_pass[rows]]
@@ -106,11 +119,20 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
         if len(split) and runs.parts_ns is not None:
             parts = runs.parts_ns[split].astype(np.float64).sum(axis=0)
             parts_s[point] = parts / parts.sum() * n[point] * time_s[point]
+        counts[:, point] = _counted(runs.tasks, rows), _counted(runs.waits, rows)
     return MeasuredPoints(
         n=n,
         size=np.where(at_size < 0, np.nan, at_size),
         clock_mhz=np.where(at_clock < 0, np.nan, at_clock),
         time_s=time_s,
         parts_s=parts_s,
+        tasks=counts[0],
+        waits=counts[1],
         own=own == 1.0,
     )
+
+
+def _counted(column: FloatArray | None, rows: NDArray[np.intp]) -> float:
+    """The mean of what was counted in these runs."""
+    told = np.array([]) if column is None else column[rows][~np.isnan(column[rows])]
+    return float(told.mean()) if len(told) else float("nan")

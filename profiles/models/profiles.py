@@ -92,6 +92,8 @@ class Run(models.Model):
     output_checksum = models.CharField(max_length=128, blank=True)
     size = models.FloatField(null=True, help_text="of the input, in the workload's unit")
     clock_mhz = models.FloatField(null=True, help_text="that all cores were held at")
+    tasks = models.BigIntegerField(null=True, help_text="spawned")
+    waits = models.BigIntegerField(null=True, help_text="for a group of tasks")
 
     class Meta:
         ordering = ["n", "pass_kind", "repeat"]

@@ -638,7 +638,7 @@ def survives(content: bytes) -> None:
 
 
 def _varied_refusal(change) -> list[Problem]:
-    files = tarballs.files_of(tarballs.packed(varied_measurements(clocks=())))
+    files = tarballs.files_of(tarballs.packed(varied_measurements()))
     rows = rows_of(files["runs.csv"])
     change(rows)
     return refusal(pack(with_manifest(files | {"runs.csv": csv_of(rows)}))).problems
@@ -669,6 +669,19 @@ def test_wrong_variations(column, cell, reason):
     assert problems[0].reason == reason
     assert problems[0].member == "runs.csv"
     assert problems[0].line == (FIRST_OF_50 if cell not in {"ff", "2"} else FIRST_OF_50 + 1)
+
+
+@pytest.mark.parametrize(
+    ("cell", "reason"), [("-1", "tasks -1 is negative"), ("1.5", "tasks '1.5' is not a 64-bit integer")]
+)
+def test_wrong_counts(cell, reason):
+    def count(rows):
+        for row in rows:
+            row["tasks"] = "7"
+        rows[3]["tasks"] = cell
+
+    (problem,) = _varied_refusal(count)
+    assert (problem.line, problem.reason) == (5, reason)
 
 
 def test_checksums_are_of_a_size_not_of_a_clock():

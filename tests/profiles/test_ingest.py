@@ -7,6 +7,7 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
 from profiles import ingest as ingest_module
+from profiles.derivation import run_tables
 from profiles.ingest import IngestError, refit
 from profiles.measurements import PARTS, CounterTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
@@ -79,6 +80,18 @@ def test_other_sizes_and_clocks_are_kept_and_change_nothing_derived():
     again = Profile.objects.get(pk=kept.pk)
     np.testing.assert_array_equal(again.curves.values, plain.curves.values)
     np.testing.assert_array_equal(again.feature_vector.values, plain.feature_vector.values)
+
+
+def test_counts_of_tasks_are_kept():
+    measurements = sample_measurements(1, 1)
+    runs = measurements.profiles[0].runs
+    counted = np.where(runs.is_profile_pass, 5.0, np.nan)
+    profiles = [replace(measurements.profiles[0], runs=replace(runs, tasks=counted, waits=counted / 5))]
+    (profile,) = deliver(replace(measurements, profiles=profiles)).profiles
+    kept = {(run.pass_kind, run.tasks, run.waits) for run in profile.runs.all()}
+    assert kept == {("clean", None, None), ("profile", 5, 1)}
+    table = run_tables([profile.pk])[profile.pk]
+    np.testing.assert_array_equal(table.tasks, counted)
 
 
 def test_a_variation_is_stored_once():

@@ -1,5 +1,7 @@
 """From a profile's runs to the points of scaling models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,12 @@ def test_without_profile_pass_there_are_no_parts():
     points = measured_points(sample_runs(RNG, counts=(1, 2), decomposed=False), 10.0)
     assert np.isnan(points.parts_s).all()
     assert np.isnan(points.task_measures()["work_s"]).all()
+
+
+def test_counted_tasks_and_waits_go_before_stand_ins():
+    runs = varied(RUNS, [200.0], growth=lambda size: size / 100)
+    counted = np.where(runs.is_profile_pass, np.where(np.isnan(runs.size), 10.0, 20.0), np.nan)
+    points = measured_points(replace(runs, tasks=counted, waits=counted / 2), 100.0).over_sizes
+    measures = points.task_measures()
+    assert measures["tasks"].tolist() == np.where(points.size == 100, 10, 20).tolist()
+    assert measures["waits"].tolist() == np.where(points.size == 100, 5, 10).tolist()
