@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from predictor.figures import origin_of
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
 from profiles.figures.base import numbers
 
@@ -67,6 +68,7 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
             "The predicted t(1) with its interval, beside what was measured on the reference platforms.",
             rows,
             axis=f"time t(1) ({time_unit})",
+            measured=origin_of(answer),
         )
     ]
 
@@ -118,17 +120,17 @@ def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
 
 
 def dot_chart(
-    name: str, title: str, caption: str, rows: Sequence[PlatformTime], *, axis: str, predicted: str = "predicted"
+    name: str, title: str, caption: str, rows: Sequence[PlatformTime], *, axis: str, measured: str = "measured"
 ) -> Chart:
     """The first `SHOWN` rows from top to bottom as they are given; the table has all of them."""
     labels = labels_of(rows)
     shown, drawn = labels[:SHOWN], rows[:SHOWN]
     known = [value for row in drawn for value in (row.time_s, row.low_s, row.high_s, row.measured_s)]
-    times, measured = [row.time_s for row in drawn], [row.measured_s for row in drawn]
-    traces = [dots(predicted, "predicted", shown, times, marker={"size": 9}, **interval_bars(drawn))]
-    if np.isfinite(measured).any():
-        traces.append(dots("measured", "measured", shown, measured, marker={"size": 9, "symbol": "diamond"}))
-    columns = ("platform", "time", "low", "high", "measured", "threads n")
+    times, known_s = [row.time_s for row in drawn], [row.measured_s for row in drawn]
+    traces = [dots("predicted", "predicted", shown, times, marker={"size": 9}, **interval_bars(drawn))]
+    if np.isfinite(known_s).any():
+        traces.append(dots(measured, "measured", shown, known_s, marker={"size": 9, "symbol": "diamond"}))
+    columns = ("platform", "predicted", "low", "high", measured, "threads n")
     return Chart(
         name,
         title,
@@ -137,6 +139,7 @@ def dot_chart(
             traces,
             "platform",
             hovermode="closest",
+            title={"text": "platform", "standoff": 14},
             x_axis={"title": {"text": axis}} | logarithmic_ticks(known),
             type="category",
             categoryorder="array",

@@ -18,13 +18,16 @@ def fastest(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 
 def facts_of(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The fastest point, and with changes the fastest one without them and their ratio."""
+    """The fastest point, with changes the fastest one without them and their ratio; the warnings that are no
+    reason of the confidence too."""
     best = fastest(answer["curve"])
     before = fastest(answer.get("baseline") or [])
     ratio = None
     if best and before and best["time_s"] and before["time_s"]:
         ratio = before["time_s"] / best["time_s"]
-    return {"fastest": best, "fastest_before": before, "times_as_fast": ratio}
+    reasons = answer["confidence"].get("reasons", [])
+    warnings = [warning for warning in answer["warnings"] if warning not in reasons]
+    return {"fastest": best, "fastest_before": before, "times_as_fast": ratio, "warnings": warnings}
 
 
 def breakpoints_of(target: Platform | None, answer: Mapping[str, Any]) -> Breakpoints:

@@ -36,10 +36,10 @@ HELP = {
     "work": "the size of the problem",
     "n_nu": "threads on the first NUMA node",
     "n_ht": "threads before hyperthreads begin",
-    "n_max": "threads in all",
-    "base_mhz": "clock",
+    "n_max": "hardware threads in all",
+    "base_mhz": "cycles per second of each core",
 }
-TITLES = {"n_nu": "NUMA from n", "n_ht": "Hyperthreads from n", "n_max": "Largest n", "base_mhz": "Clock"}
+TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "Hyperthread breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
 TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
 
 
