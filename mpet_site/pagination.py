@@ -19,7 +19,7 @@ class KeyPaginator(Paginator):
         rows: Any = self.object_list
         keys = list(rows.values_list("pk", flat=True)[first : first + self.per_page])
         found = rows.in_bulk(keys)
-        return self._get_page([found[key] for key in keys if key in found], number, self)
+        return Page([found[key] for key in keys if key in found], number, self)
 
 
 class Pagination(PageNumberPagination):

@@ -129,6 +129,7 @@ def cell(mean: float, count: int, largest: float, column: str, row: str) -> dict
         "column": column,
         "itself": row == column,
         "distance": float(mean) if defined else None,
+        "exact": repr(float(mean)) if defined else "",
         "count": count,
         "shade": min(SHADES - 1, int(SHADES * mean / largest)) if defined else "none",
     }

@@ -180,7 +180,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
     multiples = small_multiples([measured_curve(profile, profile.workload.name) for profile in page])
     roofline = roofline_of(shown, request.user)
-    chart = roofline and roofline_chart(roofline, placed_below(page.object_list))
+    chart = roofline and roofline_chart(roofline, placed_below(list(page)))
     context = {
         "platform": shown,
         "page": page,

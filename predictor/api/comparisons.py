@@ -58,8 +58,8 @@ MatrixSerializer = inline_serializer(
         "count": serializers.ListField(
             child=serializers.ListField(child=Integer()), help_text="individual distances in each mean"
         ),
-    }
-    | PROVENANCE,
+        **PROVENANCE,
+    },
 )
 MapSerializer = inline_serializer(
     "WorkloadMap",
@@ -69,8 +69,8 @@ MapSerializer = inline_serializer(
         "workloads": inline_serializer(
             "WorkloadPlace", {"workload": Text(), "strategy": Text(), "x": number(), "y": number()}, many=True
         ),
-    }
-    | PROVENANCE,
+        **PROVENANCE,
+    },
 )
 ComparedPlatformsSerializer = inline_serializer(
     "ComparedPlatforms",
@@ -100,13 +100,17 @@ ComparedPlatformsSerializer = inline_serializer(
             },
             many=True,
         ),
-    }
-    | PROVENANCE,
+        **PROVENANCE,
+    },
 )
 ComparedWorkloadsSerializer = inline_serializer(
     "ComparedWorkloads",
-    {"revision": Integer(), "platform": Text(), "workloads": measured_row("WorkloadMeasured", workload=Text())}
-    | PROVENANCE,
+    {
+        "revision": Integer(),
+        "platform": Text(),
+        "workloads": measured_row("WorkloadMeasured", workload=Text()),
+        **PROVENANCE,
+    },
 )
 
 

@@ -246,9 +246,7 @@ def individual(over: str) -> dict[str, serializers.Field]:
 PROVENANCE: dict[str, serializers.Field] = {
     "origin": Text(help_text="of the profiles compared: measured, simulated or mixed"),
     "hint": Text(allow_null=True, help_text="what to ask where nothing was found"),
-    "sources": inline_serializer(
-        "ComparedSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True
-    ),
+    "sources": inline_serializer("ComparedSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True),
 }
 
 
@@ -261,8 +259,8 @@ def distances(name: str, over: str) -> serializers.Serializer:
             "revision": Integer(),
             "mean": MeanDistance(),
             "individual": inline_serializer(f"{name}Individual", individual(over), many=True),
-        }
-        | PROVENANCE,
+            **PROVENANCE,
+        },
     )
 
 

@@ -53,6 +53,7 @@ def mean_distances(database: Database, kind: Kind, left: ArrayLike, right: Array
         place = np.ix_(rows[ours], columns[theirs])
         total[place] += np.minimum(np.nan_to_num(one), 1.0)
         count[place] += ~np.isnan(one)
+    total[left[:, None] == right] = 0.0  # exactly, which a difference of rounded products is not
     return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan), count)
 
 

@@ -97,7 +97,7 @@ class PlatformDetailSerializer(PlatformSerializer):
     @extend_schema_field(RooflineSerializer)
     def get_roofline(self, platform: Platform) -> dict[str, Any] | None:
         roofline = roofline_of(platform, self.context["request"].user)
-        return roofline and roofline.document
+        return None if roofline is None else roofline.document
 
 
 class WorkloadSerializer(_Owned):

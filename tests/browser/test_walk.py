@@ -1,14 +1,19 @@
 """All pages in Chromium: nothing serious found by axe-core, small, working under our policy and by keyboard alone."""
 
+import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from profiles.ingest import ingest
+from profiles.models import Profile
 from tests.browser.walk import TARGET, WORKLOAD, Walk, page_names, pages_of
 from tests.pages import store_public, user
+from tests.samples import sample_measurements
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -154,18 +159,57 @@ def test_the_form_says_at_once_what_is_possible_and_its_address_follows(visit, w
     assert page.locator("#id_method").input_value() == chosen
 
 
-def test_charts_are_saved_as_png_and_csv_and_lists_as_csv(visit, walk):
+def saved(page, format_: str) -> bytes:
+    with page.expect_download() as file:
+        page.locator(f'[data-save="{format_}"]').first.click()
+    assert file.value.suggested_filename.endswith(f".{format_}")
+    return file.value.path().read_bytes()
+
+
+def test_charts_are_saved_as_pictures_and_numbers_and_lists_as_csv(visit, walk):
     page = visit(walk.public["prediction"])
     drawn(page)
-    with page.expect_download() as png:
-        page.locator('[data-save="png"]').first.click()
-    assert png.value.path().read_bytes().startswith(b"\x89PNG\r\n")
-    with page.expect_download() as csv:
-        page.locator('[data-save="csv"]').first.click()
-    lines = csv.value.path().read_text().splitlines()
+    assert saved(page, "png").startswith(b"\x89PNG\r\n")
+    assert b"<svg" in saved(page, "svg")
+    lines = saved(page, "csv").decode().splitlines()
     assert lines[0].startswith("series,")
     assert len(lines) > 16
+    document = json.loads(saved(page, "json"))
+    assert document["columns"] == lines[0].split(",")
+    assert len(document["rows"]) == len(lines) - 1
     page = visit(walk.public["platforms"])
     with page.expect_download() as rows:
         page.locator('a[href*="format=csv"]').first.click()
     assert rows.value.path().read_text().startswith("slug,name,")
+
+
+def test_a_heat_map_is_saved_as_it_is_sorted(visit, walk):
+    page = visit(walk.public["platform-distances"] + "?near=machine-2")
+    lines = saved(page, "csv").decode().splitlines()
+    assert lines[0].startswith("distance to,machine-2,")
+    assert lines[1].startswith("machine-2,0,0.")
+    document = json.loads(saved(page, "json"))
+    assert document["columns"][1] == "machine-2"
+    assert document["origin"] is None
+    assert saved(page, "png").startswith(b"\x89PNG\r\n")
+    picture = saved(page, "svg").decode()
+    assert picture.count("<rect") == 1 + 9
+    assert set(re.findall(r'fill="([a-z]+)\(', picture)) == {"rgb"}
+
+
+def test_saved_numbers_say_that_they_are_simulated(visit, walk):
+    profile = simulated_profile()
+    page = visit(reverse("profile", args=[profile.uid]))
+    drawn(page)
+    lines = saved(page, "csv").decode().splitlines()
+    assert lines[0].endswith(",origin")
+    assert all(line.endswith(",simulated") for line in lines[1:])
+    document = json.loads(saved(page, "json"))
+    assert document["origin"] == "simulated"
+    assert document["title"].endswith("(simulated)")
+    assert "(simulated)" in saved(page, "svg").decode()
+
+
+def simulated_profile() -> Profile:
+    measurements = replace(sample_measurements(1, 1, seed=5), origin="simulated")
+    return ingest(measurements, kind="simulator", label="model", sha256="9" * 64, owner=None, private=False).profiles[0]

@@ -57,44 +57,37 @@
     });
   }
 
-  function save(content, name) {
-    const link = document.createElement("a");
-    link.download = `${document.title.split(" · ")[0]} ${name}`.replace(/[^\p{L}\p{N}.]+/gu, "-");
-    link.href = content instanceof Blob ? URL.createObjectURL(content) : content;
-    link.click();
-    if (content instanceof Blob) setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  // Every point in full precision, under the titles of the axes; and of which origin it is, where it was not measured.
+  function points({ data, layout }, origin) {
+    const rows = data.flatMap(({ name, x, y, text }) =>
+      x.map((at, index) => [Array.isArray(text) ? text[index] : name, at, y[index]]).filter(([, at, value]) => at !== null && value !== null),
+    );
+    const columns = ["series", layout.xaxis.title.text, layout.yaxis.title.text];
+    return origin ? [[...columns, "origin"], rows.map((row) => [...row, origin])] : [columns, rows];
   }
 
-  // Every point in full precision: series, x, y, under the titles of the axes.
-  function csv({ data, layout }) {
-    const cell = (value) => (/[",\n]/.test(value ?? "") ? `"${String(value).replaceAll('"', '""')}"` : (value ?? ""));
-    const lines = [["series", layout.xaxis.title.text, layout.yaxis.title.text]];
-    for (const { name, x, y, text } of data)
-      x.forEach((at, index) => y[index] !== null && lines.push([Array.isArray(text) ? text[index] : name, at, y[index]]));
-    return new Blob([lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n"], { type: "text/csv" });
-  }
-
-  async function image(place, format) {
+  async function picture(place, title, format) {
     const { width, height } = place.getBoundingClientRect();
     const figure = themed(figureOf(place));
     Object.assign(figure.layout, { paper_bgcolor: variable("--surface"), width, height });
-    figure.layout.title = { text: place.closest("figure").querySelector("h3").textContent, x: 0.02, font: { size: 15 } };
+    figure.layout.title = { text: title, x: 0.02, font: { size: 15 } };
     figure.layout.margin = { ...figure.layout.margin, t: 56 };
     const svg = await window.Plotly.toImage(figure, { format: "svg", width, height });
-    if (format === "svg") return svg;
-    const drawn = new Image();
-    drawn.src = svg;
-    await drawn.decode();
-    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
-    canvas.getContext("2d").drawImage(drawn, 0, 0, canvas.width, canvas.height);
-    return new Promise((done) => canvas.toBlob(done, "image/png"));
+    return format === "svg" ? svg : mpet.png(svg, width, height);
+  }
+
+  async function content(place, format) {
+    const title = place.closest("figure").querySelector("h3").textContent;
+    const origin = place.dataset.origin;
+    if (format === "csv") return mpet.csv(...points(figureOf(place), origin));
+    if (format === "json") return mpet.json(title, origin, ...points(figureOf(place), origin));
+    return picture(place, title, format);
   }
 
   document.addEventListener("click", async ({ target }) => {
     const format = target.dataset?.save;
-    if (!format) return;
-    const place = target.closest("figure").querySelector("[data-figure]");
-    save(format === "csv" ? csv(figureOf(place)) : await image(place, format), `${place.dataset.figure}.${format}`);
+    const place = format && target.closest("figure")?.querySelector("[data-figure]");
+    if (place) mpet.save(await content(place, format), `${place.dataset.figure}.${format}`);
   });
 
   function drawAll() {

@@ -84,3 +84,10 @@ def test_what_nothing_connects_is_as_far_as_can_be():
     apart = np.array([[0.0, np.nan], [np.nan, 0.0]])
     assert completed(apart)[0, 1] == 1.0
     assert plane(apart)[0][:, 0].tolist() == [0.0, 1.0]
+
+
+def test_nothing_is_at_any_distance_to_itself():
+    for kind, size in (("platforms", 5), ("workloads", 4)):
+        found = mean_distances(database(3), kind, range(size), range(size))
+        diagonal = np.diag(found.mean)
+        assert (diagonal[np.diag(found.count) > 0] == 0).all()

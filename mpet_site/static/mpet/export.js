@@ -1,0 +1,36 @@
+// What charts and heat maps save as files: numbers as CSV or JSON, pictures as SVG or PNG.
+window.mpet = (() => {
+  "use strict";
+
+  function save(content, name) {
+    const link = document.createElement("a");
+    link.download = `${document.title.split(" · ")[0]} ${name}`.replace(/[^\p{L}\p{N}.]+/gu, "-");
+    link.href = content instanceof Blob ? URL.createObjectURL(content) : content;
+    link.click();
+    if (content instanceof Blob) setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  function csv(columns, rows) {
+    const safe = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : (value ?? "")); // no formula
+    const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+    const lines = [columns, ...rows].map((line) => line.map((value) => quoted(String(safe(value)))).join(","));
+    return new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" });
+  }
+
+  // {title, origin (null: measured), columns, rows}
+  function json(title, origin, columns, rows) {
+    const content = { title, origin: origin ?? null, columns, rows };
+    return new Blob([JSON.stringify(content, null, 1) + "\n"], { type: "application/json" });
+  }
+
+  async function png(svg, width, height) {
+    const drawn = new Image();
+    drawn.src = svg;
+    await drawn.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: 2 * width, height: 2 * height });
+    canvas.getContext("2d").drawImage(drawn, 0, 0, canvas.width, canvas.height);
+    return new Promise((done) => canvas.toBlob(done, "image/png"));
+  }
+
+  return { save, csv, json, png };
+})();
