@@ -255,31 +255,72 @@ public:
         clean_library_ = built_file(stem + "_clean.so");
     }
 
+    // Disturbed runs are done again, up to three times as many in all; then the least disturbed are kept.
     std::vector<Run> run_all() {
-        std::vector<Pass> passes;
-        for (const int n : options_.threads) {
-            for (int repeat = 1; repeat <= options_.repeats; repeat++) {
-                for (const bool profile : {false, true}) passes.push_back({n, profile, repeat});
-            }
-        }
+        planned_ = options_.threads.size() * 2 * static_cast<std::size_t>(options_.repeats);
         std::vector<Run> runs;
-        std::uint64_t spent_ns = 0;
-        for (const Pass& pass : passes) {
-            log_.progress(runs.size(), passes.size(), pass.text(), spent_ns);
-            const std::uint64_t begin_ns = mpet_monotonic_ns();
-            runs.push_back(run(pass));
-            spent_ns += mpet_monotonic_ns() - begin_ns;
+        for (const int n : options_.threads) {
+            std::vector<Attempt> clean, profile;
+            for (int number = 1; number <= 3 * options_.repeats; number++) {
+                for (std::vector<Attempt>* attempts : {&clean, &profile}) {
+                    if (!needs_more(*attempts)) continue;
+                    if (number > options_.repeats) planned_++;
+                    attempts->push_back(attempt({n, attempts == &profile, number}));
+                }
+            }
+            keep(std::move(clean), runs);
+            keep(std::move(profile), runs);
         }
         log_.clear_progress();
-        if (disturbed_ > 0) {
-            log_.say(std::to_string(disturbed_) + " of " + std::to_string(runs.size()) +
-                     " runs were disturbed: other programs used more than a tenth of a processor. Measure again when the machine is quiet");
-        }
+        report();
         return runs;
     }
 
 private:
-    Run run(const Pass& pass) {
+    struct Attempt {
+        Run run;
+        std::int64_t others_percent;
+        bool disturbed;
+    };
+
+    bool needs_more(const std::vector<Attempt>& attempts) const {
+        const auto undisturbed =
+            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return !attempt.disturbed; });
+        return undisturbed < options_.repeats && attempts.size() < 3 * static_cast<std::size_t>(options_.repeats);
+    }
+
+    void keep(std::vector<Attempt> attempts, std::vector<Run>& runs) {
+        const std::size_t repeats = static_cast<std::size_t>(options_.repeats);
+        if (attempts.size() > repeats) done_again_ += name(attempts, attempts.size() - repeats);
+        std::stable_sort(attempts.begin(), attempts.end(), [](const Attempt& a, const Attempt& b) {
+            return a.disturbed != b.disturbed ? b.disturbed : a.disturbed && a.others_percent < b.others_percent;
+        });
+        attempts.resize(repeats);
+        const auto disturbed =
+            std::count_if(attempts.begin(), attempts.end(), [](const Attempt& attempt) { return attempt.disturbed; });
+        if (disturbed > 0) kept_disturbed_ += name(attempts, static_cast<std::size_t>(disturbed));
+        for (std::size_t i = 0; i < repeats; i++) {
+            attempts[i].run.repeat = static_cast<int>(i) + 1;
+            runs.push_back(std::move(attempts[i].run));
+        }
+    }
+
+    static std::string name(const std::vector<Attempt>& attempts, std::size_t count) {
+        const Run& run = attempts.front().run;
+        return (run.profile ? "\n    profile pass, n = " : "\n    clean pass, n = ") + std::to_string(run.asked) + ": " +
+               std::to_string(count) + (count == 1 ? " run" : " runs");
+    }
+
+    void report() const {
+        if (!done_again_.empty())
+            log_.say("done again, because other programs used more than a tenth of a processor meanwhile:" + done_again_);
+        if (!kept_disturbed_.empty())
+            log_.say("runs were disturbed every time and are kept as they are. Measure again when the machine is quiet:" +
+                     kept_disturbed_);
+    }
+
+    Attempt attempt(const Pass& pass) {
+        log_.progress(done_, planned_, pass.text(), spent_ns_);
         const std::string recording_path = folder_.path() + "/recording";
         unlink(recording_path.c_str());
         const Outcome outcome = profiler::run({command(), environment(pass, recording_path), "MPET_PROFILE_PID", output()});
@@ -291,8 +332,10 @@ private:
         }
         log_.note(pass.text() + ": " + std::to_string(outcome.wall_ns / 1000000) + " ms, other programs used " +
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
-        if (outcome.wall_ns > shortest_judged_ns && outcome.others_percent > most_others_percent) disturbed_++;
-        return {pass.threads, pass.profile, pass.repeat, *recording};
+        done_++;
+        spent_ns_ += outcome.wall_ns;
+        const bool disturbed = outcome.wall_ns > shortest_judged_ns && outcome.others_percent > most_others_percent;
+        return {{pass.threads, pass.profile, pass.repeat, *recording}, outcome.others_percent, disturbed};
     }
 
     std::string output() const { return folder_.path() + "/output"; }
@@ -336,7 +379,9 @@ private:
     Log& log_;
     std::string profile_library_, clean_library_;
     TemporaryFolder folder_;
-    int disturbed_ = 0;
+    std::size_t planned_ = 0, done_ = 0;
+    std::uint64_t spent_ns_ = 0;
+    std::string done_again_, kept_disturbed_;  // lines
 };
 
 // ---- the whole

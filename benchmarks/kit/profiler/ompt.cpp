@@ -39,7 +39,7 @@ void begin_implicit_task(ompt_data_t* parallel, ompt_data_t* task, unsigned size
 void end_implicit_task(const ompt_data_t* task) {
     if (task->value != 0) {
         here.nesting = static_cast<Nesting>(task->value - 1);
-    } else if (seat_is_valid() && here.seat == here.seat->team->seats) {
+    } else if (seat_is_valid() && here.seat == here.team->seats) {
         reach_region_end();
     }
 }

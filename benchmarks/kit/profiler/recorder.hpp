@@ -92,14 +92,17 @@ struct alignas(128) Team {
 enum class Nesting { none, alone, parallel };
 
 struct Place {
-    Seat* seat;
+    Team* team;
+    Seat* seat;  // another thread's by now, where the team's serial is another
     std::uint64_t serial;
     Nesting nesting;
+    bool at_barrier;  // and executes no task there
 };
 
-__attribute__((tls_model("initial-exec"))) thread_local Place here{nullptr, 0, Nesting::none};
+constexpr Place nowhere{nullptr, nullptr, 0, Nesting::none, false};
+__attribute__((tls_model("initial-exec"))) thread_local Place here = nowhere;
 
-inline bool seat_is_valid() { return here.seat != nullptr && here.seat->team->serial.load(std::memory_order_relaxed) == here.serial; }
+inline bool seat_is_valid() { return here.team != nullptr && here.team->serial.load(std::memory_order_relaxed) == here.serial; }
 
 inline Seat* current_seat() { return seat_is_valid() && here.nesting == Nesting::none ? here.seat : nullptr; }
 
@@ -146,11 +149,13 @@ void Seat::leave(std::uint64_t now) {
 }
 
 void Seat::arrive(std::uint64_t now) {
+    here.at_barrier = true;
     enter(waits_at_barrier, now);
     arrival_ns[barriers % 4] = account.last_ns;
 }
 
 void Seat::leave_barrier(std::uint64_t now) {
+    here.at_barrier = false;
     mpet_charge_wait(&account, team->last_arrival(barriers), now);
     barriers++;
     states >>= 4;
@@ -159,6 +164,7 @@ void Seat::leave_barrier(std::uint64_t now) {
 // Returns the interrupted states, for end_task().
 inline std::uint64_t Seat::begin_task(std::uint64_t now) {
     close_interval(now);
+    here.at_barrier = false;
     const std::uint64_t interrupted = states;
     states = MPET_USE;
     return interrupted;
@@ -168,7 +174,8 @@ inline std::uint64_t Seat::begin_task(std::uint64_t now) {
 inline void Seat::end_task(std::uint64_t interrupted, std::uint64_t now) {
     close_interval(now);
     states = interrupted;
-    if (state() == waits_at_barrier) arrival_ns[barriers % 4] = account.last_ns;
+    here.at_barrier = state() == waits_at_barrier;
+    if (here.at_barrier) arrival_ns[barriers % 4] = account.last_ns;
 }
 
 std::uint64_t Team::last_arrival(unsigned barrier) const {
@@ -289,12 +296,8 @@ Team* open_team(const void* call_site, const void* body) {
 void take_seat(Team& team, int id, int size) {
     if (id >= most_threads) return;
     if (id == 0) team.size.store(size, std::memory_order_relaxed);
-    here = {&team.seats[id], team.serial.load(std::memory_order_relaxed), Nesting::none};
-    if constexpr (probing) {
-        here.seat->open(team);
-    } else {
-        here.seat->team = &team;
-    }
+    here = {&team, &team.seats[id], team.serial.load(std::memory_order_relaxed), Nesting::none, false};
+    if constexpr (probing) here.seat->open(team);
 }
 
 // The thread has done its share; what remains is the region's final barrier, and tasks it may execute there.
@@ -339,7 +342,7 @@ std::uint64_t last_event(const Team& team) {
 void close_team(Team* team) {
     if (team == nullptr) return;
     const std::uint64_t now = mpet_now();
-    here = {nullptr, 0, Nesting::none};
+    here = nowhere;
     team->serial.fetch_add(1, std::memory_order_acq_rel);
     const std::uint64_t last = probing ? last_event(*team) : now;
     const std::uint64_t end_ns = last > now ? last : now;
@@ -356,11 +359,15 @@ void close_team(Team* team) {
     give_back_team(team);
 }
 
-// The thread enters a nested region of `size` threads. Returns its place, to put back into `here` afterwards.
+// The thread enters a nested region of `size` threads. Returns its place, to put back into `here` afterwards. A thread
+// that stands at a barrier cannot have started the region: the runtime has taken it from another team, whose end that
+// team's master may not have seen yet.
 Place enter_nested_region(int size) {
+    if (here.at_barrier) here = nowhere;
     const Place outer = here;
-    if (size > 1) {
-        if (Seat* seat = locking_seat()) seat->constructs |= nested_parallel;
+    if constexpr (probing) {
+        Seat* seat = size > 1 ? locking_seat() : nullptr;
+        if (seat != nullptr) seat->constructs |= nested_parallel;
     }
     if (here.nesting != Nesting::parallel) here.nesting = size > 1 ? Nesting::parallel : Nesting::alone;
     return outer;

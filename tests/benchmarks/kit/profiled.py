@@ -22,7 +22,10 @@ LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
 
 
 def build_profiler() -> Path:
-    """The folder with mpet-profile and its libraries; one process builds, the others wait."""
+    """The folder with mpet-profile and its libraries; one process builds, the others wait.
+
+    mpet-profile itself, though not what it preloads, is built with AddressSanitizer: each test looks for errors too.
+    """
     if shutil.which("make") is None or shutil.which("g++") is None:
         skip_or_fail("no make or g++")
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -36,6 +39,7 @@ def build_profiler() -> Path:
             "profiler",
             f"BUILD={BUILD}",
             "PROFILER_EXTRA_FLAGS=-Werror",
+            "PROFILER_PROGRAM_FLAGS=-g -fsanitize=address,undefined -fno-sanitize-recover=all",
         ]
         made = subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr

@@ -134,6 +134,25 @@ def test_every_run_reads_the_same_standard_input(tmp_path):
     assert "1 region of reads in mpet-" in done.stdout
 
 
+def test_disturbed_runs_are_done_again_and_named(tmp_path):
+    """Beside a program that never rests; what is profiled mostly sleeps, so that the test needs no processor itself."""
+    source = tmp_path / "naps.c"
+    source.write_text(NAPPING)
+    subprocess.run(["gcc", "-g", "-fopenmp", source, "-o", tmp_path / "naps"], check=True)
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        try:
+            done = profile([tmp_path / "naps"], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "0")
+        finally:
+            busy.kill()
+    assert done.status == 0, done.said
+    for said in (done.said, done.log):
+        again, kept = said.split("runs were disturbed every time")
+        for text, count in ((again, "2 runs"), (kept, "1 run")):
+            assert f"clean pass, n = 1: {count}\n" in text and f"profile pass, n = 1: {count}\n" in text
+    runs = done.measurements.profiles[0].runs
+    assert sorted(zip(runs.is_profile_pass, runs.repeat, strict=True)) == [(False, 1), (True, 1)]
+
+
 # ---- refusals: each says what to do
 
 
@@ -219,6 +238,16 @@ def test_refuses_bad_options(options, reason, tmp_path):
     program = compile_program("fixed.c", "gcc", tmp_path)
     assert reason in refusal([program], tmp_path, *options)
 
+
+NAPPING = """#include <unistd.h>
+int main(void) {
+    int sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 9; i++) sum += i;
+    usleep(350000);
+    return sum != 36;
+}
+"""
 
 LOOP = b"""int main(void) { int sum = 0;
 #pragma omp parallel for reduction(+ : sum)

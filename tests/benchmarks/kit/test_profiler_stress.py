@@ -153,11 +153,11 @@ def test_output_is_unchanged_on_other_architectures(target, emulator, tmp_path):
 def test_valgrind_finds_nothing_on_one_thread(compiler, tmp_path):
     if shutil.which("valgrind") is None:
         skip_or_fail("no valgrind")
-    program = compile_program("nest.c", compiler, tmp_path, "-gdwarf-4")  # as new as valgrind reads
+    program = compile_program("stress.cpp", compiler, tmp_path, "-gdwarf-4")  # as new as valgrind reads
     wrapper = tmp_path / "under-valgrind"
     errors = tmp_path / "errors"
     wrapper.write_text(f"#!/bin/sh\nexec valgrind -q --log-file={errors} --error-exitcode=9 {program}\n")
     wrapper.chmod(0o755)
     _, recording = run_preloaded(wrapper, build_profiler() / LIBRARIES[compiler], tmp_path, 1)
     assert errors.read_text() == ""
-    assert len(regions_of(recording)) == 2
+    check_sums(recording)
