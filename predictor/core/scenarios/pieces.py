@@ -144,5 +144,6 @@ def _unmoved(before: Answer, after: Answer, until: float) -> Answer:
     time_s[mine] = before.time_s[theirs]
     curves = {name: values.copy() for name, values in after.curves.items()}
     for name, values in curves.items():
-        values[mine] = before.curves[name][theirs]
+        known = before.curves[name][theirs]
+        values[mine] = np.where(np.isnan(known), values[mine], known)
     return replace(after, time_s=time_s, curves=curves)

@@ -40,10 +40,11 @@ def moved_platform(inquiry: Inquiry, answer: Answer, old: Topology, new: Topolog
     at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect of which
     nothing is known.
     """
-    if np.isnan(answer.time_s).all() or np.isnan(answer.features[0:2]).all():
+    by_curves = inquiry.setting("scaling_k", None) is None
+    if np.isnan(answer.time_s if by_curves else answer.features[0:2]).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
     lacking = _lacking(old, new, int(n.max()))
-    if inquiry.setting("scaling_k", None) is None:
+    if by_curves:
         moved = put_together(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
     else:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
@@ -97,7 +98,7 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
     """The mean over the workload's other profiles of what they add behind that breakpoint of their platforms."""
     database = inquiry.database
     found = []
-    for row in _other_profiles(inquiry, decomposed=is_decomposed(answer)).tolist():
+    for row in _other_profiles(inquiry, decomposed=is_decomposed(answer) or None).tolist():
         platform = int(database.platform_index[row])
         start = (0.0, float(database.n_nu[platform]), float(database.n_ht[platform]))[segment]
         counts, time_s = database.curve(row)
@@ -116,10 +117,11 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
     return mean_piece(found)
 
 
-def _other_profiles(inquiry: Inquiry, *, decomposed: bool) -> IntArray:
+def _other_profiles(inquiry: Inquiry, *, decomposed: bool | None) -> IntArray:
+    """Rows of the workload on other platforms: decomposed, time-only, or (None) both."""
     database, query = inquiry.database, inquiry.query
     rows = database.without(query.target, query.workload).rows_of_workload(query.workload)
-    alike = np.array([group.decomposed == decomposed for group in database.groups])
+    alike = np.array([decomposed is None or group.decomposed == decomposed for group in database.groups])
     return np.asarray(rows[alike[database.group[rows]]])
 
 

@@ -48,7 +48,8 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
         C' = k_work [C(1) + k_redundancy (C(n) - C(1))] (1 - mu + mu k_memory),    P_i' = k_i [k_work] P_i
 
     and back: t' = (C' + sum P_i') / n, t'(1) likewise, f_i' = P_i' / (n t'), U' = C' / (n t'), R' = C' / t'(1), so that
-    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. k_work counts for the parts of GROW_WITH_WORK. mu is the
+    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. Where threads compute less than one did (R < R(1)) a large
+    k_redundancy could leave nothing: a hundredth of C(1) stays. k_work counts for the parts of GROW_WITH_WORK. mu is the
     share of computing that waits for memory (`memory_share`).
 
     Example: t(1) = 8 s, t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 2 s lock; locks halved leave 9 s:
@@ -66,12 +67,14 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
     if not changes.changed:
         return Assumed(answer)
     before = split(answer)
-    computing = before.computing[one] + changes.factor("redundancy") * (before.computing - before.computing[one])
+    alone = before.computing[one]
+    computing = alone + changes.factor("redundancy") * (before.computing - alone)
+    computing = np.maximum(computing, LEAST_UTILISATION * alone)
     mu, how = memory_share(answer, bound) if changes.factor("memory") != 1 else (np.zeros(len(answer.n)), "")
     work = changes.factor("work")
     computing = work * computing * (1 - mu + mu * changes.factor("memory"))
     factors = [changes.factor(name) * (work if name in GROW_WITH_WORK else 1.0) for name in FRACTIONS]
-    after = ThreadTime(np.maximum(computing, 0.0), before.parts * np.array(factors)[:, None])
+    after = ThreadTime(computing, before.parts * np.array(factors)[:, None])
     if (after.total <= NOTHING * before.total).any():
         raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
     changed = _rebuilt(answer, before, after, int(one[0]))
@@ -119,7 +122,8 @@ def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
     if changes.changed_fractions and not is_decomposed(answer):
         raise UnknownCharacteristic(
             ", ".join(changes.changed_fractions),
-            "the profiles that it is predicted from are time-only: how much of the time it takes was not measured",
+            "the profiles that it is predicted from are time-only, or the method predicts no parts: how much of the "
+            "time it takes is not known",
         )
 
 
