@@ -1,0 +1,157 @@
+"""Scenario 4: t(n) of what is not parallel yet."""
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from predictor.core.answers import Query
+from predictor.core.database import Database, Group
+from predictor.core.errors import TooFewCandidates
+from predictor.core.methods import METHODS, get_method
+from predictor.core.scenarios import Facts, Scenario, run
+from predictor.core.scenarios.parallelisation import counter_distances
+from predictor.core.scenarios.sequential import sequential_database
+from profiles.measurements import STRATEGIES
+from profiles.scaling.features import feature_fits
+from profiles.scaling.runs import ScalingCurves
+from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
+
+
+def asked(database, query, strategy="wavefront", method="mpet", counted=None, **settings):
+    method = get_method(method)
+    return run(
+        database,
+        query,
+        method,
+        method.settings_from(settings),
+        scenario=Scenario.of("parallelisation", strategy, strategies=STRATEGIES),
+        facts=Facts(counted=lambda: counted),
+    )
+
+
+def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks"), times=None):
+    """One platform: w0 takes 12 s on one thread; w1 and w2 have speedups 4 and 2 at n = 4, w3 and w4 1 and 1.5."""
+    n = np.array([1, 2, 4])
+    curves = [ScalingCurves(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
+    curves[0].values[0] = 12.0
+    for time_s in times or ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
+        values = np.full((15, 3), np.nan)
+        values[0], values[1] = time_s, n * np.array(time_s) / time_s[0]
+        curves.append(ScalingCurves(n, values, False, False, time_s[0]))
+    return Database.build(
+        platforms=["p"],
+        workloads=[f"w{at}" for at in range(5)],
+        platform_index=np.zeros(5),
+        workload_index=np.arange(5),
+        groups=[Group(False, "", "measured")],
+        group=np.zeros(5),
+        features=feature_fits(curves, [None] * 5, [None] * 5).values,
+        t1_s=[one.t1_s for one in curves],
+        curve_offsets=np.concatenate([[0], np.cumsum([len(one.n) for one in curves])]),
+        curve_n=np.concatenate([one.n for one in curves]),
+        curve_time_s=np.concatenate([one.time_s for one in curves]),
+        n_nu=[np.nan],
+        n_ht=[np.nan],
+        n_max=[4],
+        workload_table={"strategy": list(strategies)},
+    )
+
+
+def test_by_hand():
+    """Losses at n = 4: 0 and ln 2, mean ln sqrt 2: t(4) = 12/4 * sqrt 2. At n = 2: 0 and ln 4/3."""
+    found = asked(two_benchmarks(), Query(0, 0))
+    np.testing.assert_allclose(found.answer.time_s[[0, 1, 3]], [12.0, 6 * np.sqrt(4 / 3), 3 * np.sqrt(2)])
+    assert found.answer.t1_s == 12.0
+    assert [one.workload for one in found.answer.candidates_scaling] == ["w1", "w2"]
+    assert {one.weight for one in found.answer.candidates_scaling} == {1.0}
+    assert any("t(1) is the one measured on p" in text for text in found.answer.warnings)
+    assert_consistent(found.answer)
+
+
+def test_the_interval_by_hand():
+    """K = 2: s^2 = (1 s_K^2 + 2 s_all^2) / 3 with 3 degrees of freedom, and one more benchmark: sqrt(1 + 1/2)."""
+    found = asked(two_benchmarks(), Query(0, 0)).answer
+    losses = np.log([1, 2, 4, 8 / 3])
+    variance = (losses[:2].var(ddof=1) + 2 * losses.var(ddof=1)) / 3
+    half = student.ppf(0.95, 3) * np.sqrt(variance * 1.5)
+    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
+    assert np.log(found.time_s[3] / found.low_s[3]) == pytest.approx(half)
+    assert found.high_s[0] == found.low_s[0] == 12.0
+    narrower = asked(two_benchmarks(), Query(0, 0), level=0.5).answer
+    assert narrower.high_s[3] < found.high_s[3]
+
+
+def test_the_paper_averages_feature_vectors():
+    """R = 1, 1, 1 and 1, 4/3, 2: the mean vector has m = 0.17, and Eq. 3 gives t(4) = 12 R(4) / 4."""
+    database = two_benchmarks()
+    found = asked(database, Query(0, 0), method="mpet2020").answer
+    mean = database.features[1:3, :2].mean(axis=0)
+    np.testing.assert_allclose(found.features[:2], mean)
+    np.testing.assert_allclose(found.time_s, 12.0 * (mean[0] * np.arange(1, 5) + mean[1]) / np.arange(1, 5))
+
+
+def test_another_strategy_is_another_answer():
+    found = asked(two_benchmarks(), Query(0, 0), "locks").answer
+    assert found.time_s[3] == pytest.approx(3 * np.sqrt(4 * 8 / 3))
+
+
+def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():
+    with pytest.raises(TooFewCandidates, match="locks, wavefront"):
+        asked(two_benchmarks(), Query(0, 0), "pipeline")
+
+
+def test_one_benchmark_alone_has_no_interval():
+    database = two_benchmarks(strategies=("sequential", "wavefront", "unknown", "unknown", "unknown"))
+    assert asked(database, Query(0, 0)).answer.high_s is not None  # the others tell how benchmarks differ
+    rows = np.arange(3, 5)
+    alone = asked(database.without(0, [2, *rows.tolist()]), Query(0, 0))
+    assert alone.answer.low_s is None
+    assert alone.lowered[0][0] == 2
+
+
+def test_benchmarks_with_like_counters_weigh_more():
+    database, _, counted = decomposed_database(sequential=("w0",))
+    distances = counter_distances(sequential_database(database, lambda: counted), 0, (1, 2, 5))
+    assert (np.diff(distances) > 0).all()
+    weights = [one.weight for one in asked(database, Query(0, 1), counted=counted).answer.candidates_scaling]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] == 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_but_one_thread_of_the_program_takes_part(method):
+    """A workload that was measured in parallel gives the answer that its sequential profiles alone would give."""
+    whole, _, counted = decomposed_database()
+    cut, _, _ = decomposed_database(sequential=("w0",))
+    answers = [asked(database, Query(0, 1), method=method, counted=counted).answer for database in (whole, cut)]
+    np.testing.assert_allclose(answers[0].time_s, answers[1].time_s, rtol=0.02)  # t(1) differ by the noise
+    if method != "mpet2020":  # whose curves are shown before they are clamped
+        assert_consistent(answers[0])
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+def test_on_a_platform_where_the_program_never_ran(method):
+    database, _, counted = decomposed_database(sequential=("w0",))
+    elsewhere = database.without(1, 0)
+    found = asked(elsewhere, Query(0, 1), method=method, counted=counted).answer
+    assert found.t1_s == pytest.approx(database.t1_s[database.lookup(1, 0, 0)], rel=0.05)
+    assert found.candidates_t1
+    assert {one.platform for one in found.candidates_scaling} == {"p1"}
+    without_own = asked(database, Query(0, 1, references=(2, 3)), method=method, counted=counted).answer
+    assert {one.platform for one in without_own.candidates_t1} <= {"p2", "p3"}
+
+
+def test_where_no_benchmark_of_the_strategy_is_they_are_predicted():
+    strategies = ["wavefront", "wavefront", "locks", "locks", "locks", "locks"]
+    database, _, counted = decomposed_database(sequential=("w0",), strategies=strategies)
+    measured = asked(database, Query(0, 1), counted=counted).answer
+    found = asked(database.without(1, 1), Query(0, 1), counted=counted)
+    np.testing.assert_allclose(found.answer.time_s, measured.time_s, rtol=0.1)
+    assert any("predicted ones stand in" in text for text in found.answer.warnings)
+    assert found.lowered[0][0] == 2
+
+
+def test_beyond_the_benchmarks_their_efficiency_is_held():
+    found = asked(two_benchmarks(), Query(0, 0, n=(4, 8))).answer
+    assert found.time_s[1] == pytest.approx(found.time_s[0] / 2)
+    assert any("beyond 4 threads" in text for text in found.warnings)
