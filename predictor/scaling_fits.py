@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from predictor.scaling_models.companions import Companion, companions_of
 from predictor.scaling_models.linear_laws import LinearLaw
 from predictor.scaling_models.measured import MeasuredPoints, measured_points
 from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
-from predictor.scaling_models.points import Points
 from predictor.scaling_models.registry import MODELS
 from predictor.scaling_models.task_graph import MEASURES, TaskGraph
 from predictor.snapshot import snapshot
@@ -51,7 +51,7 @@ def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> F
     breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
     companions: tuple[Companion, ...] = ()
     if model is AutomaticChoice:
-        companions = tuple(_companions(snapshot(user), profile, asked["companions"]))
+        companions = tuple(_companions(snapshot(user, origins=_kin(profile)), profile, asked["companions"]))
     points = points_of_profile(profile, model, asked["predict"])
     return FitRequest(
         asked["model"], points, asked["predict"], breakpoints | asked["settings"], asked["level"], companions
@@ -67,7 +67,7 @@ def points_of_profile(
     The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
     """
     if "size" in model.needed or ("size" in model.optional and _name(predict, "size")):
-        return _points_over_sizes(profile, model)
+        return points_over_sizes(profile, model)
     if "clock_ratio" in model.optional:
         points = runs_of(profile).over_clocks
         if len(points) and (_name(predict, "clock_ratio") or not predict):
@@ -88,13 +88,16 @@ def _name(points: list[dict[str, Any]], column: str) -> bool:
     return any(point.get(column) is not None for point in points)
 
 
-def _points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
+def points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
+    """The runs of all sizes at the platform's own clocks. InvalidFit: there is one size, or no profile pass of all."""
     points = runs_of(profile).over_sizes
     if len(points.sizes) < 2:
         raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
     columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
     if model is TaskGraph:
         columns |= points.task_measures()
+        if not columns["tasks"].any():
+            raise InvalidFit("profile", "Task graph needs a program that spawns tasks; this one spawned none.")
         if np.isnan(columns["work_s"]).any() or np.isnan(columns["tasks"]).any():
             raise InvalidFit("profile", "Task graph needs a profile pass of every size and n, and n = 1 of every size.")
     return _as_points(columns)
@@ -129,8 +132,13 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
         "predictions": predictions,
         "no_interval": reason,
         "reasons": _reasons(model),
-        "quality": _quality(model._read(X), t, request.points),
+        "quality": quality_of(request.points),
     }
+
+
+def _kin(profile: Profile) -> tuple[str, ...]:
+    """Simulated profiles accompany simulated ones, measured profiles all others."""
+    return ("simulated",) if profile.origin == "simulated" else ("measured",)
 
 
 def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:
@@ -232,17 +240,37 @@ def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
     ]
 
 
-def _quality(points: Points, t: np.ndarray, given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def quality_of(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
-    others = points.matrix()[:, 1:]
+    alone: dict[tuple[Any, Any], list[float]] = {}
+    for point in points:
+        if point["n"] == 1:
+            alone.setdefault((point.get("size"), point.get("clock_ratio")), []).append(point["time_s"])
     rows = []
-    for at in np.argsort(points.n, kind="stable").tolist():
-        alone = (points.n == 1) & (others == others[at]).all(axis=1)
-        if alone.any():
-            measured = points.n[at], t[at], t[alone].mean()
+    for point in sorted(points, key=lambda one: one["n"]):
+        reference = alone.get((point.get("size"), point.get("clock_ratio")))
+        if reference:
+            measured = point["n"], point["time_s"], float(np.mean(reference))
             penalty_s, fraction = float(parallel_penalty(*measured)), float(serial_fraction(*measured))
-            rows.append(_columns(given[at]) | {"penalty_s": penalty_s, "serial_fraction": fraction})
+            rows.append(_columns(point) | {"penalty_s": penalty_s, "serial_fraction": fraction})
     return rows
+
+
+def unlearned_error(request: FitRequest, asked: Sequence[bool]) -> float | None:
+    """The mean relative error at the asked points of the model that learned the others; None where it refuses."""
+    points = request.points
+    learned = replace(request, points=[point for point, out in zip(points, asked, strict=True) if not out])
+    model = _model(request)
+    try:
+        model.fit(
+            _rows(model, learned.points, "points"), [one["time_s"] for one in learned.points], **_further(learned)
+        )
+        out = [point for point, is_asked in zip(points, asked, strict=True) if is_asked]
+        said = model.predict(_rows(model, out, "predict"))
+    except ValueError:
+        return None
+    error = float(np.abs(said / np.array([point["time_s"] for point in out]) - 1.0).mean())
+    return error if np.isfinite(error) else None
 
 
 def _columns(point: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor import accuracy_views, comparison_views, home, ranking_views, views, what_if_views
+from predictor import accuracy_views, comparison_views, home, ranking_views, scaling_views, views, what_if_views
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -16,5 +16,6 @@ urlpatterns = [
     path("ranking/", ranking_views.ranking, name="ranking"),
     path("accuracy/", accuracy_views.accuracy, name="accuracy"),
     path("accuracy/<uuid:uid>/", accuracy_views.evaluation, name="evaluation"),
+    path("profiles/<uuid:uid>/beyond/", scaling_views.beyond, name="beyond"),
     path("predictions/<uuid:uid>/", views.prediction, name="prediction"),
 ]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor.api import comparisons, evaluations, previews, rankings, scaling_models, similar, views
+from predictor.api import beyond, comparisons, evaluations, previews, rankings, scaling_models, similar, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
@@ -21,6 +21,7 @@ urlpatterns = [
     path("platforms/<slug:slug>/similar/", similar.SimilarPlatforms.as_view(), name="api-similar-platforms"),
     path("workloads/<slug:slug>/similar/", similar.SimilarWorkloads.as_view(), name="api-similar-workloads"),
     path("methods/", views.MethodList.as_view(), name="api-methods"),
+    path("profiles/<uuid:id>/beyond/", beyond.ProfileBeyond.as_view(), name="api-profile-beyond"),
     path("scaling-models/", scaling_models.ScalingModelList.as_view(), name="api-scaling-models"),
     path("scaling-models/<str:name>/", scaling_models.ScalingModelFit.as_view(), name="api-scaling-model-fit"),
 ]

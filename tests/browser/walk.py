@@ -60,6 +60,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
         "platform": reverse("platform", args=[profile.platform.slug]),
         "workload": reverse("workload", args=[profile.workload.slug]),
         "profile": reverse("profile", args=[profile.uid]),
+        "beyond": reverse("beyond", args=[profile.uid]),
         "predict, filled": f"{reverse('predict')}?workload={workload}&target={target}",
         "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
         "prediction": reverse("prediction", args=[prediction.uid]),
