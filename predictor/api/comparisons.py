@@ -28,7 +28,7 @@ INCLUDE_SIMULATED = OpenApiParameter(
     "what is compared was measured",
 )
 ORIGIN = OpenApiParameter("origin", str, enum=ORIGINS, description="profiles of this one alone")
-SELECTION = (ORIGIN, INCLUDE_SIMULATED)
+SELECTION = [ORIGIN, INCLUDE_SIMULATED]
 
 
 def measured_row(name: str, **more: serializers.Field) -> serializers.Serializer:
