@@ -64,7 +64,7 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
         line(pair, "predicted", answer.n, answer.speedup, line={"width": 3}),
     ]
     if answer.measured:
-        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.origin))
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
     speedups = {name: speedup_of(curve) for name, (_, _, curve) in curves.items()}
     counts = np.unique(np.concatenate([answer.n, *(curve.n for _, _, curve in curves.values())]))
     predicted = MeasuredCurve("", answer.n, answer.time_s, None)

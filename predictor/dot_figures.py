@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from predictor.figures import origin_of
+from predictor.figures import known_as, origin_of
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
 from profiles.figures.base import numbers
 
@@ -68,7 +68,7 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
             "The predicted t(1) with its interval, beside what was measured on the reference platforms.",
             rows,
             axis=f"time t(1) ({time_unit})",
-            measured=origin_of(answer),
+            measured=known_as(origin_of(answer)),
         )
     ]
 

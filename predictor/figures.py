@@ -54,7 +54,7 @@ class AnswerDrawing:
     breakpoints: Breakpoints
     time_unit: str
     baseline: Baseline | None = None
-    origin: str = "measured"
+    known: str = "measured"
 
     @property
     def has_times(self) -> bool:
@@ -82,13 +82,20 @@ def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints:
         breakpoints=breakpoints,
         time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
         baseline=baseline_of(baseline) if baseline else None,
-        origin=origin_of(answer),
+        known=known_as(origin_of(answer)),
     )
 
 
 def origin_of(answer: Mapping[str, Any]) -> str:
-    """What the profile of the pair itself is, where there is one, and those of the references."""
-    return "simulated" if answer.get("simulated") and not answer.get("include_simulated") else "measured"
+    """Of the profiles that took part: measured, simulated, or mixed where simulated ones were allowed beside others."""
+    if not answer.get("simulated"):
+        return "measured"
+    return "mixed" if answer.get("include_simulated") else "simulated"
+
+
+def known_as(origin: str) -> str:
+    """What the curves of known pairs are called in a figure."""
+    return "simulated" if origin == "simulated" else "measured"
 
 
 def baseline_of(rows: Sequence[Mapping[str, Any]]) -> Baseline:
@@ -155,8 +162,8 @@ def baseline_column(answer: AnswerDrawing, baseline: Baseline, values: FloatArra
     return at_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
 
 
-def measured_trace(measured: MeasuredCurve, values: FloatArray, origin: str) -> go.Scatter:
-    return scatter(origin, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
+def measured_trace(measured: MeasuredCurve, values: FloatArray, known: str) -> go.Scatter:
+    return scatter(known, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
 
 
 def time_chart(answer: AnswerDrawing) -> Chart:
@@ -173,14 +180,14 @@ def time_chart(answer: AnswerDrawing) -> Chart:
         columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
     traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
     if answer.measured:
-        traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.origin))
+        traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.known))
         at = at_counts(answer.n, answer.measured, answer.measured.time_s)
-        columns |= {answer.origin: at, "error (%)": 100 * np.abs(answer.time_s - at) / at}
+        columns |= {answer.known: at, "error (%)": 100 * np.abs(answer.time_s - at) / at}
     columns |= {curve.label: at_counts(answer.n, curve, curve.time_s) for curve in answer.references}
     return Chart(
         "time",
         "Time",
-        f"Predicted wall time, beside what was {answer.origin} on the reference platforms, on a logarithmic scale.",
+        f"Predicted wall time, beside what was {answer.known} on the reference platforms, on a logarithmic scale.",
         figure(
             traces,
             f"time t(n) ({answer.time_unit})",
@@ -205,8 +212,8 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
     traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
     if answer.measured:
         shown.append(speedup_of(answer.measured))
-        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.origin))
-        columns[answer.origin] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
+        columns[answer.known] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
     columns |= {curve.label: at_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
     return Chart(
         "speedup",

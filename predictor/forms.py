@@ -142,6 +142,12 @@ class PredictionForm(forms.Form):
             raise forms.ValidationError("Whole numbers with commas between, such as 1, 2, 4.")
         return [int(word) for word in words] or None
 
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("scenario") == "parallelisation" and not cleaned.get("strategy"):
+            self.add_error("strategy", "Choose the strategy by which it would be made parallel.")
+        return cleaned
+
     def prediction_request(self) -> PredictionRequest:
         cleaned = self.cleaned_data
         prefix = f"{cleaned['method']}."

@@ -13,11 +13,11 @@ from mpet_site.pages import twin
 from predictor.core.comparison import with_most_profiles
 from predictor.core.database import Database
 from predictor.dot_figures import sequential_charts
-from predictor.figures import drawing_of, time_chart
+from predictor.figures import drawing_of, origin_of, time_chart
 from predictor.models import Evaluation, Prediction
 from predictor.services import SIMULATED, PredictionRequest, RequestError, preview
 from predictor.snapshot import snapshot
-from profiles.figures import Breakpoints
+from profiles.figures import Breakpoints, marked
 from profiles.models import Platform, Profile, Source, Workload
 
 METHOD = "mpet-log"  # quick, and it gives a band
@@ -89,10 +89,11 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     at = rows[answer["target"]]
     names = {slug: row.name for slug, row in rows.items()}
     drawing = drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht))
+    charts = [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
     question = urlencode({"workload": answer["workload"], "target": answer["target"], "method": METHOD})
     return {
         "answer": answer,
-        "charts": [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit),
+        "charts": marked(charts, origin_of(answer)),
         "answer_twin": twin("api-prediction-preview", query=question),
     }
 

@@ -13,10 +13,11 @@ from django.views.decorators.http import require_safe
 from mpet_site.pages import twin
 from predictor.core.methods import METHODS
 from predictor.dot_figures import PlatformTime, dot_chart
+from predictor.figures import known_as, origin_of
 from predictor.home import offered, pair_to_begin_with
 from predictor.rankings import Ranking, rank
 from predictor.services import DEFAULT_METHOD, RequestError
-from profiles.figures import Chart
+from profiles.figures import Chart, marked
 from profiles.models import Platform, Workload
 
 FILTERS = ("device_class", "architecture")
@@ -66,7 +67,7 @@ def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -
     ]
     workload = Workload.objects.visible_to(request.user).filter(slug=found.workload).first()
     simulated = any(one["origin"] == "simulated" for _, one, _ in rows)
-    origin = "simulated" if simulated and not include_simulated else "measured"
+    origin = origin_of({"simulated": simulated, "include_simulated": include_simulated})
     unit = "unknown unit" if found.time_kind == "relative" else "s"
     return {
         "workload": workload,
@@ -75,9 +76,9 @@ def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -
         "filters": [(name, chosen.get(name, ""), values_of(platforms.values(), name)) for name in FILTERS],
         "is_filtered": bool(chosen),
         "is_simulated": simulated,
-        "origin": origin,
+        "known": known_as(origin),
         "time_unit": unit,
-        "charts": charts_of(rows, unit, origin),
+        "charts": marked(charts_of(rows, unit, known_as(origin)), origin),
     }
 
 
@@ -85,7 +86,7 @@ def values_of(platforms: Any, name: str) -> list[str]:
     return sorted({value for row in platforms if (value := getattr(row, name))})
 
 
-def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str, origin: str) -> list[Chart]:
+def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str, known: str) -> list[Chart]:
     if not rows:
         return []
     times = [
@@ -96,10 +97,10 @@ def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str
         dot_chart(
             "ranking",
             "Fastest time on each platform",
-            f"The smallest predicted time over all thread counts, with its interval. Where it was {origin} there, the "
+            f"The smallest predicted time over all thread counts, with its interval. Where it was {known} there, the "
             "prediction did not see that.",
             times,
-            measured=origin,
+            measured=known,
             axis=f"smallest time t(n) ({unit})",
         )
     ]

@@ -11,13 +11,14 @@ from predictor import snippets
 from predictor.candidate_curves import candidate_curves
 from predictor.candidate_figures import candidate_charts
 from predictor.dot_figures import sequential_charts
-from predictor.figures import answer_charts, drawing_of
+from predictor.figures import answer_charts, drawing_of, origin_of
 from predictor.forms import PredictionForm
 from predictor.models import Prediction
 from predictor.possible import Possibility, possibility
 from predictor.presenting import breakpoints_of, facts_of
 from predictor.services import RequestError
 from predictor.services import predict as predict_now
+from profiles.figures import marked
 from profiles.models import Platform, Workload
 
 ASKED = ("workload", "target", "scenario", "strategy", "method")
@@ -66,6 +67,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     drawing = drawing_of(answer, names, breakpoints_of(target, answer))
     behind = candidate_curves(answer, request.user)
+    origin = origin_of(answer)
     context = {
         "prediction": shown,
         "answer": answer,
@@ -76,8 +78,10 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
             for purpose, rows in answer["candidates"].items()
         },
         "has_negative_weights": any((row["weight"] or 0) < 0 for rows in answer["candidates"].values() for row in rows),
-        "charts": answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit),
-        "candidate_charts": candidate_charts(drawing, behind, names, answer["workload"], answer["target"]),
+        "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
+        "candidate_charts": marked(
+            candidate_charts(drawing, behind, names, answer["workload"], answer["target"]), origin
+        ),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         **snippets_of(request, shown),

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.pages import twin
-from predictor.figures import answer_charts, drawing_of
+from predictor.figures import answer_charts, drawing_of, origin_of
 from predictor.home import offered, pair_to_begin_with
 from predictor.presenting import breakpoints_of, facts_of
 from predictor.services import RequestError, predict, preview
@@ -23,6 +23,7 @@ from predictor.what_if import (
     without_neutral,
     workload_sliders,
 )
+from profiles.figures import marked
 from profiles.models import Platform, Workload
 
 
@@ -98,7 +99,7 @@ def answer_of(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
     return {
         "refusal": refusal,
         "answer": answer,
-        "charts": answer_charts(drawing),
+        "charts": marked(answer_charts(drawing), origin_of(answer)),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         "twin": twin("api-prediction-preview", query=state["state"]),

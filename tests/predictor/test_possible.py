@@ -74,3 +74,16 @@ def test_the_form_s_page_says_the_same(client):
     store_public()
     page = client.get(reverse("predict"), {"workload": "app0-section0", "target": "machine-1"})
     assert words(client, "app0-section0", "machine-1") in text_of(page)
+
+
+def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
+    store_public()
+    Profile.objects.filter(workload__slug="app0-section0").exclude(platform__slug="machine-0").delete()
+    asked = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
+    assert text_of(client.get(ADDRESS, asked)) == ""  # no strategy is chosen yet
+    possible = text_of(client.get(ADDRESS, asked | {"strategy": "dynamic_loop"}))
+    assert possible.startswith("Possible: the target is known by 3 other workloads")
+    refused = text_of(client.get(ADDRESS, asked | {"strategy": "pipeline"}))
+    assert refused.startswith("Not possible yet:")
+    assert "pipeline" in refused
+    assert "Possible" in text_of(client.get(ADDRESS, asked | {"scenario": "sequential"}))

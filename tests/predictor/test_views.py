@@ -116,6 +116,73 @@ def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, fi
     assert not Prediction.objects.exists()
 
 
+def test_every_scenario_can_be_chosen(client, public):
+    t1 = asked(client, method="mpet", scenario="sequential")
+    assert t1.context["answer"]["scenario"] == "sequential"
+    assert set(figures_of(t1)) == {"first-time"}
+    assert "Only t(1) was asked for" in text_of(t1)
+    scaling = asked(client, method="mpet", scenario="scaling")
+    assert scaling.context["answer"]["t1_s"] is None
+    assert "Largest speedup" in text_of(scaling)
+    assert "time" not in figures_of(scaling)
+    made_parallel = asked(client, method="mpet", scenario="parallelisation", strategy="dynamic_loop")
+    assert made_parallel.context["answer"]["strategy"] == "dynamic_loop"
+    assert "benchmarks of the strategy dynamic loop" in text_of(made_parallel)
+    plain = asked(client, method="mpet", strategy="dynamic_loop")
+    assert plain.context["answer"]["strategy"] is None
+
+
+def test_changes_of_workload_and_platform_can_be_asked_for(client, public):
+    changed = asked(
+        client,
+        method="mpet",
+        **{
+            "workload_changes.lock_delay": "0.5",
+            "workload_changes.work": "2",
+            "platform_changes.n_ht": "none",
+            "platform_changes.n_max": "8",
+        },
+    )
+    answer = changed.context["answer"]
+    assert answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
+    assert answer["platform_changes"] == {"n_ht": None, "n_max": 8}
+    assert html.escape(answer["changes"][0]) in changed.content.decode()
+    assert "unchanged" in [trace["name"] for trace in figures_of(changed)["time"]["data"]]
+    assert "as fast" in text_of(changed)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "words"),
+    [
+        ({"scenario": "guess"}, "scenario", "guess"),
+        ({"scenario": "parallelisation"}, "strategy", "Choose the strategy"),
+        ({"scenario": "parallelisation", "strategy": "sequential"}, "strategy", "sequential"),
+        ({"scenario": "sequential", "workload_changes.work": "2"}, "workload_changes", "t(1) alone"),
+        ({"workload_changes.work": "0"}, "workload_changes.work", "not a factor"),
+        ({"platform_changes.n_nu": "many"}, "platform_changes.n_nu", "whole number"),
+        ({"platform_changes.n_nu": "12"}, "platform_changes.n_nu", "not below"),
+    ],
+)
+def test_what_makes_no_scenario_is_said_at_its_field(client, public, fields, field, words):
+    page = asked(client, method="mpet", **fields)
+    assert page.status_code == 422
+    errors = page.context["form"].errors
+    assert words in " ".join(errors[field if field in errors else "__all__"])
+    assert not Prediction.objects.exists()
+
+
+def test_negative_weights_are_explained_where_there_are_any(client, public):
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    address = reverse("prediction", args=[prediction.uid])
+    candidates = prediction.answer["candidates"]
+    for weight, explained in ((0.5, False), (-0.5, True)):
+        candidates["scaling"][0]["weight"] = candidates["t1"][0]["weight"] = weight
+        for row in (*candidates["scaling"][1:], *candidates["t1"][1:]):
+            row["weight"] = abs(row["weight"])
+        prediction.save()
+        assert ("Some weights are negative" in text_of(client.get(address))) == explained
+
+
 def test_only_visible_rows_are_offered(client, public):
     store_private(user("ada"))
     page = client.get(reverse("predict"))

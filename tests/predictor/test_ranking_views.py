@@ -1,0 +1,116 @@
+import pytest
+from django.urls import reverse
+
+from predictor.rankings import rank
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+WORKLOAD = "app0-section0"
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def page(client, **parameters):
+    return client.get(reverse("ranking"), {"workload": WORKLOAD} | parameters)
+
+
+def test_without_a_workload_it_leads_to_one_that_has_profiles(client, public):
+    response = client.get(reverse("ranking"))
+    assert response.status_code == 302
+    assert client.get(response["Location"]).context["rows"]
+
+
+def test_an_empty_database_says_what_to_do(client):
+    assert "Upload results" in text_of(client.get(reverse("ranking")))
+
+
+def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, public):
+    response = page(client)
+    ranking = rank(WORKLOAD)
+    rows = response.context["rows"]
+    assert [(place, row["platform"]) for place, row, _ in rows] == [
+        (place, row["platform"]) for place, row in enumerate(ranking.results, start=1)
+    ]
+    assert [row["beside"] for _, row, _ in rows] == sorted(row["beside"] for _, row, _ in rows)
+    assert rows[0][1]["beside"] == 1
+    assert text_of(response).count("measured here") == 3
+
+
+def test_the_chart_has_a_dot_with_its_interval_for_each(client, public):
+    predicted, measured = figures_of(page(client))["ranking"]["data"]
+    rows = rank(WORKLOAD).results
+    assert predicted["x"] == [row["time_s"] for row in rows]
+    assert predicted["y"] == measured["y"] == [row["platform"] for row in rows]
+    assert predicted["error_x"]["array"] == pytest.approx([row["high_s"] - row["time_s"] for row in rows])
+    assert measured["x"] == [row["measured_time_s"] for row in rows]
+
+
+def test_filters_keep_the_place_among_all(client, public):
+    slowest = rank(WORKLOAD).results[-1]["platform"]
+    profile = next(one for one in public if one.platform.slug == slowest)
+    profile.platform.device_class = "embedded"
+    profile.platform.save()
+    response = page(client, device_class="embedded")
+    assert [(place, platform.slug) for place, _, platform in response.context["rows"]] == [(3, slowest)]
+    assert "places are among all" in text_of(response)
+    nothing = page(client, device_class="embedded", architecture="aarch64")
+    assert "No platform of this choice can be predicted" in text_of(nothing)
+    assert figures_of(nothing) == {}
+
+
+def test_twin_and_csv_are_the_same_ranking(client, public):
+    response = page(client, method="mpet-log")
+    twin = client.get(twin_of(response)).json()
+    assert twin["results"] == list(response.context["ranking"].results)
+    lines = client.get(twin_of(response) + "&format=csv").getvalue().decode().splitlines()
+    assert len(lines) == 1 + len(twin["results"])
+    assert f"{twin_of(response)}&format=csv".replace("&", "&amp;") in response.content.decode()
+
+
+def test_platforms_that_cannot_be_predicted_are_named_with_the_reason(client, public):
+    store_dataset()
+    response = page(client)
+    assert "2 platforms without a prediction" in text_of(response)
+    assert [platform.slug for platform, _ in response.context["refused"]] == ["cloud-0", "cloud-1"]
+    assert all(reason for _, reason in response.context["refused"])
+
+
+@pytest.mark.parametrize("asked", [{"workload": "nothing"}, {"method": "oracle"}])
+def test_what_cannot_be_ranked_is_said(client, public, asked):
+    response = page(client, **asked)
+    assert response.status_code == 422
+    assert "No ranking: no" in text_of(response)
+
+
+def test_a_relative_workload_has_no_seconds(client):
+    store_dataset()
+    response = page(client, workload="relative-0")
+    assert "unknown unit" in text_of(response)
+    assert figures_of(response)["ranking"]["layout"]["xaxis"]["title"]["text"] == "smallest time t(n) (unknown unit)"
+
+
+def test_private_platforms_are_ranked_for_their_owner_alone(client, public):
+    ada = user("ada")
+    secret = store_private(ada)[0]
+    assert "secret" not in page(client).content.decode()
+    assert page(client, workload=secret.workload.slug).status_code == 422
+    client.force_login(ada)
+    assert "secret-machine" in page(client).content.decode()
+
+
+def test_the_ranking_takes_a_fixed_number_of_queries(client, public, django_assert_num_queries):
+    page(client)
+    # workloads to offer; revision, newest profile; platforms by name; the workload
+    with django_assert_num_queries(5):
+        page(client)
+
+
+def test_workload_and_prediction_pages_lead_here(client, public):
+    form = {"workload": WORKLOAD, "target": "machine-1", "method": "mpet"}
+    prediction = client.post(reverse("predict"), form, follow=True)
+    assert f"{reverse('ranking')}?workload={WORKLOAD}" in prediction.content.decode()
+    workload = client.get(reverse("workload", args=[WORKLOAD]))
+    assert f"{reverse('ranking')}?workload={WORKLOAD}" in workload.content.decode()
