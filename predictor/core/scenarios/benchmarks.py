@@ -19,7 +19,8 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SU
 from profiles.scaling.times import LEAST_UTILISATION
 
 DEFAULT_LEVEL = 0.9
-OTHERS_COUNT = 2.0  # as many benchmarks of any strategy stand beside the strategy's own where spread is judged
+OTHERS_COUNT = 3.0  # all parallel benchmarks of a platform together stand for so many of the strategy
+FEWEST_OTHERS = 3
 MOST_MIGRATED = 12
 FRACTION_ROWS = slice(1, 1 + len(FRACTIONS))
 
@@ -53,7 +54,7 @@ def benchmarks_of(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling:
     rows = parallel_rows(database, inquiry.query.target)
     rows = rows[of_strategy[database.workload_index[rows]]]
     if len(rows):
-        groups = _best_groups(database, rows, bool(inquiry.setting("mix_runtimes", False)))
+        groups = _best_groups(database, rows, mix_runtimes=bool(inquiry.setting("mix_runtimes", False)))
         return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
     found = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
     if found is None:
@@ -127,7 +128,7 @@ def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scal
             answers[workload] = answer
     if not answers:
         return None
-    at = np.isin(asked, n)
+    at, on_target = np.isin(asked, n), parallel_rows(database, query.target)
     decomposed = all(is_decomposed(answer) for answer in answers.values())
     return Scaling(
         workloads=tuple(answers),
@@ -135,33 +136,38 @@ def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scal
         features=np.stack([one.features for one in answers.values()]),
         fractions=np.stack([fractions_of(one)[:, at] for one in answers.values()]) if decomposed else None,
         largest_n=np.full(len(answers), database.n_max[query.target]),
+        groups=_best_groups(database, on_target, mix_runtimes=False) if len(on_target) else (),
         is_migrated=True,
     )
 
 
-def spread(inquiry: Inquiry, alike: Scaling, n: IntArray) -> FloatArray:
-    """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
-
-        h = q(level, K - 1 + o) s sqrt(1 + 1/K),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)
-
-    with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
-    T, which count as o = 2 (o = 0 where they are fewer than three).
-    """
-    database, count = inquiry.database, len(alike)
-    own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(len(n))
+def all_benchmarks(inquiry: Inquiry, alike: Scaling, n: IntArray) -> Scaling | None:
+    """All parallel benchmarks on T that can be compared with these, A left out; None if they are fewer than three."""
+    database = inquiry.database
     rows = parallel_rows(database, inquiry.query.target)
     rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != inquiry.query.workload)]
-    others = OTHERS_COUNT if len(rows) > 2 else 0.0
-    everything = measured_scaling(database, rows, n, alike.groups).loss.var(axis=0, ddof=1) if others else 0.0
+    return measured_scaling(database, rows, n, alike.groups) if len(rows) >= FEWEST_OTHERS else None
+
+
+def spread(alike: Scaling, everything: Scaling | None, level: float) -> FloatArray:
+    """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
+
+        h = q(level, K - 1 + o) s sqrt(1 + 1/(K + o)),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)
+
+    with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
+    T, which count as o = 3 (o = 0 where they are fewer than three).
+    """
+    count, others = len(alike), 0.0 if everything is None else OTHERS_COUNT
+    own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(alike.loss.shape[1])
+    of_all = 0.0 if everything is None else everything.loss.var(axis=0, ddof=1)
     freedom = count - 1 + others
     if freedom < 1:
-        return np.full(len(n), np.nan)
-    variance = ((count - 1) * own + others * everything) / freedom
-    level = inquiry.setting("level", DEFAULT_LEVEL)
-    return np.asarray(student.ppf((1 + level) / 2, freedom) * np.sqrt(variance * (1 + 1 / count)))
+        return np.full(alike.loss.shape[1], np.nan)
+    variance = ((count - 1) * own + others * of_all) / freedom
+    return np.asarray(student.ppf((1 + level) / 2, freedom) * np.sqrt(variance * (1 + 1 / (count + others))))
 
 
-def _best_groups(database: Database, rows: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
+def _best_groups(database: Database, rows: IntArray, *, mix_runtimes: bool) -> tuple[int, ...]:
     """The group with the most of these profiles, decomposed before time-only; with it those of other runtimes."""
     count = np.bincount(database.group[rows], minlength=len(database.groups))
     best = min(range(len(count)), key=lambda g: (-count[g], not database.groups[g].decomposed, g))

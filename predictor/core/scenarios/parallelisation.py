@@ -12,7 +12,14 @@ from predictor.core.distance import distance, mean_distance
 from predictor.core.interpolate import candidate_weights
 from predictor.core.normalise import normalise
 from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
-from predictor.core.scenarios.benchmarks import Scaling, benchmarks_of, spread
+from predictor.core.scenarios.benchmarks import (
+    DEFAULT_LEVEL,
+    OTHERS_COUNT,
+    Scaling,
+    all_benchmarks,
+    benchmarks_of,
+    spread,
+)
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Outcome, half_widths, refitted
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
@@ -36,14 +43,17 @@ class FirstTime:
 def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     """t(n) of a program that runs on one thread only, were it parallelised by `strategy` (Table 3, row 4).
 
-        t(n) = t(1)/n exp(sum_B r_B ln(n t_B(n)/t_B(1)) / sum_B r_B)    every method but mpet2020: curves
-        v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                    mpet2020: feature vectors
+        t(n) = t(1)/n exp[(sum_B r_B L_B(n) + o L_all(n)) / (sum_B r_B + o)]    every method but mpet2020: curves
+        v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                            mpet2020: feature vectors
 
-    over the benchmarks B of the strategy on T (where T has none: as the method predicts them there). t(1) was measured
-    on T, or is carried over by the method from sequential profiles. Nothing of A but n = 1 takes part. The weight r(w)
-    (Eq. 22) has w = 1 - the distance of the counters at n = 1; without counters all weigh the same.
+    over the benchmarks B of the strategy on T (where T has none: as the method predicts them there), with what n
+    threads lose, L = ln(n t(n)/t(1)). L_all is the median over all parallel benchmarks on T, which counts as o = 3 of
+    the strategy: few benchmarks say little (o = 0 where T has fewer than three). t(1) was measured on T, or is carried
+    over by the method from sequential profiles. Nothing of A but n = 1 takes part. The weight r(w) (Eq. 22) has w = 1 -
+    the distance of the counters at n = 1; without counters all weigh the same.
 
-    Example: t(1) = 12 s; two benchmarks of speedup 2 and 4 at n = 4, so losses ln 2 and 0: t(4) = 3 sqrt(2) = 4.24 s.
+    Example: t(1) = 12 s; two benchmarks of speedup 2 and 4 at n = 4, so L = ln 2 and 0, and no others: t(4) = 12/4
+    sqrt(2) = 4.24 s.
 
     Raises a PredictionError where t(1) or benchmarks are missing.
     """
@@ -53,9 +63,13 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     distances = counter_distances(known_at_one(inquiry), inquiry.query.workload, alike.workloads)
     exponent = inquiry.setting("scaling_k", None)
     weights = strategy_weights(distances, WEIGHT_EXPONENT if exponent is None else exponent)
-    combined = _by_curves if exponent is None else _by_vectors
-    answer = combined(inquiry, n, alike, weights, first)
-    half_width = np.hypot(first.half_width, spread(inquiry, alike, n))
+    everything = all_benchmarks(inquiry, alike, n)
+    if exponent is None:
+        answer = _by_curves(inquiry, n, alike, weights, first=first, everything=everything)
+    else:
+        answer = _by_vectors(inquiry, n, alike, weights, first=first)
+    level = inquiry.setting("level", DEFAULT_LEVEL)
+    half_width = np.hypot(first.half_width, spread(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
     answer = replace(
         answer,
@@ -112,21 +126,41 @@ def strategy_weights(distances: FloatArray, exponent: int) -> FloatArray:
     return np.ones(len(distances)) if np.isnan(distances).any() else candidate_weights(distances, exponent)
 
 
-def _by_curves(inquiry: Inquiry, n: IntArray, alike: Scaling, weights: FloatArray, first: FirstTime) -> Answer:
+def _by_curves(
+    inquiry: Inquiry,
+    n: IntArray,
+    alike: Scaling,
+    weights: FloatArray,
+    *,
+    first: FirstTime,
+    everything: Scaling | None,
+) -> Answer:
     """The weighted mean of what n threads lose, as logarithms; fractions as weighted means."""
-    share = weights / weights.sum()
-    time_s = first.t1_s / n * np.exp(share @ alike.loss)
+    others = 0.0 if everything is None else OTHERS_COUNT
+    share = weights / (weights.sum() + others)
+    of_all = others / (weights.sum() + others)
+    loss = share @ alike.loss + (0.0 if everything is None else of_all * np.median(everything.loss, axis=0))
+    time_s = first.t1_s / n * np.exp(loss)
     curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
     used = np.ones(len(n))
     if alike.fractions is not None:
         fractions = np.einsum("k,kfj->fj", share, alike.fractions)
+        if everything is not None and everything.fractions is not None:
+            fractions += of_all * everything.fractions.mean(axis=0)
         curves |= dict(zip(FRACTIONS, fractions, strict=True))
         used = 1.0 - fractions.sum(axis=0)
     curves |= {"redundancy": n * time_s * used / first.t1_s, "utilisation": used}
     return refitted(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *inquiry.bends)
 
 
-def _by_vectors(inquiry: Inquiry, n: IntArray, alike: Scaling, weights: FloatArray, first: FirstTime) -> Answer:
+def _by_vectors(
+    inquiry: Inquiry,
+    n: IntArray,
+    alike: Scaling,
+    weights: FloatArray,
+    *,
+    first: FirstTime,
+) -> Answer:
     """The weighted mean of the feature vectors, element by element, and the curves that it stands for."""
     valid = ~np.isnan(alike.features)
     weight = np.where(valid, weights[:, None], 0.0)

@@ -48,9 +48,9 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
         C' = k_work [C(1) + k_redundancy (C(n) - C(1))] (1 - mu + mu k_memory),    P_i' = k_i [k_work] P_i
 
     and back: t' = (C' + sum P_i') / n, t'(1) likewise, f_i' = P_i' / (n t'), U' = C' / (n t'), R' = C' / t'(1), so that
-    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. k_work counts for the parts of GROW_WITH_WORK. mu is the share
-    of computing that waits for memory (`memory_share`). Where threads compute less than one did (R < R(1)) a large
-    k_redundancy could leave nothing: a hundredth of C(1) stays.
+    U' + sum f_i' = 1 and n t'(n) U'(n) = R'(n) t'(1) hold. k_work counts for the parts of GROW_WITH_WORK. mu is the
+    share of computing that waits for memory (`memory_share`). Where threads compute less than one did (R < R(1)) a
+    large k_redundancy could leave nothing: a hundredth of C(1) stays.
 
     Example: t(1) = 8 s, t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 2 s lock; locks halved leave 9 s:
     t'(4) = 2.25 s.

@@ -57,10 +57,14 @@ def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", 
     )
 
 
+LOSSES = np.log([1, 2, 4, 8 / 3])  # at n = 4; the first two are of the strategy
+
+
 def test_by_hand():
-    """Losses at n = 4: 0 and ln 2, mean ln sqrt 2: t(4) = 12/4 * sqrt 2. At n = 2: 0 and ln 4/3."""
+    """At n = 4 the strategy's losses are 0 and ln 2, the median of all ln sqrt(16/3), which counts three times."""
     found = asked(two_benchmarks(), Query(0, 0))
-    np.testing.assert_allclose(found.answer.time_s[[0, 1, 3]], [12.0, 6 * np.sqrt(4 / 3), 3 * np.sqrt(2)])
+    loss = (np.log(2) + 3 * np.log(16 / 3) / 2) / 5
+    np.testing.assert_allclose(found.answer.time_s[[0, 3]], [12.0, 3 * np.exp(loss)])
     assert found.answer.t1_s == 12.0
     assert [one.workload for one in found.answer.candidates_scaling] == ["w1", "w2"]
     assert {one.weight for one in found.answer.candidates_scaling} == {1.0}
@@ -68,12 +72,19 @@ def test_by_hand():
     assert_consistent(found.answer)
 
 
+def test_by_hand_where_there_are_no_others():
+    """Losses 0 and ln 2: t(4) = 12/4 sqrt 2."""
+    found = asked(two_benchmarks().without(0, [3, 4]), Query(0, 0)).answer
+    assert found.time_s[3] == pytest.approx(3 * np.sqrt(2))
+    half = student.ppf(0.95, 1) * np.sqrt(np.log(2) ** 2 / 2 * 1.5)
+    assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
+
+
 def test_the_interval_by_hand():
-    """K = 2: s^2 = (1 s_K^2 + 2 s_all^2) / 3 with 3 degrees of freedom, and one more benchmark: sqrt(1 + 1/2)."""
+    """K = 2: s^2 = (1 s_K^2 + 3 s_all^2) / 4 with 4 degrees of freedom, and one more benchmark: sqrt(1 + 1/5)."""
     found = asked(two_benchmarks(), Query(0, 0)).answer
-    losses = np.log([1, 2, 4, 8 / 3])
-    variance = (losses[:2].var(ddof=1) + 2 * losses.var(ddof=1)) / 3
-    half = student.ppf(0.95, 3) * np.sqrt(variance * 1.5)
+    variance = (LOSSES[:2].var(ddof=1) + 3 * LOSSES.var(ddof=1)) / 4
+    half = student.ppf(0.95, 4) * np.sqrt(variance * 1.2)
     assert np.log(found.high_s[3] / found.time_s[3]) == pytest.approx(half)
     assert np.log(found.time_s[3] / found.low_s[3]) == pytest.approx(half)
     assert found.high_s[0] == found.low_s[0] == 12.0
@@ -92,7 +103,8 @@ def test_the_paper_averages_feature_vectors():
 
 def test_another_strategy_is_another_answer():
     found = asked(two_benchmarks(), Query(0, 0), "locks").answer
-    assert found.time_s[3] == pytest.approx(3 * np.sqrt(4 * 8 / 3))
+    loss = (LOSSES[2:].sum() + 3 * np.median(LOSSES)) / 5
+    assert found.time_s[3] == pytest.approx(3 * np.exp(loss))
 
 
 def test_a_strategy_that_nobody_uses_is_refused_with_those_there_are():

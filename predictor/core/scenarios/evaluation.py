@@ -1,0 +1,96 @@
+"""How wrong parallelisation is: parallel workloads predicted from their t(1) and their strategy, beside plain laws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from predictor.core.answers import Method, Query
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import PredictionError
+from predictor.core.scenarios.benchmarks import measured_scaling, parallel_rows
+from predictor.core.scenarios.inquiry import Facts, Inquiry
+from predictor.core.scenarios.parallelisation import parallelise
+from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+
+LAWS = ("ideal", "Amdahl", "median of all")
+
+
+@dataclass(frozen=True)
+class Parallelised:
+    """One workload on one platform: by method or law the mean of |t_pred - t| / t over n > 1, None = refused; and how
+    many of the measured times were inside the interval, of how many."""
+
+    platform: str
+    workload: str
+    strategy: str
+    errors: dict[str, float | None]
+    inside: dict[str, tuple[int, int]]
+
+
+def evaluate_parallelisation(
+    database: Database, methods: list[Method[Any]], facts: Facts, *, siblings: bool = False
+) -> Iterator[Parallelised]:
+    """Every profile that is parallel and of a known strategy, predicted from its own t(1) on its platform.
+
+    `siblings`: other sections of the same application may be benchmarks. The laws know the same: `ideal` t(1)/n,
+    `Amdahl` with the serial fraction that fits the platform's other benchmarks best, whatever their strategy, and the
+    median loss of all these.
+    """
+    strategies = database.workload_table["strategy"]
+    for platform in range(len(database.platforms)):
+        for row in parallel_rows(database, platform).tolist():
+            workload = int(database.workload_index[row])
+            strategy = str(strategies[workload])
+            if strategy in ("", *NO_PARALLEL_STRATEGY):
+                continue
+            known = database if siblings else database.without(platform, _siblings(database, workload))
+            yield _one(known, row, methods, facts, strategy)
+
+
+def _siblings(database: Database, workload: int) -> IntArray:
+    """Other sections of the workload's application."""
+    applications = database.workload_table["application"]
+    own = applications[workload]
+    alike = [at for at, name in enumerate(applications) if own and name == own and at != workload]
+    return np.array(alike, dtype=np.int64)
+
+
+def _one(database: Database, row: int, methods: list[Method[Any]], facts: Facts, strategy: str) -> Parallelised:
+    platform, workload = int(database.platform_index[row]), int(database.workload_index[row])
+    counts, time_s = database.curve(row)
+    n, measured = counts[counts > 1].astype(np.int64), time_s[counts > 1]
+    errors: dict[str, float | None] = {}
+    inside: dict[str, tuple[int, int]] = {}
+    query = Query(workload, platform, n=tuple(n.tolist()))
+    for method in methods:
+        try:
+            answer = parallelise(Inquiry(database, query, method, method.settings(), facts), strategy).answer
+        except PredictionError:
+            errors[method.name] = None
+            continue
+        errors[method.name] = _error(answer.time_s, measured)
+        if answer.low_s is not None and answer.high_s is not None:
+            inside[method.name] = int(((answer.low_s <= measured) & (measured <= answer.high_s)).sum()), len(n)
+    others = parallel_rows(database, platform)
+    others = others[(database.workload_index[others] != workload) & (database.group[others] == database.group[row])]
+    for name, loss in _laws(database, others, n).items():
+        errors[name] = None if loss is None else _error(database.t1_s[row] / n * np.exp(loss), measured)
+    return Parallelised(database.platforms[platform], database.workloads[workload], strategy, errors, inside)
+
+
+def _laws(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
+    """ln(n t(n) / t(1)) by each of LAWS."""
+    if not len(others):
+        return dict(zip(LAWS, (np.zeros(len(n)), None, None), strict=True))
+    loss = measured_scaling(database, others, n, (int(database.group[others[0]]),)).loss
+    excess = np.exp(loss) - 1.0  # Amdahl: n t(n) / t(1) = 1 + s (n - 1)
+    serial = float(np.clip(np.median(excess @ (n - 1) / ((n - 1) @ (n - 1))), 0.0, 1.0))
+    return dict(zip(LAWS, (np.zeros(len(n)), np.log1p(serial * (n - 1)), np.median(loss, axis=0)), strict=True))
+
+
+def _error(predicted: FloatArray, measured: FloatArray) -> float:
+    return float(np.mean(np.abs(predicted - measured) / measured))
