@@ -13,7 +13,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database, FloatArray, IntArray
 from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload
-from predictor.core.normalise import normalise
+from predictor.core.normalise import Normalisation, normalise, normaliser_range
 
 DistanceKind = Literal["mean", "individual"]
 BeyondLimits = Literal["pass_over", "end"]
@@ -81,7 +81,9 @@ def check_query(database: Database, query: Query) -> None:
         raise UnknownWorkload(query.workload, len(database.workloads))
 
 
-def neighbourhood(database: Database, query: Query, mix_runtimes: bool = False) -> Neighbourhood:
+def neighbourhood(
+    database: Database, query: Query, mix_runtimes: bool = False, normalisation: Normalisation = "range"
+) -> Neighbourhood:
     """Find references and benchmarks of the query and measure all distances between them.
 
     (T,A) is hidden here, whatever the caller hid before. Raises NoReference, TooFewCandidates, UnknownTarget,
@@ -100,7 +102,7 @@ def neighbourhood(database: Database, query: Query, mix_runtimes: bool = False) 
         raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
     everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
-    to_workload, to_platform = _distances(database, groups, everything, rows_tb)
+    to_workload, to_platform = _distances(database, groups, everything, rows_tb, normalisation)
     return Neighbourhood(
         groups=groups,
         platforms=platforms,
@@ -253,19 +255,24 @@ def _comparable(database: Database, group: int, mix_runtimes: bool) -> tuple[int
 
 
 def _distances(
-    database: Database, groups: tuple[int, ...], rows: IntArray, rows_tb: IntArray
+    database: Database, groups: tuple[int, ...], rows: IntArray, rows_tb: IntArray, normalisation: Normalisation
 ) -> tuple[FloatArray, FloatArray]:
     """D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
-    low, high = database.element_range(database.groups[groups[0]].origin)
+    low, high = normaliser_range(database, database.groups[groups[0]].origin, normalisation)
     columns = np.flatnonzero(np.any([database.valid_elements(g) for g in groups], axis=0))
     low, high = low[columns], high[columns]
-    target = normalise(database.features[rows_tb[:, None], columns], low, high)
+
+    def normalised(rows: IntArray) -> FloatArray:
+        values = normalise(database.features[rows[..., None], columns], low, high)
+        return values if normalisation == "range" else np.clip(values, 0.0, 1.0, out=values)
+
+    target = normalised(rows_tb)
     to_workload = np.empty((len(rows), len(rows_tb)))
     to_platform = np.empty_like(to_workload)
     at_once = max(1, VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
     for start in range(0, len(rows), at_once):
         block = slice(start, start + at_once)
-        reference = normalise(database.features[rows[block, :, None], columns], low, high)
+        reference = normalised(rows[block])
         reference[rows[block] < 0] = np.nan
         to_workload[block] = distance(reference[:, :-1], reference[:, -1:])
         to_platform[block] = distance(reference[:, :-1], target[None])

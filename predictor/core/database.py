@@ -217,6 +217,19 @@ class Database:
         first = len(self.hidden_rows) + 1
         return self._first_visible(low[:first]), self._first_visible(high[:first])
 
+    def element_extremes(self, origin: str, count: int) -> tuple[FloatArray, FloatArray]:
+        """The `count` smallest and largest values of every element over the visible profiles, (count, 84) each.
+
+        From the outermost inwards; NaN where there are not so many.
+        """
+        rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
+        wanted = len(self.hidden_rows) + count
+        if wanted <= len(low) or len(low) == len(rows):
+            return self._outermost(low[:wanted], count), self._outermost(high[:wanted], count)
+        values = np.sort(self.features[rows[~self.hidden[rows]]], axis=0)
+        largest = -np.sort(-self.features[rows[~self.hidden[rows]]], axis=0)
+        return _padded(values[:count], count), _padded(largest[:count], count)
+
     def prepare(self) -> None:
         """Compute now what the first prediction would: before views are made in other processes, or at start-up."""
         for group, description in enumerate(self.groups):
@@ -247,6 +260,13 @@ class Database:
             high[:, element] = rows[_smallest(-column, kept)]
         return rows, low, high
 
+    def _outermost(self, ranked: IntArray, count: int) -> FloatArray:
+        """Per element the values of its first `count` rows that are not hidden, (count, 84)."""
+        order = np.argsort(self.hidden[ranked], axis=0, kind="stable")[:count]
+        elements = np.arange(self.features.shape[1])
+        first = np.take_along_axis(ranked, order, axis=0)
+        return _padded(np.where(self.hidden[first], np.nan, self.features[first, elements]), count)
+
     def _first_visible(self, ranked: IntArray) -> FloatArray:
         """Per element the value of its first row that is not hidden; NaN where all are."""
         elements = np.arange(self.features.shape[1])
@@ -255,6 +275,12 @@ class Database:
         hidden = self.hidden[ranked]
         first = ranked[hidden.argmin(axis=0), elements]
         return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
+
+
+def _padded(values: FloatArray, count: int) -> FloatArray:
+    """At least `count` rows, NaN in those that were not there."""
+    missing = max(count - len(values), 0)
+    return np.concatenate([values, np.full((missing, values.shape[1]), np.nan)])
 
 
 def _smallest(values: FloatArray, count: int) -> IntArray:

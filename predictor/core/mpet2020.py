@@ -20,6 +20,7 @@ from predictor.core.database import Database, FloatArray
 from predictor.core.distance import tuple_distance
 from predictor.core.errors import SettingsError, TooFewCandidates
 from predictor.core.interpolate import Interpolation, Origin, candidate_weights, interpolate
+from predictor.core.normalise import Normalisation
 from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
 from profiles.scaling.features import FEATURE_NAMES
 
@@ -44,6 +45,7 @@ class Mpet2020Settings:
     scaling_k: int = 3
     scaling_beyond_limits: BeyondLimits = "pass_over"
     mix_runtimes: bool = False
+    normalisation: Normalisation = "robust"
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -59,7 +61,7 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
 
     Raises a PredictionError where no candidate can be ranked.
     """
-    near = neighbourhood(database, query, settings.mix_runtimes)
+    near = neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
     t1 = select_by_workload(
         near,
         settings.t1_workloads,

@@ -1,10 +1,18 @@
-"""Elements to [0, 1] (Eq. 10-12)."""
+"""Elements to [0, 1] (Eq. 10-12), by their range or by one that no few profiles stretch."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from predictor.core.database import FloatArray
+from predictor.core.database import Database, FloatArray
+
+Normalisation = Literal["range", "robust"]
+
+STRETCHED = 10.0  # times the span of all other values: not of the same kind
+FEWEST_VALUES = 20  # of an element; with fewer nobody can tell what is usual
+DROPPED_SHARE, MOST_DROPPED = 0.01, 8
 
 
 def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -23,3 +31,53 @@ def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArr
     """
     span = high - low
     return np.asarray((values - low) / np.where(span > 0, span, 1.0))
+
+
+def normaliser_range(database: Database, origin: str, normalisation: Normalisation) -> tuple[FloatArray, FloatArray]:
+    """Minimum and maximum of every element (84,), or with "robust" those that `robust_range` leaves.
+
+    Values outside of a robust range count as its nearest end: clip what `normalise` gives to [0, 1].
+    """
+    if normalisation == "range":
+        return database.element_range(origin)
+    counted = database.derive(("valid values", origin), lambda: _valid_values(database, origin))
+    most = int(np.clip(DROPPED_SHARE * counted.max(initial=0), 1, MOST_DROPPED))
+    low, high = robust_range(*database.element_extremes(origin, most + 1))
+    few = counted < FEWEST_VALUES
+    if few.any():
+        whole = database.element_range(origin)
+        low, high = np.where(few, whole[0], low), np.where(few, whole[1], high)
+    return low, high
+
+
+def robust_range(smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The range without values that stretch it more than tenfold.
+
+        (low, high) = (x_(i+1), x_(N-j)) with the least span over i + j <= k,
+        where max - min > 10 (high - low) > 0;    else (min, max)
+
+    On data without such values it is the range itself, to the last bit (Eq. 10-11).
+    Example: 1, 2, 3, 1e6 and k = 1: 1 to 3; but 1, 2, 3, 9: 1 to 9. One value beside equal ones, 0, 0, 0, 5, stays the
+    range: without it the element would have no spread.
+
+    Parameters: `smallest`, `largest` (k + 1, E): the outermost values, from the ends inwards, NaN = not so many.
+    Returns low and high (E,), NaN = no value.
+
+    >>> low, high = robust_range(np.array([[1.0], [2.0]]), np.array([[1e6], [3.0]]))
+    >>> low.tolist(), high.tolist()
+    ([1.0], [3.0])
+    """
+    dropped = [(i, j) for i in range(len(smallest)) for j in range(len(largest) - i)]
+    lows, highs = smallest[[i for i, _ in dropped]], largest[[j for _, j in dropped]]
+    spans = highs - lows
+    spans = np.where(spans > 0, spans, np.inf)
+    least, elements = spans.argmin(axis=0), np.arange(spans.shape[1])
+    with np.errstate(invalid="ignore"):
+        stretched = highs[0] - lows[0] > STRETCHED * spans[least, elements]
+    return np.where(stretched, lows[least, elements], lows[0]), np.where(stretched, highs[least, elements], highs[0])
+
+
+def _valid_values(database: Database, origin: str) -> FloatArray:
+    """How many profiles of the origin have each element, (84,); hidden ones count: it is only a limit."""
+    groups = [g for g, group in enumerate(database.groups) if group.origin == origin]
+    return np.asarray((~np.isnan(database.features[np.isin(database.group, groups)])).sum(axis=0), dtype=np.float64)

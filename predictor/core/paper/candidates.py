@@ -31,7 +31,7 @@ def with_candidates(count: int) -> Method[Mpet2020Settings]:
     """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
 
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
-        near = neighbourhood(database, query, settings.mix_runtimes)
+        near = neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
         return answer_from(database, query, settings, near, t1=_for_t1(near, count), scaling=_by_rank(near, 0, count))
 
     return Method(f"{count} candidates", MPET2020.version, Mpet2020Settings, predict)

@@ -1,0 +1,82 @@
+"""Ranges that absurd values cannot stretch, and that are the paper's on data without any."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from predictor.core.normalise import FEWEST_VALUES, normaliser_range, robust_range
+from tests.predictor.core.curves import curve_arrays, curve_database
+from tests.predictor.core.databases import random_database
+
+ORIGIN = "measured"
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_on_data_without_absurd_values_it_is_the_range(seed):
+    database = random_database(seed)
+    for one, other in zip(
+        normaliser_range(database, ORIGIN, "robust"), normaliser_range(database, ORIGIN, "range"), strict=True
+    ):
+        assert np.array_equal(one, other, equal_nan=True)
+
+
+@given(st.floats(1e4, 1e12), st.sampled_from([-1.0, 1.0]))
+def test_one_absurd_value_is_left_out_on_either_side(size, sign):
+    values = np.concatenate([np.linspace(0, 1, 50), [sign * size]])
+    ordered = np.sort(values)[:, None]
+    low, high = robust_range(ordered[:2], ordered[::-1][:2])
+    assert (low.item(), high.item()) == (0.0, 1.0)
+
+
+def test_a_single_value_beside_equal_ones_keeps_its_element_alive():
+    ordered = np.array([0.0] * 30 + [5.0])[:, None]
+    low, high = robust_range(ordered[:2], ordered[::-1][:2])
+    assert (low.item(), high.item()) == (0.0, 5.0)
+
+
+def test_few_values_keep_the_range():
+    arrays = curve_arrays(1, 4, 4, missing=0.0)
+    assert len(arrays["t1_s"]) < FEWEST_VALUES
+    features = np.array(arrays["features"])
+    features[3] *= 1e9
+    database = type(curve_database(1)).build(**arrays | {"features": features})
+    assert np.array_equal(
+        normaliser_range(database, ORIGIN, "robust")[1], database.element_range(ORIGIN)[1], equal_nan=True
+    )
+
+
+def test_an_absurd_profile_does_not_stretch_the_range():
+    arrays = curve_arrays(1)
+    features = np.array(arrays["features"])
+    clean = type(curve_database(1)).build(**arrays)
+    features[7] *= 1e9
+    database = type(clean).build(**arrays | {"features": features})
+    low, high = normaliser_range(database, ORIGIN, "robust")
+    others_low, others_high = clean.without(
+        int(clean.platform_index[_row_of(arrays, 7)]), int(clean.workload_index[_row_of(arrays, 7)])
+    ).element_range(ORIGIN)
+    spread = others_high - others_low
+    assert np.nanmax((high - low)[spread > 0] / spread[spread > 0]) <= 10
+    assert np.nanmax(database.element_range(ORIGIN)[1] / others_high) > 1e6
+
+
+def _row_of(arrays, position):
+    """Where Database.build puts the profile that was handed over at a position."""
+    keys = np.asarray(arrays["platform_index"]) * len(arrays["workloads"]) + np.asarray(arrays["workload_index"])
+    return int(np.argsort(np.argsort(keys))[position])
+
+
+@pytest.mark.parametrize("hidden", [0, 3, 70])
+def test_extremes_are_those_of_what_is_visible(hidden):
+    database = random_database(5, 12, 12)
+    rows = np.random.default_rng(1).choice(len(database), hidden, replace=False)
+    view = database.without(database.platform_index[rows], database.workload_index[rows])
+    low, high = view.element_extremes(ORIGIN, 4)
+    values = np.sort(view.features[~view.hidden], axis=0)
+    count = (~np.isnan(values)).sum(axis=0)
+    for element in range(values.shape[1]):
+        known = values[: count[element], element]
+        assert np.array_equal(low[: len(known[:4]), element], known[:4])
+        assert np.array_equal(high[: len(known[:4]), element], known[::-1][:4])
+        assert np.isnan(low[len(known) :, element]).all()
