@@ -9,12 +9,12 @@ PROFILER_LIBRARIES := $(addprefix $(BUILD)/libmpet_,gomp.so gomp_clean.so ompt.s
 PROFILER_SOURCES := $(wildcard profiler/*.cpp)
 PROFILER_HEADERS := $(wildcard profiler/*.hpp profiler/*.h include/mpet/*.h include/mpet/*.hpp topology/*.hpp)
 PROFILER_PROGRAM := $(filter-out profiler/gomp.cpp profiler/ompt.cpp,$(PROFILER_SOURCES)) \
-	topology/topology.cpp topology/hardware.cpp topology/files.cpp
+	topology/topology.cpp topology/hardware.cpp topology/microarchitecture.cpp topology/files.cpp
 
 .PHONY: profiler
 profiler: $(BUILD)/mpet-profile $(BUILD)/mpet-pack $(PROFILER_LIBRARIES)
 
-$(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/files.cpp
+$(BUILD)/mpet-pack: pack/main.cpp pack/sha256.hpp topology/topology.cpp topology/hardware.cpp topology/microarchitecture.cpp topology/files.cpp
 	@mkdir -p $(BUILD)
 	$(CXX) $(PROFILER_FLAGS) -O1 -DMPET_KIT_VERSION='"$(shell cat VERSION)"' $(filter %.cpp,$^) -o $@
 

@@ -8,97 +8,11 @@
 
 #include "../include/mpet/json.hpp"
 #include "files.hpp"
+#include "microarchitecture.hpp"
 #include "topology.hpp"
 
 namespace mpet {
 namespace {
-
-struct ArmPart {
-    int implementer, part;
-    const char* name;
-};
-
-// Main ID Register values from Arm's and the other makers' reference manuals.
-constexpr ArmPart arm_parts[] = {
-    {0x41, 0xb76, "ARM1176"},     {0x41, 0xc07, "Cortex-A7"},   {0x41, 0xc08, "Cortex-A8"},
-    {0x41, 0xc09, "Cortex-A9"},   {0x41, 0xc0f, "Cortex-A15"},  {0x41, 0xd03, "Cortex-A53"},
-    {0x41, 0xd04, "Cortex-A35"},  {0x41, 0xd05, "Cortex-A55"},  {0x41, 0xd07, "Cortex-A57"},
-    {0x41, 0xd08, "Cortex-A72"},  {0x41, 0xd09, "Cortex-A73"},  {0x41, 0xd0a, "Cortex-A75"},
-    {0x41, 0xd0b, "Cortex-A76"},  {0x41, 0xd0c, "Neoverse-N1"}, {0x41, 0xd0d, "Cortex-A77"},
-    {0x41, 0xd40, "Neoverse-V1"}, {0x41, 0xd41, "Cortex-A78"},  {0x41, 0xd42, "Cortex-A78AE"},
-    {0x41, 0xd44, "Cortex-X1"},   {0x41, 0xd46, "Cortex-A510"}, {0x41, 0xd47, "Cortex-A710"},
-    {0x41, 0xd49, "Neoverse-N2"}, {0x41, 0xd4f, "Neoverse-V2"}, {0x42, 0x516, "ThunderX2"},
-    {0x43, 0x0a1, "ThunderX"},    {0x43, 0x0af, "ThunderX2"},   {0x46, 0x001, "A64FX"},
-    {0x48, 0xd01, "Kunpeng-920"}, {0x4e, 0x003, "Denver 2"},    {0x4e, 0x004, "Carmel"},
-    {0x50, 0x000, "X-Gene"},      {0x51, 0xc00, "Falkor"},      {0xc0, 0xac3, "Ampere-1"},
-    {0xc0, 0xac4, "Ampere-1a"},
-};
-
-const char* arm_vendor(int implementer) {
-    switch (implementer) {
-        case 0x41:
-            return "ARM";
-        case 0x42:
-            return "Broadcom";
-        case 0x43:
-            return "Cavium";
-        case 0x46:
-            return "Fujitsu";
-        case 0x48:
-            return "HiSilicon";
-        case 0x4e:
-            return "NVIDIA";
-        case 0x50:
-            return "APM";
-        case 0x51:
-            return "Qualcomm";
-        case 0x61:
-            return "Apple";
-        case 0xc0:
-            return "Ampere";
-        default:
-            return nullptr;
-    }
-}
-
-// The block of /proc/cpuinfo that describes one processor.
-std::string cpuinfo_block(const std::string& cpuinfo, int id) {
-    std::string block;
-    bool found = false;
-    for (const std::string& line : lines_of(cpuinfo)) {
-        const bool starts_block = line.compare(0, 9, "processor") == 0;
-        if (starts_block && found) break;
-        if (starts_block) {
-            found = field(line, "processor") == std::to_string(id);
-            block.clear();
-        }
-        block += line + "\n";
-    }
-    return found ? block : cpuinfo;
-}
-
-int hexadecimal(const std::optional<std::string>& text) {
-    return text ? static_cast<int>(std::strtol(text->c_str(), nullptr, 16)) : -1;
-}
-
-std::optional<std::string> arm_core_name(const std::string& block) {
-    const int implementer = hexadecimal(field(block, "CPU implementer")), part = hexadecimal(field(block, "CPU part"));
-    for (const ArmPart& known : arm_parts) {
-        if (known.implementer == implementer && known.part == part) return known.name;
-    }
-    return std::nullopt;
-}
-
-// "Cortex-A72" or, with two kinds of cores, "Cortex-A73 + Cortex-A53", in placement order.
-std::optional<std::string> arm_core_names(const std::string& cpuinfo, const Topology& topology) {
-    std::string names;
-    std::set<std::string> seen;
-    for (const Processor& processor : topology.processors) {
-        const std::optional<std::string> name = arm_core_name(cpuinfo_block(cpuinfo, processor.id));
-        if (name && seen.insert(*name).second) names += (names.empty() ? "" : " + ") + *name;
-    }
-    return names.empty() ? std::nullopt : std::optional<std::string>(names);
-}
 
 std::string first_text(std::initializer_list<std::optional<std::string>> candidates) {
     for (const auto& candidate : candidates) {
@@ -208,7 +122,7 @@ Hardware read_hardware(const std::string& root, const Topology& topology) {
     const std::string cpuinfo = read_file(root + "/proc/cpuinfo").value_or("");
     const std::string block = cpuinfo_block(cpuinfo, topology.processors.front().id);
     const std::optional<std::string> arm_names = arm_core_names(cpuinfo, topology);
-    const char* const arm_maker = arm_vendor(hexadecimal(field(block, "CPU implementer")));
+    const char* const arm_maker = arm_vendor(block);
     // A recorded machine names its architecture; here uname() does, which an emulator answers for what it emulates.
     hardware.architecture =
         root.empty() ? uname_machine() : read_file(root + "/proc/sys/kernel/arch").value_or("unknown");
@@ -218,7 +132,7 @@ Hardware read_hardware(const std::string& root, const Topology& topology) {
                                      field(cpuinfo, "Hardware"), read_file(root + "/proc/device-tree/model")});
     hardware.vendor = field(block, "vendor_id");
     if (!hardware.vendor && arm_maker != nullptr) hardware.vendor = arm_maker;
-    hardware.microarchitecture = arm_names;
+    hardware.microarchitecture = microarchitecture(root, cpuinfo, topology);
     hardware.device_class = device_class(root, topology, hardware.cpu_model, hardware.architecture);
     hardware.base_mhz = base_mhz(root, topology, hardware.cpu_model, block);
     hardware.max_mhz =

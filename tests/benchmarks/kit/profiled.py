@@ -39,7 +39,7 @@ def build_profiler() -> Path:
             "profiler",
             f"BUILD={BUILD}",
             "PROFILER_EXTRA_FLAGS=-Werror",
-            "PROFILER_PROGRAM_FLAGS=-g -fsanitize=address,undefined -fno-sanitize-recover=all",
+            "PROFILER_PROGRAM_FLAGS=-O0 -fsanitize=address,undefined -fno-sanitize-recover=all",
         ]
         made = subprocess.run(command, cwd=KIT, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout + made.stderr

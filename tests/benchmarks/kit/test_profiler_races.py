@@ -1,10 +1,9 @@
 """mpet-profile's libraries under ThreadSanitizer.
 
-The OpenMP runtimes are not built with it, so what they order would look unordered. Their place is taken by small ones that
-are (stand_in/), and the library finds those behind itself as it finds libgomp.
+The OpenMP runtimes are not built with it, so what they order would look unordered. Their place is taken by small ones
+that are (stand_in/), and the library finds those behind itself as it finds libgomp.
 """
 
-import os
 import platform
 import subprocess
 from pathlib import Path
@@ -78,4 +77,4 @@ def test_the_library_for_gcc_has_no_races(gomp, library, tmp_path):
 def test_the_stand_in_has_no_races_itself(gomp, tmp_path):
     said = run(gomp / "races", tmp_path / "recording", None, OMP_NUM_THREADS="4").split()
     assert set(said[:3]) == {said[4]}
-    assert os.listdir(tmp_path) == []
+    assert not list(tmp_path.iterdir())

@@ -150,6 +150,95 @@ def test_a_cpu_quota_limits_the_threads(case, read):
     assert (platform["n_nu"], platform["n_ht"]) == ((8, 16) if n_max == 32 else (None, None))
 
 
+def x86(vendor: str, numbers: tuple[int, int, int], name: str, flags: str = "fpu sse2") -> dict[str, str]:
+    """The fields of /proc/cpuinfo in the kernel's order, `model` before `model name`; family, model and stepping."""
+    family, model, stepping = numbers
+    return {
+        "vendor_id": vendor,
+        "cpu family": str(family),
+        "model": str(model),
+        "model name": name,
+        "stepping": str(stepping),
+        "flags": flags,
+    }
+
+
+def arm(implementer: int, part: int) -> dict[str, str]:
+    return {"BogoMIPS": "50.00", "CPU implementer": f"0x{implementer:02x}", "CPU part": f"0x{part:03x}"}
+
+
+INTEL, AMD = "GenuineIntel", "AuthenticAMD"
+WIDE = "fpu sse2 avx2 avx512f"
+MICROARCHITECTURES = [
+    (x86(INTEL, (6, 63, 2), "Intel(R) Xeon(R) CPU E5-2630 v3 @ 2.40GHz"), "Haswell-EP"),
+    (x86(INTEL, (6, 79, 1), "Intel(R) Xeon(R) CPU E5-2697 v4 @ 2.30GHz"), "Broadwell-EP"),
+    (x86(INTEL, (6, 85, 4), "Intel(R) Xeon(R) Platinum 8175M CPU @ 2.50GHz", WIDE), "Skylake-SP"),
+    (x86(INTEL, (6, 85, 7), "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", WIDE), "Cascade Lake"),
+    (x86(INTEL, (6, 85, 11), "Intel(R) Xeon(R) Platinum 8370H CPU @ 2.80GHz", WIDE), "Cooper Lake"),
+    (x86(INTEL, (6, 106, 6), "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", WIDE), "Ice Lake-SP"),
+    (x86(INTEL, (6, 143, 8), "Intel(R) Xeon(R) Platinum 8488C", WIDE + " amx_tile"), "Sapphire Rapids"),
+    (x86(INTEL, (6, 158, 10), "Intel(R) Core(TM) i5-9400 CPU @ 2.90GHz"), "Coffee Lake"),
+    (x86(INTEL, (6, 158, 9), "Intel(R) Core(TM) i7-7700 CPU @ 3.60GHz"), "Kaby Lake"),
+    (x86(INTEL, (6, 167, 1), "11th Gen Intel(R) Core(TM) i7-11700", WIDE), "Rocket Lake"),
+    (x86(AMD, (23, 1, 2), "AMD EPYC 7601 32-Core Processor"), "Zen1"),
+    (x86(AMD, (23, 8, 2), "AMD Ryzen 7 2700X Eight-Core Processor"), "Zen+"),
+    (x86(AMD, (23, 49, 0), "AMD EPYC 7R32"), "Zen2"),
+    (x86(AMD, (25, 1, 1), "AMD EPYC 7R13 Processor"), "Zen3"),
+    (x86(AMD, (25, 80, 0), "AMD Ryzen 7 5800H with Radeon Graphics"), "Zen3"),
+    (x86(AMD, (25, 17, 1), "AMD EPYC 9R14", WIDE), "Zen4"),
+    (x86(AMD, (26, 2, 1), "AMD EPYC 9R45", WIDE), "Zen5"),
+    (arm(0x41, 0xD0C), "Neoverse-N1"),
+    (arm(0x41, 0xD4F), "Neoverse-V2"),
+    (arm(0x46, 0x001), "A64FX"),
+]
+UNKNOWN = {
+    "a model that nobody has listed": x86(INTEL, (6, 250, 1), "Intel(R) Something"),
+    "an emulated processor": x86(AMD, (15, 107, 1), "QEMU Virtual CPU version 2.5+"),
+    "a guest that is told of a processor without AMX": x86(
+        INTEL, (6, 167, 1), "Intel(R) Xeon(R) Processor", WIDE + " hypervisor amx_tile"
+    ),
+    "a guest that is told of a processor without AVX-512": x86(AMD, (25, 1, 1), "AMD EPYC-Milan Processor", WIDE),
+    "a later stepping": x86(INTEL, (6, 85, 12), "Intel(R) Xeon(R) Processor"),
+    "an unknown part": arm(0x41, 0xFFF),
+    "nothing": {"BogoMIPS": "50.00"},
+}
+
+
+@pytest.mark.parametrize(("cpuinfo", "name"), MICROARCHITECTURES)
+def test_the_microarchitecture_is_named(read, cpuinfo, name):
+    assert read(Machine([Cpu(i, cpuinfo=cpuinfo) for i in range(2)]))["microarchitecture"] == name
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_a_microarchitecture_that_is_not_known_is_null(read, case):
+    assert read(Machine([Cpu(0, cpuinfo=UNKNOWN[case])]))["microarchitecture"] is None
+
+
+def test_of_two_kinds_of_arm_cores_both_have_to_be_known(read):
+    known, unknown = arm(0x41, 0xD0B), arm(0x41, 0xFFF)
+    platform = read(Machine([Cpu(0, cpuinfo=known), Cpu(1, cpuinfo=unknown)], "aarch64"))
+    assert (platform["microarchitecture"], platform["cpu_model"]) == (None, "Cortex-A76")
+    assert read(big_little())["microarchitecture"] == "Cortex-A73 + Cortex-A53"
+
+
+ALDER_LAKE = x86(INTEL, (6, 151, 2), "12th Gen Intel(R) Core(TM) i9-12900K")
+
+
+@pytest.mark.parametrize(
+    ("allowed", "name"), [("0-5", "Golden Cove + Gracemont"), ("0-3", "Golden Cove"), ("4-5", "Gracemont")]
+)
+def test_hybrid_processors_are_called_by_the_cores_in_use(read, allowed, name):
+    """One model number for both kinds: the kernel's folders say which is which."""
+    cpus = [Cpu(i, siblings=(i // 2 * 2, i // 2 * 2 + 1) if i < 4 else (), cpuinfo=ALDER_LAKE) for i in range(6)]
+    kinds = {"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-5"}
+    assert read(Machine(cpus, allowed=allowed, files=kinds))["microarchitecture"] == name
+
+
+def test_a_hybrid_processor_whose_cores_are_not_told_apart_is_unknown(read):
+    """As in a guest, or with an old kernel."""
+    assert read(Machine([Cpu(0, cpuinfo=ALDER_LAKE)]))["microarchitecture"] is None
+
+
 def test_hypervisors_are_seen(read):
     guest = {"vendor_id": "GenuineIntel", "model name": "Intel(R) Xeon(R) Processor", "flags": "fpu hypervisor sse2"}
     assert read(Machine([Cpu(0, cpuinfo=guest)]))["virtualised"] is True
