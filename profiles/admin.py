@@ -57,14 +57,35 @@ class PlatformAdmin(Moderated):
 
 @admin.register(Profile)
 class ProfileAdmin(Moderated):
-    """A profile with an outlier reason takes no part in predictions; empty the reason to take it back."""
+    """A profile with an outlier reason takes no part in predictions; empty the reason to take it back. What is saved
+    here is a moderator's decision, which no computation changes."""
 
-    list_display = ("uid", "platform", "workload", "origin", "n_measured", "fit_error", "outlier_reason", "hidden")
-    list_filter = ("origin", "hidden", ("outlier_reason", admin.EmptyFieldListFilter))
+    list_display = (
+        "uid",
+        "platform",
+        "workload",
+        "origin",
+        "n_measured",
+        "fit_error",
+        "outlier_reason",
+        "outlier_judge",
+        "hidden",
+    )
+    list_filter = ("origin", "hidden", ("outlier_reason", admin.EmptyFieldListFilter), "outlier_judge")
     list_select_related = ("platform", "workload")
     search_fields = ("platform__name", "workload__name", "platform__slug", "workload__slug")
     show_full_result_count = False
-    fields = ("uid", "platform", "workload", "source", "n_measured", "fit_error", "warnings", "outlier_reason")
+    fields = (
+        "uid",
+        "platform",
+        "workload",
+        "source",
+        "n_measured",
+        "fit_error",
+        "warnings",
+        "outlier_judge",
+        "outlier_reason",
+    )
     readonly_fields = fields[:-1]
 
     def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:

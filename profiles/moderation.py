@@ -74,8 +74,11 @@ def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
 
 @transaction.atomic
 def mark_outlier(profile: Profile, reason: str) -> None:
-    """Keep a profile out of predictions, for a reason that its page shows; an empty reason takes it back."""
+    """Keep a profile out of predictions, for a reason that its page shows; an empty reason takes it back.
+
+    What is decided here stays: `manage.py find_outliers` does not judge the profile again.
+    """
     Revision.hold()
-    profile.outlier_reason = reason.strip()
-    profile.save(update_fields=["outlier_reason"])
+    profile.outlier_reason, profile.outlier_judge = reason.strip(), "moderator"
+    profile.save(update_fields=["outlier_reason", "outlier_judge"])
     Revision.raise_for(profile.private_to)

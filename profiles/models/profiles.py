@@ -45,7 +45,17 @@ class Profile(Owned):
     fit_error = models.FloatField(null=True, help_text="mean relative error of t(n) rebuilt from the fit")
     warnings = models.JSONField(default=list)
     outlier_reason = models.CharField(
-        max_length=200, blank=True, default="", help_text="why a moderator keeps it out of predictions; empty: it is in"
+        max_length=200, blank=True, default="", help_text="why it is kept out of predictions; empty: it is in"
+    )
+    outlier_judge = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        choices=[("computed", "computed"), ("moderator", "moderator")],
+        help_text="who decided on that; what a moderator decided is not computed again",
+    )
+    outlier_checked_at = models.PositiveBigIntegerField(
+        null=True, editable=False, help_text="the revision at which it was compared with the rest; null: not yet"
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
