@@ -95,13 +95,18 @@ def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> Re
     studies, refusals = _each(every, lambda one: sizes.size_study(one, degree, seed), SIZES)
     columns = sizes.STATISTICS
     rows = [
-        [study["workload"], way.replace(" ", "_"), *(number(study["statistics"][way][column], 3) for column in columns)]
+        [study["workload"], words(way), *(number(study["statistics"][way][column], 3) for column in columns)]
         for study in studies
         for way in sizes.WAYS
     ]
     head = f"Extended Amdahl model of degree {degree}: mispredictions in % of the predicted time (papers/000)"
     lines = [head, *table(["workload", "way", *columns], rows, words=2), *refusals]
     return studies, lines, [chart for study in studies for chart in size_charts(study)]
+
+
+def words(way: str) -> str:
+    """One word for a table."""
+    return way.replace(",", "").replace(" ", "_")
 
 
 def study_of_tasks(every: list[MeasuredWorkload], options: dict[str, Any]) -> Report:

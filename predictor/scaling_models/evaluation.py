@@ -93,7 +93,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model of the table. `fitted(database, case, protocol)` learns the case; what it costs is timed."""
+    """A model of the table. `fitted(database, case, protocol)` learns the case; the processor time it takes counts."""
 
     name: str
     fitted: Callable[[Database, Case, ScalingProtocol], ScalingModel]
@@ -139,14 +139,14 @@ def evaluate_contender(
 ) -> Iterator[Outcome]:
     """The outcome of each case, in order."""
     for index, case in enumerate(cases):
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             model = contender.fitted(database, case, protocol)
             there = model.predict(case.n_asked[:, None])
         except ValueError as error:
-            yield Outcome(index, seconds=time.perf_counter() - started, refusal=str(error))
+            yield Outcome(index, seconds=time.process_time() - started, refusal=str(error))
             continue
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
         yield outcome(index, case, there, seconds, _interval(model, case.n_asked))
 
 
