@@ -26,6 +26,7 @@ class Place:
     marked: bool = False
 
 
+BARS_IN_A_LOW_FIGURE = 20
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 
 
@@ -71,10 +72,11 @@ def strategy_trace(places: Sequence[Place], strategy: str, index: int) -> go.Sca
 def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
     return go.Bar(
         name=name,
-        x=list(labels),
-        y=numbers(values),
+        x=numbers(values),
+        y=list(labels),
+        orientation="h",
         meta={"colour": f"series-{index % SERIES_COLOURS}"},
-        hovertemplate="%{y:.4~g}",
+        hovertemplate="%{y}: %{x:.4~g}",
     )
 
 
@@ -113,13 +115,13 @@ def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names
     return Chart(
         "speed",
         f"Speed beside {base}",
-        "The fastest measured time of the first platform over that of each other, workload by workload: to the right "
+        "The fastest time of the first platform over that of each other, workload by workload: to the right "
         "of 1 is faster.",
         figure(
             traces,
             "workload",
             hovermode="closest",
-            x_axis={"title": {"text": f"speed beside {base} (ratio)"}} | logarithmic_ticks([*known, 1.0]),
+            x_axis={"title": {"text": f"speed beside {base} (ratio)"}} | logarithmic_ticks([*known, 1.0], few=True),
             autorange="reversed",
             type="category",
         ),
@@ -137,7 +139,8 @@ def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names
 def characteristic_charts(
     labels: Sequence[str], series: Mapping[str, Sequence[Mapping[str, float] | None]]
 ) -> list[Chart]:
-    """As Figure 9 of the paper: a chart a parameter; a group of bars a label, a bar a series (a platform)."""
+    """As Figure 9 of the paper: a chart a parameter; a group of bars a label, a bar a series (a platform). The bars
+    lie, so that long names can be read on a narrow screen."""
     charts = []
     for place, (element, (title, axis)) in enumerate(CHARACTERISTICS.items()):
         values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}
@@ -151,12 +154,15 @@ def characteristic_charts(
                 f"100 times the element {element} of the feature vectors.",
                 figure(
                     traces,
-                    axis,
+                    "workload",
                     hovermode="closest",
                     showlegend=len(series) > 1,
-                    x_axis={"title": {"text": "workload"}, "type": "category"},
+                    x_axis={"title": {"text": axis}},
+                    type="category",
+                    autorange="reversed",
                 ),
                 Table(("workload", *values), list(zip(labels, *values.values(), strict=True))),
+                tall=len(labels) * len(series) > BARS_IN_A_LOW_FIGURE,
             )
         )
     return charts

@@ -191,11 +191,16 @@ def platforms_compared(
         "drawn_name": drawn and names.get(drawn["workload"], drawn["workload"]),
         "relative": relative,
         "charts": curves_on(drawn, chosen, names, relative) if drawn else [],
-        "speed": marked([speed_chart(shared, chosen, names)], origin_in(shared)) if shared else [],
+        "speed": speeds(shared, chosen, names) if shared else [],
         "characteristics": figure_9(shared[:SHOWN_IN_FIGURE_9], chosen, names) if drawn else [],
         "sources": sources_of(request.user, selection, platform__slug__in=chosen),
         "twin": twin("api-compare-platforms", query=urlencode({"slugs": ",".join(chosen)} | selection.asked)),
     }
+
+
+def speeds(shared: Sequence[dict[str, Any]], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
+    origin = origin_in(shared)
+    return marked([speed_chart(shared, chosen, in_figures(names, origin))], origin)
 
 
 def curves_on(
@@ -205,17 +210,28 @@ def curves_on(
     colours."""
     by_slug = {one["platform"]: one for one in workload["platforms"]}
     rows = [by_slug.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen]
+    origin = origin_in([workload])
+    shown = in_figures(names, origin)
     labels = [
-        names[slug] + (" (simulated)" if row.get("simulated") else "") for slug, row in zip(chosen, rows, strict=True)
+        shown[slug] + (" (simulated)" if origin == "mixed" and row.get("simulated") else "")
+        for slug, row in zip(chosen, rows, strict=True)
     ]
     charts = comparison_charts(curves_of(rows, labels), unit_of({workload["workload"]} & relative))
-    return marked(charts, origin_in([workload]))
+    return marked(charts, origin)
 
 
 def figure_9(workloads: Sequence[dict[str, Any]], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
-    labels = [names.get(one["workload"], one["workload"]) for one in workloads]
-    series = {names[slug]: [characteristics_in(one, slug) for one in workloads] for slug in chosen}
-    return marked(characteristic_charts(labels, series), origin_in(workloads))
+    origin = origin_in(workloads)
+    shown = in_figures(names, origin)
+    labels = [shown.get(one["workload"], one["workload"]) for one in workloads]
+    series = {shown[slug]: [characteristics_in(one, slug) for one in workloads] for slug in chosen}
+    return marked(characteristic_charts(labels, series), origin)
+
+
+def in_figures(names: Mapping[str, str], origin: str) -> dict[str, str]:
+    """Names as axes and legends have room for: what the title says of all of them is said there."""
+    mark = f" ({origin})"
+    return {slug: name.removesuffix(mark) for slug, name in names.items()}
 
 
 def origin_in(workloads: Sequence[dict[str, Any]]) -> str:
@@ -255,26 +271,33 @@ def workloads_compared(
     known = [slug for slug in chosen if slug in rows]
     platform = Platform.objects.visible_to(request.user).get(slug=found["platform"])
     unit = unit_of(relative_among(request.user, known))
-    show = request.GET.get("show", "")
-    drawn = curves_of(
-        [rows.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen], [names[slug] for slug in chosen]
-    )
-    origin = origin_of("simulated" if row["simulated"] else "measured" for row in rows.values())
-    characteristics = {platform.name: [rows[slug]["characteristics"] for slug in known]}
     return {
         "on": platform,
         "summary": [rows.get(slug) for slug in chosen],
-        "names": names,
-        "show": show if show in MEASURES else "",
-        "measures": {name: measure.title for name, measure in MEASURES.items()},
-        "charts": marked(comparison_charts(drawn, unit, (show,) if show in MEASURES else ("time", "speedup")), origin),
-        "characteristics": marked(characteristic_charts([names[slug] for slug in known], characteristics), origin),
         "time_unit": unit,
+        **figures_on(platform, rows, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")),
         "sources": sources_of(request.user, selection, platform=platform, workload__slug__in=chosen),
         "twin": twin(
             "api-compare-workloads",
             query=urlencode({"slugs": ",".join(chosen), "on": platform.slug} | selection.asked),
         ),
+    }
+
+
+def figures_on(
+    platform: Platform, rows: Mapping[str, dict[str, Any]], names: dict[str, str], unit: str, show: str
+) -> dict[str, Any]:
+    """Curves and characteristics of the workloads; `show`: one measure of the curves alone."""
+    origin = origin_of("simulated" if row["simulated"] else "measured" for row in rows.values())
+    names = in_figures(names, origin)
+    drawn = curves_of([rows.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in names], list(names.values()))
+    series = {platform.name: [row["characteristics"] for row in rows.values()]}
+    measures = (show,) if show in MEASURES else ("time", "speedup")
+    return {
+        "show": show if show in MEASURES else "",
+        "measures": {name: measure.title for name, measure in MEASURES.items()},
+        "charts": marked(comparison_charts(drawn, unit, measures), origin),
+        "characteristics": marked(characteristic_charts([names[slug] for slug in rows], series), origin),
     }
 
 

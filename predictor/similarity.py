@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from django.urls import reverse
 from django.utils.http import urlencode
 
@@ -85,7 +86,8 @@ def select(
     slugs: Sequence[str] = (),
 ) -> Selection:
     """The one rule of all pages and answers that compare, as predictions have it: measured profiles; simulated ones
-    alone where none of `slugs` (without any: nothing at all) was measured; both only where that is asked for."""
+    alone where none of `slugs` was measured (without any: not even two to compare); both only where that is asked
+    for."""
 
     def of(*origins: str) -> Selection:
         return Selection(read_snapshot(user, origins=origins), origins)
@@ -95,19 +97,21 @@ def select(
     if include_simulated:
         return of(*MEASURED, *SIMULATED)
     measured = of(*MEASURED)
-    if include_simulated is False or is_known(measured.database, kind, slugs):
+    there = known(measured.database, kind, slugs)
+    if include_simulated is False or there == (1 if slugs else 2):
         return measured
     simulated = of(*SIMULATED)
-    return simulated if is_known(simulated.database, kind, slugs) else measured
+    return simulated if known(simulated.database, kind, slugs) > there else measured
 
 
-def is_known(database: Database, kind: Kind, slugs: Sequence[str]) -> bool:
-    """Whether one of the platforms or workloads has a profile there."""
+def known(database: Database, kind: Kind, slugs: Sequence[str]) -> int:
+    """1 where one of the platforms or workloads has a profile there; without any, how many have one, 2 at most."""
     if not slugs:
-        return bool(len(database))
+        index = database.platform_index if kind == "platforms" else database.workload_index
+        return min(2, len(np.unique(index[~database.hidden])))
     names = database.platforms if kind == "platforms" else database.workloads
     places = [at for at in (index_of(names, slug) for slug in slugs) if at is not None]
-    return any(has_profiles(database, kind, at) for at in places)
+    return int(any(has_profiles(database, kind, at) for at in places))
 
 
 HINT = "Nothing of this was measured so that it can be compared. include_simulated=true takes simulated profiles too."
@@ -134,7 +138,7 @@ def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
         return []
     found = neighbours(database, kind, of)
     near = nearest(found.mean[0], of, NEIGHBOURS)
-    rows = MODELS[kind].objects.visible_to(user).in_bulk([slugs[at] for at in near], field_name="slug")
+    rows = MODELS[kind].objects.in_api(user).in_bulk([slugs[at] for at in near], field_name="slug")
     return [
         Neighbour(rows[slugs[at]], float(found.mean[0, at]), int(found.count[0, at]))
         for at in near

@@ -284,7 +284,9 @@ def drawing_of(profile: Profile) -> ProfileDrawing | None:
     )
     features = getattr(profile, "feature_vector", None)
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
-    return ProfileDrawing(curves, features and features.values, breakpoints, time_unit(profile.workload))
+    return ProfileDrawing(
+        curves, features and features.values, breakpoints, time_unit(profile.workload), profile.origin
+    )
 
 
 def counter_rows(profile: Profile) -> Table | None:

@@ -53,8 +53,8 @@ def marked(charts: Sequence[Chart], origin: str) -> list[Chart]:
     `origin`, which saved numbers carry. `origin`: measured, simulated, emulated or mixed."""
     if origin in {"", "measured"}:
         return list(charts)
-    word = "partly simulated" if origin == "mixed" else origin
-    return [replace(chart, title=f"{chart.title} ({word})", origin=origin) for chart in charts]
+    mark = " (partly simulated)" if origin == "mixed" else f" ({origin})"
+    return [replace(chart, title=chart.title.removesuffix(mark) + mark, origin=origin) for chart in charts]
 
 
 def origin_of(origins: Iterable[str]) -> str:
@@ -193,11 +193,11 @@ def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> go.Scatter:
     return scatter(name, colour, x, y, mode="lines", line={"width": 2} | style.pop("line", {}), **style)
 
 
-def logarithmic_ticks(values: Any) -> dict[str, Any]:
-    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number.
+def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
+    """A log axis whose ticks (1, 2, 5, 10 ...) carry their whole number. `few`: as many as fit below a narrow figure.
 
-    >>> logarithmic_ticks([0.4, 13.0])["ticktext"]
-    ['0.5', '1', '2', '5', '10']
+    >>> logarithmic_ticks([0.4, 13.0])["ticktext"], logarithmic_ticks([0.4, 13.0], few=True)["ticktext"]
+    (['0.5', '1', '2', '5', '10'], ['1', '10'])
     """
     known = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
     if not len(known):
@@ -205,7 +205,8 @@ def logarithmic_ticks(values: Any) -> dict[str, Any]:
     low, high = known.min(), known.max()
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     span = high / low
-    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < 10 else (1, 2, 5) if span < 1e4 else (1,)
+    between = 1e4 if not few else 10
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < (10 if not few else 3) else (1, 2, 5) if span < between else (1,)
     ticks = [step * 10.0**decade for decade in decades for step in steps]
     inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
     return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}

@@ -39,8 +39,8 @@ class Measure:
 
 
 MEASURES = {
-    "time": Measure("Time", "Measured wall time, on a logarithmic scale.", "time t(n) ({unit})", lambda c: c.time_s),
-    "speedup": Measure("Speedup", "Measured speedup; dashed, the ideal speedup n.", SPEEDUP, speedup_of, from_t1=True),
+    "time": Measure("Time", "Wall time, on a logarithmic scale.", "time t(n) ({unit})", lambda c: c.time_s),
+    "speedup": Measure("Speedup", "Dashed: the ideal speedup n.", SPEEDUP, speedup_of, from_t1=True),
     "efficiency": Measure(
         "Parallel efficiency",
         "Speedup over n: the share of the ideal that n threads reach.",

@@ -42,6 +42,7 @@ class ProfileDrawing:
     features: FloatArray | None
     breakpoints: Breakpoints
     time_unit: str = "s"
+    origin: str = "measured"  # what the points are
 
     def fitted(self, n: IntArray) -> FloatArray:
         """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
@@ -78,7 +79,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     traces = [
         ideal_line(n),
         line("fitted, Eq. 5-7", "fitted", profile.line_n, profile.fitted_speedup(profile.line_n)),
-        points("measured", "measured", n, speedup),
+        points(profile.origin, "measured", n, speedup),
     ]
     columns = {
         "n": n,
@@ -90,7 +91,7 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "speedup",
         "Speedup",
-        "Measured points, the curve that the fitted features stand for, and the ideal speedup n.",
+        "The points, the curve that the fitted features stand for, and the ideal speedup n.",
         figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
         table(columns),
     )
@@ -223,7 +224,7 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
     at = profile.line_n
     traces = [
         line("fitted, Eq. 5-7", "fitted", at, profile.fitted(at)[0]),
-        points("measured", "measured", n, profile.curves.redundancy),
+        points(profile.origin, "measured", n, profile.curves.redundancy),
     ]
     return Chart(
         "redundancy",
@@ -248,8 +249,8 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
         columns |= {f"{name} (%)": measured, f"{name}, fitted (%)": fitted[row]}
     return Chart(
         "losses",
-        "Losses, measured and fitted",
-        "Points are measured, lines are the fitted curves of Eq. 5-7.",
+        f"Losses, {profile.origin} and fitted",
+        f"Points are {profile.origin}, lines are the fitted curves of Eq. 5-7.",
         figure(
             traces,
             "share of thread time (%)",
@@ -266,7 +267,7 @@ def efficiency_chart(profile: ProfileDrawing) -> Chart:
     efficiency, fitted = 100 * profile.speedup / n, 100 * profile.fitted_speedup(at) / at
     traces = [
         line("fitted, Eq. 5-7", "fitted", at, fitted, unit=" %"),
-        points("measured", "measured", n, efficiency, unit=" %"),
+        points(profile.origin, "measured", n, efficiency, unit=" %"),
     ]
     return Chart(
         "efficiency",
