@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from predictor.scaling_models.points import FloatArray
@@ -55,6 +56,16 @@ class MeasuredPoints:
     @property
     def over_clocks(self) -> MeasuredPoints:
         return self.take(self._of_own_size & ~np.isnan(self.clock_mhz))
+
+    def frame(self, base_mhz: float | None = None) -> pd.DataFrame:
+        """X for the models, with the columns that every point has: n, size, and clock_ratio, the clock over `base_mhz`
+        (None: over the highest clock). The memory's clock is not recorded; another reference only scales k."""
+        columns = {"n": self.n}
+        if not np.isnan(self.size).any():
+            columns["size"] = self.size
+        if len(self) and not np.isnan(self.clock_mhz).any():
+            columns["clock_ratio"] = self.clock_mhz / (base_mhz or self.clock_mhz.max())
+        return pd.DataFrame(columns)
 
     @property
     def _of_own_size(self) -> NDArray[np.bool_]:

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.measured import measured_points
+from predictor.scaling_models.memory_wall import MemoryWall
 from profiles.measurements import PARTS
 from profiles.scaling.runs import scaling_curves
 from tests.samples import sample_runs, varied
@@ -70,3 +72,15 @@ def test_counted_tasks_and_waits_go_before_stand_ins():
     measures = points.task_measures()
     assert measures["tasks"].tolist() == np.where(points.size == 100, 10, 20).tolist()
     assert measures["waits"].tolist() == np.where(points.size == 100, 5, 10).tolist()
+
+
+def test_frames_are_what_models_read():
+    points = measured_points(varied(RUNS, [200.0, 400.0], [1500.0, 1000.0], growth=lambda x: x / 100), 100.0)
+    sizes, clocks = points.over_sizes, points.over_clocks
+    assert list(sizes.frame()) == ["n", "size"]
+    model = ExtendedAmdahl(degree=1).fit(sizes.frame(), sizes.time_s)
+    assert model.predict([[1, 400]]) == pytest.approx(4 * model.predict([[1, 100]]), rel=0.02)
+    assert set(clocks.frame(2000)["clock_ratio"]) == {0.5, 0.75}
+    assert set(clocks.frame()["clock_ratio"]) == {2 / 3, 1.0}
+    assert MemoryWall().fit(clocks.frame(2000), clocks.time_s).predict(clocks.frame(2000)).shape == (6,)
+    assert list(points.frame()) == ["n", "size"]
