@@ -99,7 +99,7 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
     if near in slugs:
         order = mean[slugs.index(near)].argsort(kind="stable").tolist()
         order.sort(key=lambda at: slugs[at] != near)
-    names = names_of(request.user, kind, slugs)
+    names = in_figures(names_of(request.user, kind, slugs), selection.origin)
     finite = mean[np.isfinite(mean)].tolist()
     largest = max(finite, default=0.0) or 1.0
     heads = [(slugs[at], names.get(slugs[at], slugs[at])) for at in order]
@@ -182,11 +182,13 @@ def platforms_compared(
     names = names | names_of(request.user, "workloads", [one["workload"] for one in shared])
     asked = request.GET.get("workload", "")
     drawn = next((one for one in shared if one["workload"] == asked), shared[0] if shared else None)
+    shown = in_figures(names, selection.origin)
     relative = relative_among(request.user, [one["workload"] for one in shared])
     return {
         "summary": found["platforms"],
         "names": names,
-        "shared": [(one, names.get(one["workload"], one["workload"]), cells(one, chosen)) for one in shared],
+        "shared": [(one, shown.get(one["workload"], one["workload"]), cells(one, chosen)) for one in shared],
+        "heads": [shown[slug] for slug in chosen],
         "drawn": drawn,
         "drawn_name": drawn and names.get(drawn["workload"], drawn["workload"]),
         "relative": relative,

@@ -224,6 +224,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "csv": twin("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
+        "origin": origin,
         "charts": marked(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
