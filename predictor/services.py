@@ -353,7 +353,7 @@ def facts_of(question: Question, snapshot: Snapshot) -> scenarios.Facts:
 
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
     """The groups that every method chooses for this query; also known here, to name the rows behind an answer."""
-    if question.scenario.uses_only_n1_of_workload:
+    if question.scenario.uses_only_n1_of_workload or is_about_itself(question):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
     try:
         rows = reference_rows(database.without(query.target, query.workload), query)
@@ -362,13 +362,17 @@ def comparable_groups(question: Question, query: methods.Query, database: Databa
     return choose_groups(database, query, rows, getattr(question.settings, "mix_runtimes", False))
 
 
+def is_about_itself(question: Question) -> bool:
+    """Whether what was measured on the target is what is changed there, or its t(1) is parallelised."""
+    changes_itself = question.scenario.is_virtual or question.scenario.name == "parallelisation"
+    return question.references == (question.target,) and changes_itself
+
+
 def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
     """References that were asked for and took no part."""
     found: list[str] = []
-    if question.references == (question.target,) and (
-        question.scenario.is_virtual or question.scenario.name == "parallelisation"
-    ):
-        return found  # what was measured there is what is changed, or its t(1) is used
+    if is_about_itself(question):
+        return found
     for at in question.references or ():
         if at == question.target:
             found.append(f"reference {database.platforms[at]} was not used: it is the target")

@@ -47,16 +47,17 @@ def evaluate_parallelisation(
             strategy = str(strategies[workload])
             if strategy in ("", *NO_PARALLEL_STRATEGY):
                 continue
-            known = database if siblings else database.without(platform, _siblings(database, workload))
+            known = database if siblings else _without_siblings(database, workload)
             yield _one(known, row, methods, facts, strategy)
 
 
-def _siblings(database: Database, workload: int) -> IntArray:
-    """Other sections of the workload's application."""
+def _without_siblings(database: Database, workload: int) -> Database:
+    """Other sections of the workload's application are hidden everywhere."""
     applications = database.workload_table["application"]
     own = applications[workload]
     alike = [at for at, name in enumerate(applications) if own and name == own and at != workload]
-    return np.array(alike, dtype=np.int64)
+    everywhere = np.arange(len(database.platforms))[:, None]
+    return database.without(everywhere, np.array(alike, dtype=np.int64)[None, :])
 
 
 def _one(database: Database, row: int, methods: list[Method[Any]], facts: Facts, strategy: str) -> Parallelised:

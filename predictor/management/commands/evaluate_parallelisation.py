@@ -1,0 +1,70 @@
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from mpet_site.json import clean
+from predictor import stored_curves
+from predictor.core.methods import METHODS
+from predictor.core.scenarios import Facts
+from predictor.core.scenarios.evaluation import Parallelised, evaluate_parallelisation
+from predictor.management.subjects import stored
+from predictor.services import DEFAULT_METHOD
+from predictor.tables import number, table
+from predictor.threads import one_thread
+
+STATISTICS = ("mean", "median", "p80", "count", "refused", "coverage")
+
+
+class Command(BaseCommand):
+    help = "How wrong t(n) of parallel workloads is, predicted from their t(1) and strategy alone. In percent, n > 1."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--origin", choices=["measured", "simulated"], help="of the profiles (default: measured)")
+        parser.add_argument(
+            "--siblings", action="store_true", help="sections of the same application may be benchmarks of each other"
+        )
+        parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
+
+    def handle(self, **options: Any) -> None:
+        subject = stored(options["origin"], self.stderr)
+        snapshot = subject.snapshot
+        if snapshot is None:
+            raise CommandError("nothing is stored")
+        methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
+        facts = Facts(counted=lambda: stored_curves.measures_at_one(snapshot))
+        with one_thread():
+            found = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
+            results = list(tqdm(found, desc="predict", unit="profile", leave=False))
+        if not results:
+            raise CommandError("no parallel profile of a known strategy")
+        by_method = statistics(results)
+        report = {"origin": subject.origin, "profiles": len(results), "methods": by_method}
+        if options["json"]:
+            options["json"].write_text(json.dumps(clean(report), indent=1, allow_nan=False))
+        rows = [[name, *(number(one[key]) for key in STATISTICS)] for name, one in by_method.items()]
+        self.stdout.write("\n".join(table(["method", *STATISTICS], rows, words=1)))
+
+
+def statistics(results: Sequence[Parallelised]) -> dict[str, dict[str, float | None]]:
+    """Errors over the profiles that nobody refused, the same for all; coverage in percent of the measured times."""
+    common = [one for one in results if None not in one.errors.values()]
+    found: dict[str, dict[str, float | None]] = {}
+    for name in results[0].errors:
+        errors = 100 * np.array([one.errors[name] for one in common], dtype=float)
+        inside = np.array([one.inside[name] for one in common if name in one.inside]).reshape(-1, 2).sum(axis=0)
+        some = len(errors) > 0
+        found[name] = {
+            "mean": float(errors.mean()) if some else None,
+            "median": float(np.median(errors)) if some else None,
+            "p80": float(np.percentile(errors, 80)) if some else None,
+            "count": len(errors),
+            "refused": sum(one.errors[name] is None for one in results),
+            "coverage": 100 * float(inside[0] / inside[1]) if inside[1] else None,
+        }
+    return found
