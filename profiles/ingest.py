@@ -17,6 +17,7 @@ from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
 from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from profiles.scaling.runs import scaling_curves
+from profiles.signals import delivered
 
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 
@@ -91,6 +92,7 @@ def _ingest(measurements: Measurements, source: Source, progress: Callable[[int]
         if progress is not None:
             progress(len(chunk))
     Revision.raise_for(source.private_to)
+    transaction.on_commit(lambda: delivered.send_robust(Source, source=source))
     return IngestResult(source, profiles, [*measurements.warnings, *notes.listed()])
 
 

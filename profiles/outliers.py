@@ -1,0 +1,92 @@
+"""What makes a profile doubtful by itself, beside other measurements of the same pair, and how a verdict is kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import QuerySet
+
+from profiles.derivation import CHUNK, run_tables
+from profiles.models import Profile, Revision
+from profiles.quality import repeat_variations
+
+COMPUTED, MODERATOR = "computed", "moderator"
+WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
+WORST_REPEATS = 0.5  # coefficient of variation at the median n
+AGREE, CONTRADICT = 1.5, 3.0  # factors between measurements of one pair
+FEWEST_OTHERS = 2
+LONGEST = Profile._meta.get_field("outlier_reason").max_length
+
+
+def to_judge(*, again: bool = False) -> QuerySet[Profile]:
+    """Profiles to look at: those that nobody judged yet, or again all but what moderators decided on.
+
+    What was computed to be an outlier is always looked at again: new measurements may agree with it.
+    """
+    rows = Profile.objects.filter(hidden=False).exclude(origin="emulated").exclude(outlier_judge=MODERATOR)
+    return rows if again else rows.filter(outlier_checked_at=None) | rows.filter(outlier_judge=COMPUTED)
+
+
+def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
+    """By primary key, why a profile is doubtful without a prediction."""
+    found: dict[int, str] = {}
+    for start in range(0, len(profiles), CHUNK):
+        chunk = profiles[start : start + CHUNK]
+        tables = run_tables([profile.pk for profile in chunk])
+        chunk = [profile for profile in chunk if profile.pk in tables]
+        variations = repeat_variations([tables[profile.pk].own for profile in chunk])
+        for profile, variation in zip(chunk, variations.tolist(), strict=True):
+            if variation > WORST_REPEATS:
+                found[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
+            elif (profile.fit_error or 0.0) > WORST_FIT:
+                found[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
+        found |= contradicted(chunk)
+    return found
+
+
+def contradicted(profiles: Sequence[Profile]) -> dict[int, str]:
+    """Those that several other measurements of the same pair contradict, which agree with each other."""
+    pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
+    platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    times: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+    rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
+    known = rows.exclude(t1_s=None).exclude(origin="emulated")
+    for key, platform, workload, t1_s in known.values_list("pk", "platform", "workload", "t1_s"):
+        times[platform, workload][key] = t1_s
+    found = {}
+    for profile in profiles:
+        others = [t for key, t in times[profile.platform_id, profile.workload_id].items() if key != profile.pk]
+        if profile.t1_s is None or len(others) < FEWEST_OTHERS or max(others) > AGREE * min(others):
+            continue
+        factor = profile.t1_s / float(np.median(others))
+        if max(factor, 1 / factor) > CONTRADICT:
+            found[profile.pk] = f"{factor:.3g} times the time of {len(others)} other measurements of the same pair"
+    return found
+
+
+@transaction.atomic
+def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
+    """Store what was computed of profiles that no moderator judged; how many verdicts changed."""
+    Revision.hold()
+    changed: dict[Any, int] = defaultdict(int)
+    rows = list(profiles)
+    now = Profile.objects.in_bulk([profile.pk for profile in rows])
+    stored = []
+    for profile in rows:
+        row = now.get(profile.pk)
+        if row is None or row.outlier_judge == MODERATOR:
+            continue
+        reason = reasons.get(row.pk, "")[:LONGEST]
+        changed[row.private_to] += bool(reason) != bool(row.outlier_reason)
+        row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
+        row.outlier_checked_at = revision
+        stored.append(row)
+    Profile.objects.bulk_update(stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=CHUNK)
+    for owner, count in changed.items():
+        if count:
+            Revision.raise_for(owner)
+    return sum(changed.values())

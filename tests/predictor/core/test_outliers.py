@@ -1,0 +1,84 @@
+"""Planted profiles that cannot be right are found; honest ones are not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from predictor.core.database import Database
+from predictor.core.outliers import Measured, find_outliers, judged, without
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
+
+
+def everything(database):
+    return [Measured.row(database, row) for row in range(len(database))]
+
+
+def with_curve(arrays, position, change):
+    """The arguments of Database.build with the times (5,) of one profile changed."""
+    times = np.array(arrays["curve_time_s"]).reshape(-1, len(COUNTS))
+    times[position] = change(times[position])
+    t1_s = np.array(arrays["t1_s"])
+    t1_s[position] = times[position, 0]
+    return arrays | {"curve_time_s": times.ravel(), "t1_s": t1_s}
+
+
+def pair_of(arrays, position):
+    return int(arrays["platform_index"][position]), int(arrays["workload_index"][position])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_honest_profiles_are_hardly_ever_accused(seed):
+    database = curve_database(seed, 15, 10, noise=0.03)
+    assert len(find_outliers(database, everything(database))) <= 0.01 * len(database)
+
+
+ABSURD = {
+    "a million times too slow": lambda t: 1e6 * t,
+    "a million times too fast": lambda t: 1e-6 * t,
+    "ten times too slow": lambda t: 10 * t,
+    "growing with n": lambda t: t * np.array(COUNTS) ** 2.0,
+    "one count a hundred times too slow": lambda t: t * np.array([1, 1, 100, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("change", ABSURD.values(), ids=ABSURD)
+def test_what_cannot_be_right_is_found_and_nothing_else(change):
+    arrays = with_curve(curve_arrays(4, 15, 10), 33, change)
+    database = Database.build(**arrays)
+    found = find_outliers(database, everything(database))
+    pairs = [(int(database.platform_index[one.at]), int(database.workload_index[one.at])) for one in found]
+    assert pairs == [pair_of(arrays, 33)]
+    assert "all other profiles say" in found[0].reason
+
+
+def test_two_absurd_profiles_of_one_workload_accuse_nobody_else():
+    arrays = with_curve(with_curve(curve_arrays(4, 15, 10), 33, lambda t: 1e6 * t), 43, lambda t: 50 * t)
+    database = Database.build(**arrays)
+    found = {
+        (int(database.platform_index[one.at]), int(database.workload_index[one.at]))
+        for one in find_outliers(database, everything(database))
+    }
+    assert found == {pair_of(arrays, 33), pair_of(arrays, 43)}
+
+
+@given(st.integers(0, 100))
+@settings(max_examples=20)
+def test_the_reason_says_how_far_off_it_is(seed):
+    arrays = curve_arrays(seed, 12, 8, missing=0.0)
+    database = Database.build(**with_curve(arrays, 20, lambda t: 1000 * t))
+    reason = judged(database, Measured.row(database, 20)).reason
+    assert "times slower than all other profiles say" in reason
+    assert 300 < float(reason.split()[0]) < 3000
+
+
+def test_with_two_platforms_nobody_is_accused():
+    arrays = with_curve(curve_arrays(1, 2, 6, missing=0.0), 3, lambda t: 1e6 * t)
+    database = Database.build(**arrays)
+    assert find_outliers(database, everything(database)) == []
+
+
+def test_without_leaves_the_pairs_out():
+    database = curve_database(1, 8, 6, missing=0.0)
+    view = without(database, [Measured.row(database, 5), Measured.row(database, 9)])
+    assert np.flatnonzero(view.hidden).tolist() == [5, 9]

@@ -1,0 +1,165 @@
+"""Outliers among what is stored: found, shown, left out, and decided on by moderators."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+from rest_framework.test import APIClient
+
+from predictor.outliers import find_outliers, judge_delivery
+from predictor.services import PredictionRequest, preview
+from predictor.snapshot import snapshot
+from profiles.models import Profile, Revision
+from profiles.moderation import mark_outlier
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
+
+PLATFORM, WORKLOAD = 2, 3
+
+
+def with_absurd_profile(measurements, change):
+    """One profile of the measurements with its runs changed."""
+    profiles = [
+        replace(one, runs=change(one.runs)) if (one.platform, one.workload) == (PLATFORM, WORKLOAD) else one
+        for one in measurements.profiles
+    ]
+    return replace(measurements, profiles=profiles)
+
+
+def slower(factor):
+    def change(runs):
+        return replace(
+            runs,
+            time_s=runs.time_s * factor,
+            time_ns=runs.time_ns * factor,
+            parts_ns=np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor),
+        )
+
+    return change
+
+
+def all_waiting(runs):
+    """The whole thread time of the profile pass is lock delay."""
+    parts = np.where(runs.is_profile_pass[:, None], 0, -1) + np.zeros_like(runs.parts_ns)
+    parts[:, 1] = np.where(runs.is_profile_pass, runs.n * runs.time_ns * 99 // 100, -1)
+    parts[:, 0] = np.where(runs.is_profile_pass, runs.n * runs.time_ns - parts[:, 1], -1)
+    return replace(runs, parts_ns=parts)
+
+
+def torn(runs):
+    """Repeats that have nothing to do with each other."""
+    factor = np.where(runs.repeat == 2, 50, 1)
+    return replace(
+        runs,
+        time_s=runs.time_s * factor,
+        time_ns=runs.time_ns * factor,
+        parts_ns=np.where(runs.parts_ns < 0, -1, runs.parts_ns * factor[:, None]),
+    )
+
+
+def stored(change=None):
+    measurements = sample_measurements(8, 6)
+    return store(with_absurd_profile(measurements, change) if change else measurements)
+
+
+def absurd():
+    return Profile.objects.get(platform__name=f"machine-{PLATFORM}", workload__slug="app1-section1")
+
+
+def judge_all():
+    return find_outliers(list(Profile.objects.values_list("pk", flat=True)))
+
+
+def test_honest_profiles_stay(db):
+    stored()
+    assert judge_all() == 0
+    assert set(Profile.objects.values_list("outlier_reason", "outlier_judge")) == {("", "")}
+    assert not Profile.objects.filter(outlier_checked_at=None).exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(slower(10**6), "times slower"), (all_waiting, "of the thread time less is use"), (torn, "repeats contradict")],
+)
+def test_an_absurd_profile_is_kept_out_and_says_why(db, change, reason):
+    stored(change)
+    revision = Revision.current()[0]
+    assert judge_all() == 1
+    assert reason in absurd().outlier_reason
+    assert absurd().outlier_judge == "computed"
+    assert Profile.objects.exclude(outlier_reason="").count() == 1
+    assert Revision.current()[0] == revision + 1
+    assert len(snapshot()) == 47
+
+
+def test_it_is_listed_with_its_reason(db):
+    stored(slower(10**6))
+    judge_all()
+    rows = APIClient().get("/api/v1/profiles/?outlier=true").json()["results"]
+    assert [row["platform"] for row in rows] == [absurd().platform.slug]
+    assert "times slower" in rows[0]["outlier_reason"]
+
+
+def test_the_second_time_only_doubtful_and_new_ones_are_judged(db, capsys):
+    stored(slower(10**6))
+    call_command("find_outliers")
+    assert "48 profiles judged, 1 verdicts changed, 1 outliers" in capsys.readouterr().out
+    call_command("find_outliers")
+    assert "1 profiles judged, 0 verdicts changed, 1 outliers" in capsys.readouterr().out
+    call_command("find_outliers", "--all")
+    assert "48 profiles judged, 0 verdicts changed, 1 outliers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("reason", ["", "a broken fan"])
+def test_what_a_moderator_decided_stays(db, reason):
+    stored(slower(10**6))
+    judge_all()
+    mark_outlier(absurd(), reason)
+    call_command("find_outliers", "--all", stdout=io.StringIO())
+    assert (absurd().outlier_reason, absurd().outlier_judge) == (reason, "moderator")
+
+
+def test_others_are_predicted_as_if_it_was_never_there(db):
+    question = PredictionRequest(workload="app1-section1", target="machine-5")
+    stored(slower(10**6))
+    judge_all()
+    with_it_left_out = preview(question)
+    mark_outlier(absurd(), "by hand")
+    assert preview(question)["curve"] == with_it_left_out["curve"]
+
+
+def test_a_delivery_is_judged_alone(db):
+    stored()
+    more = sample_measurements(8, 6, seed=9)
+    more = replace(more, profiles=[one for one in more.profiles if one.platform == PLATFORM])
+    source = store(with_absurd_profile(more, slower(10**6)), label="second").source
+    assert judge_delivery(source) == 1
+    judged = Profile.objects.exclude(outlier_checked_at=None)
+    assert set(judged.values_list("source", flat=True)) == {source.pk}
+    assert judged.exclude(outlier_reason="").count() == 1
+
+
+def test_a_private_outlier_is_found_beside_its_owners_data(db, owner):
+    stored()
+    mine = sample_measurements(8, 6, seed=5)
+    mine = replace(mine, profiles=[one for one in mine.profiles if one.platform == PLATFORM])
+    mine = with_absurd_profile(mine, slower(10**6))
+    result = store(mine, label="mine", owner=owner, private=True)
+    public = Revision.current()[0]
+    assert judge_delivery(result.source) == 1
+    assert Profile.objects.filter(private_to=owner).exclude(outlier_reason="").count() == 1
+    assert Revision.current()[0] == public
+
+
+def test_three_measurements_of_one_pair_judge_the_one_that_differs(db):
+    for label in ("a", "b"):
+        store(sample_measurements(1, 1, seed=ord(label)), label=label)
+    other = sample_measurements(1, 1, seed=1)
+    other = replace(other, profiles=[replace(other.profiles[0], runs=slower(8)(other.profiles[0].runs))])
+    wrong = store(other, label="c").profiles[0]
+    judge_all()
+    found = Profile.objects.exclude(outlier_reason="")
+    assert [one.pk for one in found] == [wrong.pk]
+    assert "2 other measurements of the same pair" in found[0].outlier_reason
