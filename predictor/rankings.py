@@ -16,6 +16,7 @@ from predictor.core.database import Database
 from predictor.services import (
     DEFAULT_METHOD,
     InvalidField,
+    InvalidSettings,
     Question,
     UnknownWorkload,
     comparable_groups,
@@ -74,9 +75,10 @@ def rank(
     RequestError where the workload or the method is unknown, or the method takes no level.
     """
     chosen = known_method(method)
-    settings = method_settings(chosen, {} if level is None else {"level": level})
-    if level is not None and not hasattr(settings, "level"):
-        raise InvalidField("level", f"{method} gives no intervals")
+    try:
+        settings = method_settings(chosen, {} if level is None else {"level": level})
+    except InvalidSettings as error:
+        raise InvalidField("level", error.reason) from error
     snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
     database = snapshot.database
     at = position(workload, database.workloads, Workload, viewer, UnknownWorkload)

@@ -73,3 +73,65 @@ def test_a_refusal_is_an_exit_status(measured, monkeypatch, capsys):
         execute_from_command_line(["manage.py", "predict", "--workload", "nothing", "--target", "machine-1"])
     assert caught.value.code == 1
     assert "no workload 'nothing'" in capsys.readouterr().err
+
+
+def test_scenarios_and_changes_reach_the_answer(measured, capsys):
+    call_command(*ASKED, "--change", "lock_delay=0.5", "--change", "work=2", "--change", "n_nu=none", "--n", "1,16")
+    (answer,) = Prediction.objects.values_list("answer", flat=True)
+    assert answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
+    assert answer["platform_changes"] == {"n_nu": None}
+    text = capsys.readouterr().out
+    assert text.count("changed: ") == 3
+    head = next(line for line in text.splitlines() if line.split()[:1] == ["n"])
+    assert head.split()[-1] == "unchanged"
+    row = next(line for line in text.splitlines() if line.split()[:1] == ["16"])
+    assert float(row.split()[-1]) == pytest.approx(answer["baseline"][-1]["time_s"], rel=1e-3)
+
+
+def test_t1_alone_and_scaling_alone(measured, capsys):
+    call_command(*ASKED, "--scenario", "sequential")
+    call_command(*ASKED, "--scenario", "scaling")
+    text = capsys.readouterr().out
+    assert "t(1) = not asked for" in text
+    assert [stored.answer["scenario"] for stored in Prediction.objects.order_by("pk")] == ["sequential", "scaling"]
+
+
+def test_parallelisation(measured, capsys):
+    call_command(*ASKED, "--scenario", "parallelisation", "--strategy", "recursive", "--json")
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["strategy"] == "recursive"
+    assert {one["workload"] for one in answer["candidates"]["scaling"]} == {"app1-section0"}
+
+
+def test_a_ranking(measured, capsys):
+    call_command("predict", "--workload", "app0/section0", "--ranking")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    assert [row[0] for row in rows] == ["machine-0", "machine-1", "machine-2", "machine-3"]
+    assert all(float(row[3]) < float(row[2]) < float(row[4]) for row in rows)
+    assert Prediction.objects.count() == 0
+    call_command("predict", "--workload", "app0/section0", "--ranking", "--json")
+    assert [one["platform"] for one in json.loads(capsys.readouterr().out)["results"]] == [row[0] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--change", "speed=2"], "cannot be changed"),
+        (["--change", "work"], "NAME=NUMBER"),
+        (["--change", "work=0"], "workload_changes.work"),
+        (["--scenario", "parallelisation"], "strategy"),
+        (["--scenario", "guess"], "invalid choice"),
+        (["--ranking"], "not allowed with"),
+    ],
+)
+def test_impossible_questions(measured, arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command(*ASKED, *arguments)
+
+
+def test_a_ranking_takes_no_target_or_scenario(measured):
+    for arguments in (["--n", "1"], ["--change", "work=2"], ["--scenario", "scaling"]):
+        with pytest.raises(CommandError, match=f"takes no {arguments[0]}"):
+            call_command("predict", "--workload", "app0/section0", "--ranking", *arguments)
+    with pytest.raises(CommandError, match="required"):
+        call_command("predict", "--workload", "app0/section0")
