@@ -52,6 +52,7 @@ class PredictionRequest:
     strategy: str | None = None
     workload_changes: Mapping[str, float] | None = None
     platform_changes: Mapping[str, float | None] | None = None
+    include_outliers: bool = False
 
 
 class RequestError(Exception):
@@ -130,7 +131,7 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
     question, snapshot, origins = placed(request, user)
-    asked = asked_of(question, snapshot.database)
+    asked = asked_of(question, snapshot.database) | {"include_outliers": request.include_outliers}
     key = request_key(asked, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
@@ -159,23 +160,33 @@ def preview(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
 
 def placed(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
     """The question, what it is asked of, and the origins of the profiles in that."""
-    snapshot, origins = workload_snapshot(request.workload, user, include_simulated=request.include_simulated)
+    snapshot, origins = workload_snapshot(
+        request.workload,
+        user,
+        include_simulated=request.include_simulated,
+        include_outliers=request.include_outliers,
+    )
     return resolve(request, snapshot.database, user), snapshot, origins
 
 
-def workload_snapshot(workload: str, user: Any, *, include_simulated: bool = False) -> tuple[Snapshot, tuple[str, ...]]:
+def workload_snapshot(
+    workload: str, user: Any, *, include_simulated: bool = False, include_outliers: bool = False
+) -> tuple[Snapshot, tuple[str, ...]]:
     """What a question about the workload is asked of, and the origins of the profiles in that."""
     origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
-    snapshot = read_snapshot(user, origins=origins)
+    snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     at = position(workload, snapshot.database.workloads, Workload, user, UnknownWorkload)
     if not include_simulated and is_only_simulated(at, snapshot.database, user):
         origins = SIMULATED
-        snapshot = read_snapshot(user, origins=origins)
+        snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     return snapshot, origins
 
 
 def document_of(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
-    asked = asked_of(question, snapshot.database) | {"include_simulated": request.include_simulated}
+    asked = asked_of(question, snapshot.database) | {
+        "include_simulated": request.include_simulated,
+        "include_outliers": request.include_outliers,
+    }
     return answer_document(answered(question, snapshot), asked)
 
 

@@ -129,7 +129,7 @@ def snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Database
     return read_snapshot(user, origins=origins).database
 
 
-def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Snapshot:
+def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outliers: bool = False) -> Snapshot:
     """The same with the provenance of its profiles. Two small queries when this process has it already.
 
     The key is the name of its folder. The newest profile's uid is part of it because revision numbers come back when
@@ -138,9 +138,14 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Sna
     origins = tuple(sorted(set(origins)))
     public, own = Revision.current(user)
     viewer = user if own else None
-    newest = Profile.objects.candidates_for(viewer).order_by("-pk").values_list("uid", flat=True).first()
-    folder = snapshot_files.folder_of(viewer and viewer.pk, origins, public, own, newest, LAYOUT)
-    return _cache.get(folder, lambda: mapped_snapshot(folder, lambda: build_snapshot(viewer, origins), (public, own)))
+    newest = (
+        Profile.objects.candidates_for(viewer, outliers=outliers).order_by("-pk").values_list("uid", flat=True).first()
+    )
+    kinds = (*origins, "outliers") if outliers else origins
+    folder = snapshot_files.folder_of(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
+    return _cache.get(
+        folder, lambda: mapped_snapshot(folder, lambda: build_snapshot(viewer, origins, outliers), (public, own))
+    )
 
 
 def mapped_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple[int, int]) -> Snapshot:
@@ -181,20 +186,20 @@ def snapshot_from(values: dict[str, Any]) -> Snapshot:
     return Snapshot(database=Database(**database), **parts["snapshot"])
 
 
-def build_snapshot(viewer: Any, origins: tuple[str, ...]) -> Snapshot:
+def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
     """Read again until no change came in between: all tables are of the revision that the snapshot names."""
     while True:
         before = Revision.current(viewer)
-        built = read_tables(viewer, origins, before)
+        built = read_tables(viewer, origins, before, outliers)
         if Revision.current(viewer) == before:
             built.database.prepare()
             return built
 
 
-def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]) -> Snapshot:
+def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False) -> Snapshot:
     platforms = owned_columns(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
     workloads = owned_columns(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
-    profiles = read_profiles(viewer, origins)
+    profiles = read_profiles(viewer, origins, outliers)
     platform_index = positions(platforms["pk"], profiles.values["platform_id"])
     workload_index = positions(workloads["pk"], profiles.values["workload_id"])
     profiles.values |= {"platform": platform_index, "workload": workload_index}
@@ -234,14 +239,14 @@ def positions(ids: Sequence[int], wanted: np.ndarray) -> np.ndarray:
     return np.where(found, order[np.where(found, place, 0)], -1) if len(table) else np.full(len(wanted), -1)
 
 
-def read_profiles(viewer: Any, origins: tuple[str, ...]) -> ProfileColumns:
+def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> ProfileColumns:
     """One query. Arrays are read as the bytes that are stored: making an array per row would cost more than the query.
 
     Of a profile's 15 curves only the first, the times, leaves the database.
     """
     raw = BinaryField()
     rows = (
-        Profile.objects.candidates_for(viewer)
+        Profile.objects.candidates_for(viewer, outliers=outliers)
         .filter(origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
         .order_by()
         .values_list(

@@ -149,9 +149,11 @@ class ProfileQuerySet(ModeratedQuerySet):
         """A row of the list page: with what its links and badges name."""
         return self.visible_to(user).select_related("platform", "workload")
 
-    def candidates_for(self, user: Any) -> Self:
-        """What the user's predictions may use: all that the user sees, but nothing emulated and no outliers."""
-        return self.visible_to(user).exclude(origin="emulated").filter(outlier_reason="")
+    def candidates_for(self, user: Any, *, outliers: bool = False) -> Self:
+        """What the user's predictions may use: all that the user sees, but nothing emulated, and no outliers unless
+        they are asked for."""
+        rows = self.visible_to(user).exclude(origin="emulated")
+        return rows if outliers else rows.filter(outlier_reason="")
 
     def on_platform_page(self, platform: Any, user: Any) -> Self:
         return self._on_page(user, "workload").filter(platform=platform).order_by("workload__slug")

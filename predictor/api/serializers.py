@@ -67,6 +67,9 @@ class PredictionRequestSerializer(serializers.Serializer):
     )
     settings = serializers.DictField(default=dict, allow_null=True, help_text="Of the method; the rest is its default.")
     include_simulated = serializers.BooleanField(default=False, help_text="Simulated profiles may take part.")
+    include_outliers = serializers.BooleanField(
+        default=False, help_text="Profiles that were found to be outliers may take part."
+    )
     scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
     strategy = serializers.ChoiceField(
         STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
@@ -118,6 +121,7 @@ class PredictionSerializer(serializers.ModelSerializer):
     t1_s = number()
     time_kind = Text()
     include_simulated = serializers.BooleanField(help_text="As asked.")
+    include_outliers = serializers.BooleanField(help_text="As asked.")
     simulated = serializers.BooleanField(help_text="Simulated profiles took part.")
     scenario = serializers.ChoiceField(SCENARIOS)
     strategy = serializers.ChoiceField(STRATEGIES, allow_null=True)
@@ -178,6 +182,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "t1_s",
             "time_kind",
             "include_simulated",
+            "include_outliers",
             "simulated",
             "curve",
             "baseline",

@@ -163,3 +163,13 @@ def test_three_measurements_of_one_pair_judge_the_one_that_differs(db):
     found = Profile.objects.exclude(outlier_reason="")
     assert [one.pk for one in found] == [wrong.pk]
     assert "2 other measurements of the same pair" in found[0].outlier_reason
+
+
+def test_outliers_take_part_where_they_are_asked_for(db):
+    stored(slower(10**6))
+    judge_all()
+    question = PredictionRequest(workload="app1-section1", target="machine-5", method="mpet2020")
+    usual, all_of_them = preview(question), preview(replace(question, include_outliers=True))
+    assert absurd().platform.slug not in {one["platform"] for one in usual["reference_curves"]}
+    assert absurd().platform.slug in {one["platform"] for one in all_of_them["reference_curves"]}
+    assert (usual["include_outliers"], all_of_them["include_outliers"]) == (False, True)

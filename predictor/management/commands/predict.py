@@ -20,6 +20,7 @@ ONE_TARGET_ONLY: dict[str, Any] = {
     "method_settings": {},
     "scenario": "migration",
     "strategy": None,
+    "include_outliers": False,
     "change": [],
 }
 
@@ -56,6 +57,7 @@ class Command(BaseCommand):
             "effect); may be repeated",
         )
         parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
+        parser.add_argument("--include-outliers", action="store_true", help="let outliers take part (find_outliers)")
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
     def handle(self, **options: Any) -> None:
@@ -83,6 +85,7 @@ class Command(BaseCommand):
             n=options["n"],
             settings=options["method_settings"],
             include_simulated=options["include_simulated"],
+            include_outliers=options["include_outliers"],
             scenario=options["scenario"],
             strategy=options["strategy"],
             workload_changes={name: value for name, value in changes.items() if name not in PLATFORM_CHANGES} or None,
