@@ -13,6 +13,7 @@ from tqdm import tqdm
 from benchmarks.archive import ArchiveError, read_archive
 from predictor.scaling_figures import learning_chart, size_charts, task_chart
 from predictor.scaling_models.base import TooFewPoints
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.studies import sizes, tasks
 from predictor.scaling_models.studies.clocks import (
     LEARNERS,
@@ -91,15 +92,16 @@ def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> Re
     if options["workloads"] is None:
         products = [one for one in every if one.workload.startswith(PRODUCTS)]
         every = products or every
-    degree, seed = options["degree"], options["seed"]
-    studies, refusals = _each(every, lambda one: sizes.size_study(one, degree, seed), SIZES)
+    model, seed = ExtendedAmdahl(options["degree"], options["errors"]), options["seed"]
+    studies, refusals = _each(every, lambda one: sizes.size_study(one, model, seed), SIZES)
     columns = sizes.STATISTICS
     rows = [
         [study["workload"], words(way), *(number(study["statistics"][way][column], 3) for column in columns)]
         for study in studies
         for way in sizes.WAYS
     ]
-    head = f"Extended Amdahl model of degree {degree}: mispredictions in % of the predicted time (papers/000)"
+    model_told = f"Extended Amdahl model of degree {model.degree}, {model.errors} errors"
+    head = f"{model_told}: mispredictions in % of the predicted time (papers/000)"
     lines = [head, *table(["workload", "way", *columns], rows, words=2), *refusals]
     return studies, lines, [chart for study in studies for chart in size_charts(study)]
 

@@ -10,7 +10,7 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import SIZE, FloatArray, N, Points, read_times
+from predictor.scaling_models.points import SIZE, FloatArray, N, Points, PointsError, read_times
 
 
 class ExtendedAmdahl(ScalingModel):
@@ -27,8 +27,12 @@ class ExtendedAmdahl(ScalingModel):
 
     Worked example: T_seq(x) = x and a = 0.8: T_4(10) = 2 + 2 = 4 s; back: 4/(1 - 4) (4/10 - 1) = 0.8.
 
-    Settings: `degree`. Learned: `polynomial_` (k+1,), T_seq in the Legendre basis on `domain_`; `parallel_fraction_`,
-    NaN while nothing was seen at p > 1, and then so are predictions at p > 1.
+    `errors`: "absolute", as in the paper, minimises seconds, which leaves small inputs to chance; "relative" weighs
+    each time by 1/x^k, so that small and large inputs count alike (sizes above 0, the largest at most some thousand
+    times the smallest).
+
+    Settings: `degree`, `errors`. Learned: `polynomial_` (k+1,), T_seq in the Legendre basis on `domain_`;
+    `parallel_fraction_`, NaN while nothing was seen at p > 1, and then so are predictions at p > 1.
     Errors: TooFewPoints where fewer than k + 1 sizes were measured at p = 1 (`partial_fit`: none yet).
     Source: papers/000, Sections 3.1-3.5.
 
@@ -43,19 +47,21 @@ class ExtendedAmdahl(ScalingModel):
     source: ClassVar[str] = "papers/000, Sections 3.1-3.5"
     needed: ClassVar[tuple[str, ...]] = (N, SIZE)
 
-    def __init__(self, degree: int = 3) -> None:
+    def __init__(self, degree: int = 3, errors: str = "absolute") -> None:
         self.degree = degree
+        self.errors = errors
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
         size = _size(points)
+        weight = self._weight(size)[points.n == 1]
         sequential = points.n == 1
         found = len(np.unique(size[sequential]))
         if found <= self.degree:
             raise TooFewPoints("ExtendedAmdahl", found, self.degree + 1, "sizes at n = 1")
         self.domain_ = _domain_of(size[sequential])
         basis = legendre.legvander(_mapped(size[sequential], self.domain_), self.degree)
-        self.polynomial_ = np.linalg.lstsq(basis, t[sequential], rcond=None)[0]
-        self.sums_ = _Sums.empty(self.degree, self.domain_).add(size[sequential], t[sequential])
+        self.polynomial_ = np.linalg.lstsq(basis * weight[:, None], t[sequential] * weight, rcond=None)[0]
+        self.sums_ = _Sums.empty(self.degree, self.domain_).add(size[sequential], t[sequential], weight)
         self.highest_ = _Highest().add(points, t)
         self.parallel_fraction_ = self._fraction()
 
@@ -69,7 +75,7 @@ class ExtendedAmdahl(ScalingModel):
         size, sequential = _size(points), points.n == 1
         if sequential.any():
             sums = getattr(self, "sums_", None) or _Sums.empty(self.degree, _domain_of(size[sequential]))
-            self.sums_ = sums.add(size[sequential], times[sequential])
+            self.sums_ = sums.add(size[sequential], times[sequential], self._weight(size)[sequential])
             self.domain_, self.polynomial_ = self.sums_.domain, self.sums_.solve()
         self.highest_ = self.highest_.add(points, times)
         self.parallel_fraction_ = self._fraction()
@@ -92,6 +98,17 @@ class ExtendedAmdahl(ScalingModel):
         powers = series.convert(kind=np.polynomial.Polynomial, domain=(-1, 1), window=(-1, 1)).coef
         named = {f"seconds_per_size_{k}": float(value) for k, value in enumerate(np.resize(powers, self.degree + 1))}
         return {"parallel_fraction": self.parallel_fraction_} | named
+
+    def _weight(self, size: FloatArray) -> FloatArray:
+        """Of each time in the least squares, (N,)."""
+        if self.errors == "absolute":
+            return np.ones(len(size))
+        if self.errors != "relative":
+            raise ValueError(f"errors {self.errors!r}: 'absolute' or 'relative'")
+        low = np.flatnonzero(size <= 0)
+        if len(low):
+            raise PointsError(SIZE, int(low[0]), f"{size[low[0]]:g}: relative errors need sizes above 0")
+        return np.asarray(size ** -float(self.degree))
 
     def _fraction(self) -> float:
         highest = self.highest_
@@ -165,10 +182,10 @@ class _Sums:
     def empty(cls, degree: int, domain: tuple[float, float]) -> _Sums:
         return cls(domain, np.zeros((degree + 1, degree + 1)), np.zeros(degree + 1))
 
-    def add(self, size: FloatArray, t: FloatArray) -> _Sums:
+    def add(self, size: FloatArray, t: FloatArray, weight: FloatArray) -> _Sums:
         sums = self._on(_grown(self.domain, float(size.min()), float(size.max())))
-        basis = legendre.legvander(_mapped(size, sums.domain), len(sums.xy) - 1)
-        return _Sums(sums.domain, sums.xx + basis.T @ basis, sums.xy + basis.T @ t)
+        basis = legendre.legvander(_mapped(size, sums.domain), len(sums.xy) - 1) * weight[:, None]
+        return _Sums(sums.domain, sums.xx + basis.T @ basis, sums.xy + basis.T @ (t * weight))
 
     def solve(self) -> FloatArray:
         """The least squares polynomial; of the smallest norm while the sizes do not determine it."""

@@ -62,6 +62,9 @@ class Command(BaseCommand):
         group.add_argument(
             "--repeats", metavar="R", type=int, default=10, help="clocks, surfaces: random sets of points"
         )
+        group.add_argument(
+            "--errors", choices=("absolute", "relative"), default="absolute", help="sizes: what least squares minimise"
+        )
         group.add_argument("--figures", metavar="DIR", type=Path, help="write Plotly JSON and HTML to this folder")
 
     def handle(self, **options: Any) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl, streaming_predictions
@@ -63,8 +64,8 @@ class Mispredictions:
         ]
 
 
-def size_study(measured: MeasuredWorkload, degree: int = 3, seed: int = 0, shuffles: int = 10) -> dict[str, Any]:
-    """How far the extended Amdahl model is from what was measured, in the four WAYS.
+def size_study(measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int = 0, shuffles: int = 10) -> dict[str, Any]:
+    """How far the extended Amdahl model, with the settings of `model`, is from what was measured, in the four WAYS.
 
     - fitted to all: the model of all points, at those points (Sections 3.2, 3.3; Figures 5-6, 9-10);
     - size left out: each size but the smallest and the largest, of the model of all other sizes;
@@ -72,49 +73,51 @@ def size_study(measured: MeasuredWorkload, degree: int = 3, seed: int = 0, shuff
     - stream, first estimate: the same, but learning ends with the first estimate of T_seq (Figures 11, 13).
 
     Errors are in percent of the predicted time, as the paper's. The statistics of the streams are over `shuffles`
-    orders; `mispredictions` has the points of the first. Errors: TooFewPoints where `degree` + 1 sizes, or more than
+    orders; `mispredictions` has the points of the first. Errors: TooFewPoints where degree + 2 sizes, or more than
     one thread count, were not measured.
     """
     points = measured.points.over_sizes
-    if len(points.sizes) < degree + 2:
-        raise TooFewPoints(f"{measured}: degree {degree}", len(points.sizes), degree + 2, "sizes")
+    needed = model.degree + 2
+    if len(points.sizes) < needed:
+        raise TooFewPoints(f"{measured}: degree {model.degree}", len(points.sizes), needed, "sizes")
     if points.n.max() == 1:
         raise TooFewPoints(str(measured), 1, 2, "thread counts")
     X, t = np.stack([points.n, points.size], axis=1), points.time_s
-    model = ExtendedAmdahl(degree).fit(X, t)
-    streams = _streams(measured, degree, seed, shuffles)
+    fitted = clone(model).fit(X, t)
+    streams = _streams(measured, model, seed, shuffles)
     every = {
-        "fitted to all": [_mispredictions(X, model.predict(X), t)],
-        "size left out": [_left_out(X, t, points.sizes[1:-1], degree)],
+        "fitted to all": [_mispredictions(X, fitted.predict(X), t)],
+        "size left out": [_left_out(X, t, points.sizes[1:-1], model)],
     } | streams
     return {
         "workload": measured.workload,
         "platform": measured.platform,
-        "degree": degree,
+        **model.get_params(),
         "sizes": points.sizes.tolist(),
-        "parallel_fraction": model.parallel_fraction_,
-        "parameters": model.parameters(),
+        "parameters": fitted.parameters(),
         "statistics": {way: _pooled(every[way]).statistics() for way in WAYS},
         "mispredictions": {way: every[way][0].rows() for way in WAYS},
     }
 
 
-def _left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, degree: int) -> Mispredictions:
+def _left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, model: ExtendedAmdahl) -> Mispredictions:
     said = np.full(len(t), np.nan)
     for size in sizes:
         out = X[:, 1] == size
-        said[out] = ExtendedAmdahl(degree).fit(X[~out], t[~out]).predict(X[out])
+        said[out] = clone(model).fit(X[~out], t[~out]).predict(X[out])
     asked = np.isin(X[:, 1], sizes)
     return _mispredictions(X[asked], said[asked], t[asked])
 
 
-def _streams(measured: MeasuredWorkload, degree: int, seed: int, shuffles: int) -> dict[str, list[Mispredictions]]:
+def _streams(
+    measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int, shuffles: int
+) -> dict[str, list[Mispredictions]]:
     X, t = measured.single_runs()
     rng = np.random.default_rng(seed)
     streams: dict[str, list[Mispredictions]] = {WAYS[2]: [], WAYS[3]: []}
     for order in [rng.permutation(len(t)) for _ in range(shuffles)]:
         for way, update in ((WAYS[2], False), (WAYS[3], True)):
-            said = streaming_predictions(ExtendedAmdahl(degree), X[order], t[order], update=update)
+            said = streaming_predictions(clone(model), X[order], t[order], update=update)
             streams[way].append(_mispredictions(X[order], said, t[order]))
     return streams
 

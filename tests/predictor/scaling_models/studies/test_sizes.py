@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.scaling_models.base import TooFewPoints
+from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.studies.sizes import WAYS, Mispredictions, size_study
 from predictor.scaling_models.studies.workloads import MeasuredWorkload, measured_workloads
 from tests.predictor.scaling_models.studies.kit import COUNTS, PRODUCT_SIZES, product_runs, sweep
@@ -14,9 +15,9 @@ PRODUCT = measured_workloads(sweep())[0]
 
 
 def test_errors_are_as_large_as_the_noise():
-    study = size_study(PRODUCT)
+    study = size_study(PRODUCT, ExtendedAmdahl())
     assert study["sizes"] == list(PRODUCT_SIZES)
-    assert study["parallel_fraction"] == pytest.approx(0.97, abs=0.02)
+    assert study["parameters"]["parallel_fraction"] == pytest.approx(0.97, abs=0.02)
     for way in ("fitted to all", "size left out", "stream, updated"):
         assert study["statistics"][way]["median"] < 2, way
         assert study["statistics"][way]["within_10"] > 85, way
@@ -26,10 +27,23 @@ def test_errors_are_as_large_as_the_noise():
     assert counts["stream, updated"] == counts["stream, first estimate"]
 
 
+def test_relative_errors_serve_small_inputs():
+    """A constant cost that no polynomial of the large times sees: within a few percent at every size."""
+    points = PRODUCT.points.over_sizes
+    X, t = points.frame().to_numpy(), points.time_s + 1e-4
+    small = (X[:, 1] == min(PRODUCT_SIZES)) & (X[:, 0] == 1)
+    errors = {}
+    for how in ("absolute", "relative"):
+        said = ExtendedAmdahl(errors=how).fit(X, t).predict(X)
+        errors[how] = float(np.abs(said / t - 1)[small].mean())
+    assert errors["relative"] < 0.02 < errors["absolute"]
+    assert size_study(PRODUCT, ExtendedAmdahl(errors="relative"))["errors"] == "relative"
+
+
 def test_updating_is_better_than_the_first_estimate():
     """Section 3.5: the incremental approach has a smaller average error and fewer outliers."""
     noisy = MeasuredWorkload("matmul", "box", "domain_decomposition", product_runs(noise=0.05), 800.0)
-    statistics = size_study(noisy)["statistics"]
+    statistics = size_study(noisy, ExtendedAmdahl())["statistics"]
     first, updated = statistics["stream, first estimate"], statistics["stream, updated"]
     assert updated["median"] < first["median"]
     assert updated["p95"] < first["p95"]
@@ -45,7 +59,9 @@ def test_a_size_left_out_is_predicted_without_its_runs():
     }
 
     def said(runs):
-        rows = size_study(MeasuredWorkload("m", "box", "unknown", runs, 800.0))["mispredictions"]["size left out"]
+        rows = size_study(MeasuredWorkload("m", "box", "unknown", runs, 800.0), ExtendedAmdahl())["mispredictions"][
+            "size left out"
+        ]
         return {(row["n"], row["size"]): row["predicted_s"] for row in rows}
 
     before, after = said(runs), said(replace(runs, **slower))
@@ -55,7 +71,7 @@ def test_a_size_left_out_is_predicted_without_its_runs():
 
 def test_the_stream_knows_only_what_came_before():
     """The first predictions come when degree + 1 sizes and more than one thread were seen."""
-    rows = size_study(PRODUCT)["mispredictions"]["stream, updated"]
+    rows = size_study(PRODUCT, ExtendedAmdahl())["mispredictions"]["stream, updated"]
     unknown = [row for row in rows if not np.isfinite(row["predicted_s"])]
     assert 4 < len(unknown) < 30
     assert not np.isfinite([row["predicted_s"] for row in rows[:5]]).any()
@@ -63,17 +79,19 @@ def test_the_stream_knows_only_what_came_before():
 
 
 def test_seeds_are_orders():
-    one, other = (size_study(PRODUCT, seed=seed)["mispredictions"]["stream, updated"] for seed in (0, 1))
+    one, other = (
+        size_study(PRODUCT, ExtendedAmdahl(), seed=seed)["mispredictions"]["stream, updated"] for seed in (0, 1)
+    )
     assert [row["measured_s"] for row in one] != [row["measured_s"] for row in other]
     assert sorted(row["measured_s"] for row in one) == sorted(row["measured_s"] for row in other)
 
 
 def test_refusals():
     with pytest.raises(TooFewPoints, match="degree 11 needs 13 sizes; found 12"):
-        size_study(PRODUCT, degree=11)
+        size_study(PRODUCT, ExtendedAmdahl(11))
     alone = MeasuredWorkload("m", "box", "unknown", product_runs().take(np.flatnonzero(product_runs().n == 1)), 800.0)
     with pytest.raises(TooFewPoints, match="thread counts"):
-        size_study(alone)
+        size_study(alone, ExtendedAmdahl())
 
 
 def test_nothing_predicted():
