@@ -7,6 +7,8 @@
 //     load     repeat waited_permille stolen_permille involuntary_switches kept|kept-disturbed|repeated
 //     counter  workload repeat counter value status
 //
+//     source   what the counters were read through
+//
 // A clean run's parts are empty, and so is the value of a counter that could not be read.
 #include <algorithm>
 #include <cinttypes>
@@ -220,6 +222,7 @@ void run(const Options& options) {
     const std::unique_ptr<mpet::Application> application = mpet::make(info, team, options.scale, options.size);
     for (const mpet::Section& section : application->sections)
         std::printf("input\t%s\t%s\n", section.name.c_str(), application->input().c_str());
+    if (options.counters) std::printf("source\t%s\n", mpet::counter_source_name());
     if (options.counters) count(*application, team, options.repeats);
     else print_repeats(measure(*application, team, options.repeats), options.repeats);
 }

@@ -155,6 +155,7 @@ private:
         for (const std::string& line : mpet::lines_of(listing)) {
             const std::vector<std::string> fields = mpet::split(line, '\t');
             if (fields.size() == 6 && fields[0] == "counter") statuses[fields[3]] = fields[5];
+            if (fields.size() == 2 && fields[0] == "source") counter_source_ = fields[1];
         }
         for (const auto& [counter, status] : statuses)
             counter_statuses_ += (counter_statuses_.empty() ? "" : ", ") + counter + " " + status;
@@ -310,6 +311,7 @@ private:
             .add("threads", json::array(threads))
             .add("clock", json::quoted(mpet_clock_name()))
             .add("counters", json::quoted(counter_statuses_))
+            .add("counters_by", counter_source_.empty() ? "null" : json::quoted(counter_source_))
             .add("perf_event_paranoid", file_text("/proc/sys/kernel/perf_event_paranoid"))
             .add("load_average", file_text("/proc/loadavg"))
             .add("scaling_governor", file_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
@@ -337,7 +339,7 @@ private:
     const mpet::Topology topology_;
     const std::vector<int> threads_;
     const std::vector<mpet::Workload> workloads_;
-    std::string counter_statuses_;
+    std::string counter_statuses_, counter_source_;
     const std::vector<Job> jobs_;
     const std::string folder_, started_;
     std::set<std::string> failed_;

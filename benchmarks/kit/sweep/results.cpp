@@ -30,6 +30,7 @@ public:
         else if (kind == "run" && fields.size() == 12) add_run(job, fields);
         else if (kind == "load" && fields.size() == 6) add_load(job, fields);
         else if (kind == "counter" && fields.size() == 6) add_counter(job, fields);
+        else if (kind == "source") return;  // the same for all: environment.json has it
         else throw std::runtime_error(job.file_name() + " holds a line that is none: '" + kind + "'");
     }
 

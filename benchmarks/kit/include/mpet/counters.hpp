@@ -1,4 +1,5 @@
-// Hardware counters of one thread through perf_event_open, in groups that the processor counts at the same time.
+// Hardware counters of one thread through perf_event_open, in groups that the processor counts at the same time; through
+// PAPI, where the kit was built with it, if perf_event_open gives none or if MPET_COUNTERS=papi asks for it.
 //
 // A machine without counters is a normal machine: every counter has a status, and only `ok` and `multiplexed` have a
 // value. User mode alone is counted, which needs no root where perf_event_paranoid <= 2.
@@ -9,38 +10,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "counter_types.hpp"
+
+// 1: PAPI's header and library are there.
+#ifndef MPET_PAPI
+#define MPET_PAPI 0
+#endif
+#if MPET_PAPI
+#include "papi.hpp"
+#endif
+
 namespace mpet {
-
-// From good to bad, so that the status of a sum over threads is the largest of theirs.
-enum class CounterStatus { ok, multiplexed, not_scheduled, no_permission, unsupported };
-
-inline const char* name_of(CounterStatus status) {
-    static const char* const names[] = {"ok", "multiplexed", "not-scheduled", "no-permission", "unsupported"};
-    return names[static_cast<int>(status)];
-}
-
-struct CounterEvent {
-    const char* name;
-    std::uint32_t type;
-    std::uint64_t config;
-};
-
-struct CounterReading {
-    std::uint64_t value = 0;
-    CounterStatus status = CounterStatus::ok;
-
-    void add(const CounterReading& other) {
-        value += other.value;
-        status = std::max(status, other.status);
-    }
-};
 
 namespace counter_events {
 
@@ -80,12 +69,12 @@ inline const std::vector<std::vector<CounterEvent>>& counter_groups() {
 }
 
 // The counters of the thread that calls open(); start() and stop() are called by that thread too.
-class ThreadCounters {
+class PerfCounters {
 public:
-    ThreadCounters() = default;
-    ThreadCounters(const ThreadCounters&) = delete;
-    ThreadCounters& operator=(const ThreadCounters&) = delete;
-    ~ThreadCounters() { close_all(); }
+    PerfCounters() = default;
+    PerfCounters(const PerfCounters&) = delete;
+    PerfCounters& operator=(const PerfCounters&) = delete;
+    ~PerfCounters() { close_all(); }
 
     void open(const std::vector<CounterEvent>& events) {
         close_all();
@@ -166,5 +155,67 @@ private:
     std::vector<Opened> opened_;
     int leader_ = -1;
 };
+
+#if MPET_PAPI
+
+enum class CounterSource { perf_event, papi };
+
+// Throws std::invalid_argument where MPET_COUNTERS asks for something that is not there.
+inline CounterSource choose_counter_source() {
+    const char* const asked = std::getenv("MPET_COUNTERS");
+    const std::string name = asked == nullptr ? "" : asked;
+    if (name == "perf_event") return CounterSource::perf_event;
+    if (name != "papi" && !name.empty()) throw std::invalid_argument("MPET_COUNTERS is perf_event or papi, not " + name);
+    if (name == "papi" && !papi_works()) throw std::invalid_argument("MPET_COUNTERS=papi: PAPI does not work here");
+    if (name == "papi") return CounterSource::papi;
+    PerfCounters tried;
+    tried.open({counter_groups()[0][0]});
+    tried.start();
+    const CounterStatus status = tried.stop()[0].status;
+    const bool none = status == CounterStatus::unsupported || status == CounterStatus::no_permission;
+    const bool papi_counts = none && papi_works() && PAPI_query_event(PAPI_TOT_INS) == PAPI_OK;
+    return papi_counts ? CounterSource::papi : CounterSource::perf_event;
+}
+
+inline CounterSource counter_source() {
+    static const CounterSource chosen = choose_counter_source();
+    return chosen;
+}
+
+inline const char* counter_source_name() {
+    return counter_source() == CounterSource::papi ? "papi" : "perf_event";
+}
+
+class ThreadCounters {
+public:
+    void open(const std::vector<CounterEvent>& events) {
+        if (by_papi()) papi_.open(events);
+        else perf_.open(events);
+    }
+    void start() {
+        if (by_papi()) papi_.start();
+        else perf_.start();
+    }
+    std::vector<CounterReading> stop() { return by_papi() ? papi_.stop() : perf_.stop(); }
+
+private:
+    static bool by_papi() { return counter_source() == CounterSource::papi; }
+
+    PerfCounters perf_;
+    PapiCounters papi_;
+};
+
+#else
+
+using ThreadCounters = PerfCounters;
+
+inline const char* counter_source_name() {
+    const char* const asked = std::getenv("MPET_COUNTERS");
+    if (asked != nullptr && std::string(asked) != "perf_event")
+        throw std::invalid_argument(std::string("MPET_COUNTERS=") + asked + ": this kit was built without papi.h");
+    return "perf_event";
+}
+
+#endif
 
 }  // namespace mpet
