@@ -9,6 +9,7 @@ import logging
 from typing import Any
 
 from predictor.outliers import judge_delivery
+from predictor.settlement import settle_delivery
 from profiles.models import Source
 from profiles.signals import delivered
 
@@ -24,5 +25,6 @@ def after_delivery(sender: Any, source: Source, **_: Any) -> None:
     try:
         if source.kind == Source.Kind.TARBALL:
             judge_delivery(source)
+        settle_delivery(source)
     except Exception:
         logger.exception("delivery %s was stored, but not judged or settled", source.uid)

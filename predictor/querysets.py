@@ -6,6 +6,21 @@ from typing import Any, Self
 
 from django.db.models import Prefetch, QuerySet
 
+from profiles.querysets import VisibleQuerySet
+
+
+class PredictionQuerySet(VisibleQuerySet):
+    def settled_for(self, user: Any, origin: str = "") -> Self:
+        """Those whose pair was measured later, the newest settlement first; without the long answers."""
+        rows = self.visible_to(user).filter(settled_at__isnull=False)
+        if origin:
+            rows = rows.filter(settled_origin=origin)
+        return rows.defer("answer").order_by("-settled_at", "-pk")
+
+    def settled_origins(self, user: Any) -> set[str]:
+        rows = self.visible_to(user).filter(settled_at__isnull=False)
+        return set(rows.order_by().values_list("settled_origin", flat=True).distinct())
+
 
 class EvaluationQuerySet(QuerySet):
     def listed(self) -> Self:
