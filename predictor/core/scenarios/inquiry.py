@@ -41,6 +41,11 @@ class Inquiry:
         """n_nu and n_ht of the target, NaN = no such effect."""
         return float(self.database.n_nu[self.query.target]), float(self.database.n_ht[self.query.target])
 
+    @property
+    def predicts_elements(self) -> bool:
+        """Whether the method predicts the elements of the curve model (and weighs them with an exponent), not curves."""
+        return hasattr(self.settings, "scaling_k")
+
     def at(self, n: tuple[int, ...]) -> Inquiry:
         """The same at other thread counts."""
         return replace(self, query=replace(self.query, n=n))

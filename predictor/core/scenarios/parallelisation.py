@@ -61,13 +61,12 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     alike = benchmarks_of(inquiry, strategy, n)
     first = first_time(inquiry)
     distances = counter_distances(known_at_one(inquiry), inquiry.query.workload, alike.workloads)
-    exponent = inquiry.setting("scaling_k", None)
-    weights = strategy_weights(distances, WEIGHT_EXPONENT if exponent is None else exponent)
+    weights = strategy_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
     everything = all_benchmarks(inquiry, alike, n)
-    if exponent is None:
-        answer = _by_curves(inquiry, n, alike, weights, first=first, everything=everything)
-    else:
+    if inquiry.predicts_elements:
         answer = _by_vectors(inquiry, n, alike, weights, first=first)
+    else:
+        answer = _by_curves(inquiry, n, alike, weights, first=first, everything=everything)
     level = inquiry.setting("level", DEFAULT_LEVEL)
     half_width = np.hypot(first.half_width, spread(alike, everything, level))
     has_interval = not np.isnan(half_width).all()

@@ -40,15 +40,15 @@ def moved_platform(inquiry: Inquiry, answer: Answer, old: Topology, new: Topolog
     at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect of which
     nothing is known.
     """
-    by_curves = inquiry.setting("scaling_k", None) is None
-    if np.isnan(answer.time_s if by_curves else answer.features[0:2]).any() and old.n_max > 1:
+    known = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
+    if np.isnan(known).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
     lacking = _lacking(old, new, int(n.max()))
-    if by_curves:
-        moved = put_together(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
-    else:
+    if inquiry.predicts_elements:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
         moved = by_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
+    else:
+        moved = put_together(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
     source = carried_from(n, old, new)
     moved, clock = _at_clock(_with_interval(answer, moved, source), old, new, inquiry.facts.bound)
     said, lowered = _sentences(old, new, n, source)

@@ -1,0 +1,64 @@
+"""What a change costs beside the plain answer, and a ranking beside its predictions: ratios of one run.
+
+pytest tests/performance/test_scenarios.py --benchmark-enable
+"""
+
+import pytest
+
+from predictor.core.methods import Query, get_method
+from predictor.core.scenarios import Facts, Scenario, run
+from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
+from predictor.rankings import rank
+from predictor.services import PredictionRequest, preview
+from predictor.snapshot import snapshot
+from tests.predictor.conftest import store
+from tests.predictor.core.scenarios.answers import decomposed_database
+from tests.samples import sample_measurements
+
+SCENARIOS = {
+    "migration": Scenario(),
+    "sequential": Scenario("sequential"),
+    "parallelisation": Scenario("parallelisation", "wavefront"),
+    "virtual workload": Scenario(workload=WorkloadChanges.of({"lock_delay": 0.5, "work": 2})),
+    "virtual platform": Scenario(platform=PlatformChanges.of({"n_ht": 6, "n_max": 64})),
+}
+
+
+@pytest.mark.benchmark(group="one answer among 15 platforms x 26 workloads")
+@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_one_answer(benchmark, method, scenario):
+    database, _, counted = decomposed_database(platforms=15, workloads=26)
+    method = get_method(method)
+    facts = Facts("memory", lambda: counted)
+    arguments = (database, Query(3, 5), method, method.settings())
+    found = benchmark(run, *arguments, scenario=SCENARIOS[scenario], facts=facts)
+    assert found.answer.t1_s > 0
+
+
+@pytest.fixture
+def papers_size(db):
+    store(sample_measurements(15, 17))
+    return snapshot()
+
+
+@pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
+def test_a_preview_with_changes(benchmark, papers_size):
+    request = PredictionRequest(
+        "app0-section0", "machine-1", workload_changes={"lock_delay": 0.5}, platform_changes={"n_max": 32}
+    )
+    assert benchmark.pedantic(preview, (request,), rounds=20, warmup_rounds=1)["changes"]
+
+
+@pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
+def test_a_ranking_computed(benchmark, papers_size):
+    rank("app0-section0")
+    forget = papers_size.derive(("rankings",), None).clear
+    found = benchmark.pedantic(rank, ("app0-section0",), setup=forget, rounds=5)
+    assert len(found.results) == 15
+
+
+@pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
+def test_a_ranking_asked_again(benchmark, papers_size):
+    first = rank("app0-section0")
+    assert benchmark.pedantic(rank, ("app0-section0",), rounds=20, warmup_rounds=1) is first
