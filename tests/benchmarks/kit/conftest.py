@@ -8,7 +8,7 @@ from tests.benchmarks.kit.kit_build import BUILDS, make, output
 @pytest.fixture(scope="session")
 def native() -> Path:
     """The folder with the kit's programs, built for this machine."""
-    make("programs", build="native", OPTIMISE="-O1", PAPI="0")
+    make("programs", build="native", OPTIMISE="-O1")
     return BUILDS / "native"
 
 

@@ -20,17 +20,20 @@ def need(*tools: str) -> None:
         skip_or_fail(f"not installed: {', '.join(missing)}")
 
 
-def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str) -> str:
-    """What `make` printed; fails with it where make fails. One process builds at a time, the others wait."""
-    need("make", variables.get("CXX", "g++").split()[0])
-    settings = {"BUILD": str(BUILDS / build), "WARNINGS": WARNINGS} | variables
+def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str | None) -> str:
+    """What `make` printed; fails with it where make fails. One process builds at a time, the others wait.
+
+    A variable that is None is the Makefile's own. PAPI is off unless a test wants it: it may or may not be installed.
+    """
+    need("make", (variables.get("CXX") or "g++").split()[0])
+    settings = {"BUILD": str(BUILDS / build), "WARNINGS": WARNINGS, "PAPI": "0"} | variables
     command = [
         "make",
         "-C",
         str(KIT),
         f"-j{os.cpu_count()}",
         *goals,
-        *(f"{name}={value}" for name, value in settings.items()),
+        *(f"{name}={value}" for name, value in settings.items() if value is not None),
     ]
     BUILDS.mkdir(parents=True, exist_ok=True)
     with (BUILDS / ".lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""PAPI as a second source of counters: a stand-in for it (stand_in/papi/), so that every answer it can give is tested."""
+"""PAPI as a second source of counters; a stand-in for it (stand_in/papi/) gives every answer that it can give."""
 
 from pathlib import Path
 
@@ -25,6 +25,7 @@ def bench() -> Path:
         OPTIMISE=f"-O1 -isystem {PAPI}",
         LDFLAGS=f"-L{folder} -Wl,-rpath,{folder}",
         WORKLOAD_SOURCES="workloads/fib.cpp",
+        PAPI=None,
     )
     return folder / "mpet-bench-clean"
 
