@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.urls import reverse
 
 from predictor import services
 from predictor.core.methods import METHODS
@@ -281,3 +282,21 @@ def unlike(runs):
         parts[profiled, at] = (weight * share * total)[profiled].astype(np.int64)
     parts[profiled, 0] = (total - parts[:, 1:].clip(min=0).sum(axis=1))[profiled]
     return parts
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"scenario": "scaling"},
+        {"scenario": "scaling", "workload_changes": {"work_imbalance": 0.5}},
+        {"scenario": "sequential"},
+        {"scenario": "parallelisation", "strategy": "recursive"},
+        {"references": ["machine-1"], "workload_changes": {"work": 2}},
+        {"platform_changes": {"n_max": 64}},
+    ],
+    ids=", ".join,
+)
+@pytest.mark.parametrize("method", ["mpet", "mpet2020"])
+def test_every_answer_has_a_page(measured, client, fields, method):
+    prediction = predict(replace(REQUEST, method=method, **fields))
+    assert client.get(reverse("prediction", args=[prediction.uid])).status_code == 200

@@ -43,7 +43,7 @@ class Inquiry:
 
     @property
     def predicts_elements(self) -> bool:
-        """Whether the method predicts the elements of the curve model (and weighs them with an exponent), not curves."""
+        """Whether the method predicts elements of the curve model (which it weighs with an exponent), not curves."""
         return hasattr(self.settings, "scaling_k")
 
     def at(self, n: tuple[int, ...]) -> Inquiry:
