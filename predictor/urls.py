@@ -1,6 +1,15 @@
 from django.urls import path
 
-from predictor import accuracy_views, comparison_views, home, ranking_views, scaling_views, views, what_if_views
+from predictor import (
+    accuracy_views,
+    comparison_views,
+    home,
+    ranking_views,
+    scaling_views,
+    settled_views,
+    views,
+    what_if_views,
+)
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -17,5 +26,6 @@ urlpatterns = [
     path("accuracy/", accuracy_views.accuracy, name="accuracy"),
     path("accuracy/<uuid:uid>/", accuracy_views.evaluation, name="evaluation"),
     path("profiles/<uuid:uid>/beyond/", scaling_views.beyond, name="beyond"),
+    path("settled/", settled_views.settled, name="settled"),
     path("predictions/<uuid:uid>/", views.prediction, name="prediction"),
 ]

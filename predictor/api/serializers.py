@@ -4,6 +4,7 @@ from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from mpet_site.problems import InvalidRequest
+from predictor.api.settled import SettlementSerializer, settlement_of
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.models import Prediction
@@ -159,6 +160,9 @@ class PredictionSerializer(serializers.ModelSerializer):
     reference_curves = inline_serializer(
         "ReferenceCurve", {"platform": Text(), "curve": CurvePoint(many=True)}, many=True
     )
+    settlement = SettlementSerializer(
+        allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
+    )
     sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
     class Meta:
@@ -194,6 +198,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "warnings",
             "measured",
             "reference_curves",
+            "settlement",
             "sources",
         )
         read_only_fields = fields
@@ -201,7 +206,7 @@ class PredictionSerializer(serializers.ModelSerializer):
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         own = {name: self.fields[name] for name in ("id", "url", "created_at")}
         values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
-        return values | prediction.answer
+        return values | prediction.answer | {"settlement": settlement_of(prediction)}
 
 
 MethodSerializer = inline_serializer(

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from predictor.api import beyond, comparisons, evaluations, previews, rankings, scaling_models, similar, views
+from predictor.api import beyond, comparisons, evaluations, previews, rankings, scaling_models, settled, similar, views
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("compare/platforms/", comparisons.ComparePlatforms.as_view(), name="api-compare-platforms"),
     path("compare/workloads/", comparisons.CompareWorkloads.as_view(), name="api-compare-workloads"),
     path("predictions/", views.PredictionList.as_view(), name="api-predictions"),
+    path("predictions/score/", settled.ScoreView.as_view(), name="api-score"),
     path("predictions/preview/", previews.PredictionPreview.as_view(), name="api-prediction-preview"),
     path("predictions/<uuid:id>/", views.PredictionDetail.as_view(), name="api-prediction"),
     path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),

@@ -21,11 +21,11 @@ from predictor.api.serializers import (
     PredictionSerializer,
     WorkloadDistanceSerializer,
 )
+from predictor.api.settled import SettledList
 from predictor.core.methods import METHODS
 from predictor.core.similarity import Kind
 from predictor.models import Prediction
 from predictor.similarity import Selection, provenance, select
-from profiles.querysets import VisibleQuerySet
 
 FIELD_OF: dict[type[services.RequestError], str] = {
     services.UnknownWorkload: "workload",
@@ -44,10 +44,13 @@ def problem_of(error: services.RequestError) -> Problem:
     return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
 
 
-class PredictionList(ApiView):
-    """Ask how a workload would run on a platform. The same question at the same revision has one stored answer."""
+@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Settled predictions"))
+class PredictionList(SettledList):
+    """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
+    list the predictions whose pair was measured later, and how wrong they were."""
 
-    permission_classes = (MayPredict,)
+    def get_permissions(self) -> list[Any]:
+        return [MayPredict()] if self.request.method == "POST" else super().get_permissions()
 
     @extend_schema(
         operation_id="predictions_create",
@@ -68,17 +71,18 @@ class PredictionList(ApiView):
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
 class PredictionDetail(DetailView):
-    """The answer as it was given, with the revision it came from; it never changes."""
+    """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
+    `settlement` says how wrong it was."""
 
     serializer_class = PredictionSerializer
     lookup_field = "uid"
     lookup_url_kwarg = "id"
 
     def get_queryset(self) -> Any:
-        return VisibleQuerySet(Prediction).visible_to(self.request.user)
+        return Prediction.objects.visible_to(self.request.user).select_related("settled_by")
 
     def etag(self, prediction: Prediction) -> str:
-        return etag_of(self.request.build_absolute_uri(), prediction.uid)
+        return etag_of(self.request.build_absolute_uri(), prediction.uid, prediction.settled_at)
 
 
 class MethodList(ApiView):

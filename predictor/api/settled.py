@@ -1,0 +1,183 @@
+"""Predictions whose pair was measured later, and the score that they make."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Max, QuerySet
+from django.http.response import HttpResponseBase
+from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mpet_site.api import ApiView, ListView, StrictBooleanFilter
+from mpet_site.etags import database_etag, unless_unchanged
+from mpet_site.problems import invalid
+from predictor.models import Prediction
+from predictor.settlement import ORIGINS, scores
+
+
+def number(**options: Any) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, **options)
+
+
+def percent(error: float | None) -> float | None:
+    return None if error is None else 100 * error
+
+
+SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
+    "settled_at": serializers.DateTimeField(),
+    "origin": serializers.ChoiceField(ORIGINS, help_text="Of what measured it."),
+    "profile": serializers.UUIDField(allow_null=True, help_text="What measured it; null once that was removed."),
+    "blind": serializers.BooleanField(
+        help_text="Nobody had measured the pair before: it counts towards the score. Else it was left out of its own "
+        "prediction (leave-one-out)."
+    ),
+    "error_percent": number(help_text="Mean over the measured thread counts."),
+    "t1_error_percent": number(),
+    "scaling_error_percent": number(),
+    "points": serializers.IntegerField(help_text="Measured thread counts that have an interval."),
+    "points_inside": serializers.IntegerField(help_text="Of these, how many times lie inside it."),
+}
+SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT_FIELDS)))
+
+
+def settlement_of(prediction: Prediction) -> dict[str, Any] | None:
+    """What stands beside the answer; None until the pair is measured."""
+    if prediction.settled_at is None:
+        return None
+    measured = prediction.settled_by
+    return {
+        "settled_at": serializers.DateTimeField().to_representation(prediction.settled_at),
+        "origin": prediction.settled_origin,
+        "profile": str(measured.uid) if measured else None,
+        "blind": prediction.is_blind,
+        "error_percent": percent(prediction.error_full),
+        "t1_error_percent": percent(prediction.error_t1),
+        "scaling_error_percent": percent(prediction.error_scaling),
+        "points": prediction.points,
+        "points_inside": prediction.points_inside,
+    }
+
+
+class SettledPredictionSerializer(serializers.ModelSerializer):
+    """A row of the list: what was asked, by which method, and how wrong it was. The answer is at `url`."""
+
+    id = serializers.UUIDField(source="uid")
+    url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+    settlement = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Prediction
+        fields = (
+            *("id", "url", "created_at", "workload", "target", "method", "method_version", "revision", "settlement"),
+        )
+        read_only_fields = fields
+
+    @extend_schema_field(SettlementSerializer)
+    def get_settlement(self, prediction: Prediction) -> dict[str, Any] | None:
+        return settlement_of(prediction)
+
+
+class SettledRowSerializer(serializers.Serializer):
+    """The same in columns, for CSV."""
+
+    def get_fields(self) -> dict[str, Any]:
+        plain = [name for name in SettledPredictionSerializer.Meta.fields if name != "settlement"]
+        return {name: serializers.CharField() for name in (*plain, *SETTLEMENT_FIELDS)}
+
+    def to_representation(self, prediction: Prediction) -> dict[str, Any]:
+        row = dict(SettledPredictionSerializer(prediction, context=self.context).data)
+        return row | row.pop("settlement")
+
+
+class SettledFilter(FilterSet):
+    """Only settled predictions are listed: `settled=true` says so."""
+
+    settled = ChoiceFilter(choices=[("true", "true")], method="as_it_is", help_text="true: others are not listed")
+    origin = ChoiceFilter(field_name="settled_origin", choices=[(one, one) for one in ORIGINS])
+    blind = StrictBooleanFilter(field_name="is_blind")
+    method = CharFilter()
+    workload = CharFilter(help_text="slug")
+    target = CharFilter(help_text="slug")
+
+    class Meta:
+        model = Prediction
+        fields: tuple[str, ...] = ()
+
+    def as_it_is(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
+        return rows
+
+
+ORDERINGS = {
+    "settled_at": "settled_at",
+    "created_at": "created_at",
+    "workload": "workload",
+    "target": "target",
+    "method": "method",
+    "error": "error_full",
+    "t1_error": "error_t1",
+    "scaling_error": "error_scaling",
+}
+
+
+class SettledList(ListView):
+    """Predictions whose pair was measured later, the newest settlement first."""
+
+    serializer_class = SettledPredictionSerializer
+    csv_serializer_class = SettledRowSerializer
+    filterset_class = SettledFilter
+    search_fields = ("workload", "target", "method")
+    ordering_fields: ClassVar = ORDERINGS
+
+    def get_queryset(self) -> Any:
+        return Prediction.objects.settled_for(self.request.user).select_related("settled_by")
+
+    def etag(self, queryset: Any) -> str:
+        newest = Prediction.objects.settled_for(self.request.user).aggregate(newest=Max("settled_at"))
+        return database_etag(self.request, newest["newest"])
+
+
+ScoreSerializer = inline_serializer(
+    "Scores",
+    {
+        "origin": serializers.ChoiceField(ORIGINS),
+        "results": inline_serializer(
+            "Score",
+            {
+                "method": serializers.CharField(),
+                "method_version": serializers.CharField(),
+                "count": serializers.IntegerField(help_text="Blind predictions that were settled."),
+                "mean_error_percent": number(),
+                "median_error_percent": number(),
+                "coverage": number(help_text="Share of the measured times inside the interval; null: no interval."),
+                "points": serializers.IntegerField(),
+            },
+            many=True,
+        ),
+    },
+)
+
+
+class ScoreView(ApiView):
+    """How every method did on pairs that nobody had measured when it predicted them."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = ("origin",)
+
+    @extend_schema(
+        operation_id="predictions_score",
+        summary="The score",
+        parameters=[OpenApiParameter("origin", str, enum=ORIGINS, default=ORIGINS[0])],
+        responses=ScoreSerializer,
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        origin = request.query_params.get("origin") or ORIGINS[0]
+        if origin not in ORIGINS:
+            raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
+        newest = Prediction.objects.settled_for(request.user).aggregate(newest=Max("settled_at"))
+        etag = database_etag(request, newest["newest"])
+        return unless_unchanged(
+            request,
+            etag,
+            lambda: Response({"origin": origin, "results": [one.document for one in scores(request.user, origin)]}),
+        )

@@ -1,0 +1,228 @@
+"""Predictions beside what was measured later: errors, intervals, the score, and who may see them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from predictor.models import Prediction
+from predictor.services import PredictionRequest, predict
+from predictor.settlement import compared, scores, settle_delivery
+from profiles.models import Profile
+from tests.mpet_site.api_samples import client_of
+from tests.predictor.conftest import store, without_pair
+from tests.samples import sample_measurements
+
+QUESTION = PredictionRequest(workload="app1-section1", target="machine-2")
+PAIR = (2, 3)
+API = "/api/v1/predictions/"
+
+
+def before(**fields):
+    """The sample without the pair."""
+    return without_pair(sample_measurements(4, 6, **fields), *PAIR)
+
+
+def measurement(**fields):
+    """The pair alone, as it is measured later."""
+    whole = sample_measurements(4, 6, **fields)
+    return replace(whole, profiles=[one for one in whole.profiles if (one.platform, one.workload) == PAIR])
+
+
+def delivered(measurements, label="later", **how):
+    source = store(measurements, label=label, **how).source
+    return settle_delivery(source)
+
+
+@pytest.fixture
+def asked(db):
+    store(before())
+    return predict(QUESTION)
+
+
+class TestCompared:
+    def answer(self, t=(10.0, 5.0), low=(9.0, 4.0), high=(11.0, 6.0)):
+        points = zip((1, 2), t, low, high, strict=True)
+        return {
+            "t1_s": t[0],
+            "curve": [
+                {"n": n, "time_s": time, "low_s": lo, "high_s": hi, "speedup": t[0] / time}
+                for n, time, lo, hi in points
+            ],
+        }
+
+    def test_of_times_t1_and_scaling(self):
+        """10 for 8: 25 %. 5 for 5: 0 %. Scaling: 0.5 for 5/8: 20 % at n = 2, none at n = 1."""
+        found = compared(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
+        assert (found.full, found.t1, found.scaling) == pytest.approx((0.125, 0.25, 0.1))
+        assert (found.points, found.inside) == (2, 1)
+
+    def test_only_common_n_count(self):
+        found = compared(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
+        assert (found.full, found.t1, found.scaling) == (pytest.approx(0.25), None, None)
+
+    def test_nothing_in_common(self):
+        found = compared(self.answer(), np.array([64]), np.array([1.0]))
+        assert (found.full, found.t1, found.scaling, found.points) == (None, None, None, 0)
+
+    def test_a_scaling_answer_has_no_times(self):
+        answer = self.answer()
+        answer["t1_s"] = None
+        answer["curve"] = [point | {"time_s": None, "low_s": None, "high_s": None} for point in answer["curve"]]
+        found = compared(answer, np.array([1, 2]), np.array([8.0, 5.0]))
+        assert (found.full, found.t1, found.scaling) == (None, None, pytest.approx(0.1))
+
+
+def test_a_later_measurement_settles_what_was_predicted(asked):
+    answer = asked.answer
+    assert delivered(measurement()) == 1
+    settled = Prediction.objects.get()
+    assert settled.answer == answer
+    curve = Profile.objects.get(source__label="later").curves
+    expected = compared(answer, curve.n, curve.values[: len(curve.n)])
+    assert (settled.error_full, settled.error_t1, settled.error_scaling) == (
+        expected.full,
+        expected.t1,
+        expected.scaling,
+    )
+    assert (settled.is_blind, settled.settled_origin, settled.points) == (True, "measured", 11)
+
+
+def test_the_first_measurement_settles_for_good(asked):
+    delivered(measurement())
+    first = Prediction.objects.values().get()
+    assert delivered(measurement(seed=5), label="again") == 0
+    assert Prediction.objects.values().get() == first
+
+
+def test_other_pairs_settle_nothing(asked):
+    whole = sample_measurements(4, 6, seed=3)
+    others = [one for one in whole.profiles if (one.platform, one.workload) in {(2, 2), (1, 3)}]
+    assert delivered(replace(whole, profiles=others)) == 0
+
+
+def test_what_was_known_before_is_leave_one_out_and_does_not_count(measured):
+    predict(QUESTION)
+    assert delivered(measurement(seed=5)) == 1
+    assert Prediction.objects.get().is_blind is False
+    assert scores(None, "measured") == []
+    assert APIClient().get(f"{API}?settled=true").json()["results"][0]["settlement"]["blind"] is False
+
+
+def test_a_changed_workload_is_never_settled(db):
+    store(before())
+    predict(replace(QUESTION, workload_changes={"work": 2.0}))
+    assert delivered(measurement()) == 0
+
+
+def test_simulated_measurements_settle_only_simulated_answers(asked):
+    assert delivered(measurement(origin="simulated"), kind="simulator") == 0
+
+
+def test_emulated_measurements_settle_nothing(asked, owner):
+    assert delivered(measurement(origin="emulated"), owner=owner) == 0
+
+
+class TestPrivacy:
+    def test_a_private_measurement_leaves_public_predictions_alone(self, asked, owner):
+        assert delivered(measurement(), owner=owner, private=True) == 0
+
+    def test_it_settles_its_owners_private_predictions(self, db, owner, django_user_model):
+        store(before())
+        store(sample_measurements(1, 1, seed=8), label="mine", owner=owner, private=True)
+        mine = predict(QUESTION, owner)
+        public = predict(QUESTION)
+        assert mine.private_to == owner
+        assert delivered(measurement(), owner=owner, private=True) == 1
+        assert list(Prediction.objects.filter(settled_at=None)) == [public]
+        stranger = django_user_model.objects.create_user("stranger")
+        for client in (APIClient(), client_of(stranger)):
+            assert client.get(f"{API}?settled=true").json()["results"] == []
+        assert [one["id"] for one in client_of(owner).get(f"{API}?settled=true").json()["results"]] == [str(mine.uid)]
+        assert scores(None, "measured") == []
+        assert scores(owner, "measured")[0].count == 1
+
+
+class TestApi:
+    def test_the_answer_shows_its_settlement(self, asked):
+        address = f"{API}{asked.uid}/"
+        first = APIClient().get(address)
+        assert first.json()["settlement"] is None
+        delivered(measurement())
+        second = APIClient().get(address, HTTP_IF_NONE_MATCH=first["ETag"])
+        assert second.status_code == 200
+        settlement = second.json()["settlement"]
+        assert settlement["error_percent"] == pytest.approx(100 * Prediction.objects.get().error_full)
+        assert {key: value for key, value in second.json().items() if key != "settlement"} == {
+            key: value for key, value in first.json().items() if key != "settlement"
+        }
+
+    def test_lists_settled_ones_only(self, asked):
+        predict(replace(QUESTION, method="mpet2020"))
+        predict(replace(QUESTION, target="machine-1"))
+        assert APIClient().get(f"{API}?settled=true").json()["count"] == 0
+        delivered(measurement())
+        found = APIClient().get(f"{API}?settled=true&ordering=-error").json()["results"]
+        assert [one["target"] for one in found] == ["machine-2", "machine-2"]
+        errors = [one["settlement"]["error_percent"] for one in found]
+        assert errors == sorted(errors, reverse=True)
+        assert APIClient().get(f"{API}?settled=false").status_code == 400
+        assert "curve" not in found[0]
+
+    def test_as_csv(self, asked):
+        delivered(measurement())
+        lines = b"".join(APIClient().get(f"{API}?settled=true&format=csv").streaming_content).decode().splitlines()
+        assert "error_percent" in lines[0]
+        assert str(asked.uid) in lines[1]
+
+    def test_the_score(self, asked):
+        predict(replace(QUESTION, method="mpet2020"))
+        delivered(measurement())
+        found = APIClient().get(f"{API}score/").json()
+        assert found["origin"] == "measured"
+        by_method = {one["method"]: one for one in found["results"]}
+        assert set(by_method) == {"mpet", "mpet2020"}
+        row = Prediction.objects.get(method="mpet")
+        assert by_method["mpet"]["mean_error_percent"] == pytest.approx(100 * row.error_full)
+        assert by_method["mpet"]["coverage"] == pytest.approx(row.points_inside / row.points)
+        assert by_method["mpet2020"]["coverage"] is None
+        assert APIClient().get(f"{API}score/?origin=nothing").status_code == 400
+
+
+class TestPage:
+    def test_without_anything_settled(self, db):
+        page = Client().get("/settled/").content.decode()
+        assert "No prediction has been settled yet" in page
+
+    def test_shows_score_and_table(self, asked):
+        delivered(measurement())
+        response = Client().get("/settled/?ordering=-error")
+        page = response.content.decode()
+        assert "Score by method" in page
+        assert f"/predictions/{asked.uid}/" in page
+        assert f"/profiles/{Profile.objects.get(source__label='later').uid}/" in page
+        twin = response.context["twin"]
+        assert [one["id"] for one in APIClient().get(twin).json()["results"]] == [str(asked.uid)]
+
+    def test_the_predictions_page_says_how_wrong_it_was(self, asked):
+        assert "settled-error" not in Client().get(f"/predictions/{asked.uid}/").content.decode()
+        delivered(measurement())
+        assert "settled-error" in Client().get(f"/predictions/{asked.uid}/").content.decode()
+
+    def test_accuracy_leads_there(self, db):
+        assert 'href="/settled/"' in Client().get("/accuracy/").content.decode()
+
+
+def test_a_committed_delivery_settles_by_itself(asked, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        store(measurement(), label="later")
+    assert Prediction.objects.get().settled_at is not None
+
+
+def test_only_runs_that_were_delivered_after_the_prediction_settle_it(measured):
+    """What is already there when the question is asked settles nothing, even if it is judged again."""
+    predict(QUESTION)
+    source = Profile.objects.first().source
+    assert settle_delivery(source) == 0
