@@ -19,7 +19,7 @@ BIN := $(VENV)/bin
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run test check format schema benchmark screenshots lock clean help
+.PHONY: run test check format schema benchmark screenshots page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (tests/performance)"
 	@echo "make screenshots   write docs/images from the running pages"
+	@echo "make page-weights  write docs/page-weights.md: what each page of the demo weighs and takes (minutes)"
 	@echo "make lock          write constraints.txt from what is installed"
 	@echo "make clean         remove the environment and everything built (never var/, the data)"
 
@@ -75,6 +76,9 @@ benchmark: $(VENV)/.installed-dev
 
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/browser/screenshot.py
+
+page-weights: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.browser.page_weights
 
 lock: $(VENV)/.installed-dev
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt

@@ -1,0 +1,204 @@
+"""What every page weighs and how long it takes in the browser, with the demo: writes docs/page-weights.md.
+
+    python -m tests.browser.page_weights [--repeats 3]
+
+It makes a database of its own in a temporary folder, loads the demo, and serves it as `make run` does: gunicorn, static
+files compressed and for ever. Every page is opened in Chromium with an empty cache, at two widths. Exits with 1 where
+a page is heavier than it may be.
+"""
+
+import argparse
+import os
+import platform
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+from tqdm import tqdm
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "page-weights.md"
+WIDTHS = (1280, 390)
+LARGEST_KB = 300  # beside Plotly
+WORKLOAD, TARGET = "sgm-aggregate-simulated", "xeon-e5-2680-simulated"
+HEAD = """# What the pages weigh
+
+Written by `make page-weights`: each page of the demo as first opened in Chromium, with an empty cache, from the server
+that `make run` starts, on the same machine ({cores} cores, {machine}, load average {load:.1f} meanwhile). Opened
+{repeats} times, the median. DCL: until DOMContentLoaded, load: until the load event, both from the start of the navigation; figures are
+drawn after it. kB: received, with headers, as compressed, beside Plotly, which is {plotly:.0f} kB, loaded by pages with
+a figure alone, and kept by the browser for ever. At most {largest} kB are allowed.
+
+| page | {columns} | Plotly |
+|---|{rules}|---|
+"""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One page, opened once; sizes in kB as received, `plotly` apart."""
+
+    dcl_ms: float
+    load_ms: float
+    requests: int
+    size: float
+    plotly: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3, help="how often each page is opened at each width")
+    repeats = parser.parse_args().repeats
+    with tempfile.TemporaryDirectory(prefix="mpet-weights-") as folder:
+        pages, cookie = prepare(Path(folder))
+        with served() as url, sync_playwright() as playwright:
+            browser = launch(playwright)
+            opened = weigh(browser, url, pages, cookie, repeats)
+            browser.close()
+    PAGE.write_text(report(opened, repeats))
+    heavy = [name for name, widths in opened.items() if max(one.size for one in widths.values()) > LARGEST_KB]
+    sys.stdout.write(f"{len(opened)} pages in {PAGE.relative_to(ROOT)}; too heavy: {', '.join(heavy) or 'none'}\n")
+    return 1 if heavy else 0
+
+
+def prepare(folder: Path) -> tuple[list[tuple[str, str, bool]], dict[str, str]]:
+    """Fills a database below the folder. Every page's name and address and whether it needs an account; the cookie of
+    one."""
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
+        "DJANGO_ALLOW_ASYNC_UNSAFE": "true",
+        "MPET_STATE_DIR": str(folder),
+        "MPET_STATIC_ROOT": str(folder / "static"),
+        "MPET_THROTTLE_ANON": "",
+    }
+    os.environ.pop("DATABASE_URL", None)
+    import django  # noqa: PLC0415  (settings read the environment)
+
+    django.setup()
+    from django.conf import settings  # noqa: PLC0415
+    from django.core.management import call_command  # noqa: PLC0415
+
+    from profiles.models import Profile  # noqa: PLC0415
+    from tests.browser.conftest import session_of  # noqa: PLC0415
+    from tests.browser.walk import pages_of  # noqa: PLC0415
+    from tests.pages import user  # noqa: PLC0415
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    call_command("load_demo")
+    owner = user("ada")
+    profile = Profile.objects.get(platform__slug=TARGET, workload__slug=WORKLOAD)
+    walk = pages_of(profile, owner, WORKLOAD, TARGET)
+    pages = [(name, address, False) for name, address in walk.public.items()]
+    pages += [(name, address, True) for name, address in walk.own.items()]
+    cookie = session_of(owner, "http://127.0.0.1/")
+    return sorted(pages), {"name": settings.SESSION_COOKIE_NAME, "value": cookie["value"]}
+
+
+def launch(playwright: Any) -> Browser:
+    from tests.browser.conftest import launch as launch_chromium  # noqa: PLC0415  (needs settings)
+
+    browser: Browser = launch_chromium(playwright)
+    return browser
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """gunicorn, as the Makefile starts it, on a free port."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{port}", "--workers", "1"]
+    server = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url + "/healthz")
+        yield url
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def wait_for(address: str, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(address):
+                return
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+
+
+def weigh(
+    browser: Browser, url: str, pages: list[tuple[str, str, bool]], cookie: dict[str, str], repeats: int
+) -> dict[str, dict[int, Opened]]:
+    """Every page once to warm the server, then `repeats` times at each width."""
+    found: dict[str, dict[int, Opened]] = {}
+    for name, address, own in tqdm(pages, desc="weigh", unit="page"):
+        cookies = [cookie | {"url": url}] if own else []
+        opened(browser, url + address, WIDTHS[0], cookies)
+        found[name] = {
+            width: median([opened(browser, url + address, width, cookies) for _ in range(repeats)]) for width in WIDTHS
+        }
+    return found
+
+
+def opened(browser: Browser, address: str, width: int, cookies: list[Any]) -> Opened:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    context.add_cookies(cookies)
+    page = context.new_page()
+    page.goto(address, wait_until="load")
+    page.wait_for_load_state("networkidle")
+    dcl, load = page.evaluate(
+        """(() => { const [entry] = performance.getEntriesByType("navigation");
+           return [entry.domContentLoadedEventEnd, entry.loadEventEnd]; })()"""
+    )
+    received = page.evaluate(
+        """[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")].map((entry) =>
+           [entry.name, entry.transferSize])"""
+    )
+    context.close()
+    plotly = sum(size for name, size in received if "/plotly" in name)
+    return Opened(dcl, load, len(received), (sum(size for _, size in received) - plotly) / 1000, plotly / 1000)
+
+
+def median(several: list[Opened]) -> Opened:
+    middle = lambda name: statistics.median(getattr(one, name) for one in several)  # noqa: E731
+    return Opened(middle("dcl_ms"), middle("load_ms"), several[0].requests, middle("size"), middle("plotly"))
+
+
+def report(opened: dict[str, dict[int, Opened]], repeats: int) -> str:
+    columns = [f"{width} px: {what}" for width in WIDTHS for what in ("DCL, ms", "load, ms", "requests", "kB")]
+    head = HEAD.format(
+        cores=os.cpu_count(),
+        machine=platform.machine(),
+        load=os.getloadavg()[1],
+        repeats=repeats,
+        plotly=max(one.plotly for widths in opened.values() for one in widths.values()),
+        largest=LARGEST_KB,
+        columns=" | ".join(columns),
+        rules="|".join(["--:"] * len(columns)),
+    )
+    lines = []
+    for name, widths in opened.items():
+        cells = [
+            f"{one.dcl_ms:.0f} | {one.load_ms:.0f} | {one.requests} | {one.size:.0f}"
+            for one in (widths[width] for width in WIDTHS)
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} | {'yes' if widths[WIDTHS[0]].plotly else ''} |")
+    return head + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
