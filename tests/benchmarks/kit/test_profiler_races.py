@@ -43,14 +43,17 @@ def run(program: Path, recording: Path, library: Path | None, **environment: str
 
 
 @pytest.fixture(scope="module")
-def gomp(tmp_path_factory) -> Path:
-    """A folder with `races`, a program of GCC on the stand-in for libgomp, and the two libraries to preload."""
-    folder = tmp_path_factory.mktemp("gomp")
-    shim = KIT / "profiler" / "gomp.cpp"
+def stand_in(tmp_path_factory) -> Path:
+    """A folder with `races`, a program of GCC on the stand-in for its runtime, and the libraries to preload."""
+    folder = tmp_path_factory.mktemp("stand_in")
+    sources = {"gomp": KIT / "profiler" / "gomp.cpp", "ompt": KIT / "profiler" / "ompt.cpp"}
     build(
-        [*SHARED, STAND_INS / "gomp.cpp", "-o", folder / "libstand_in.so"],
-        [*LIBRARY, shim, "-o", folder / "profile.so", "-ldl"],
-        [*LIBRARY, "-DMPET_PROBES=0", shim, "-o", folder / "clean.so", "-ldl"],
+        [*SHARED, f"-I{KIT}", STAND_INS / "gomp.cpp", "-o", folder / "libstand_in.so"],
+        *([*LIBRARY, source, "-o", folder / f"{name}.so", "-ldl"] for name, source in sources.items()),
+        *(
+            [*LIBRARY, "-DMPET_PROBES=0", source, "-o", folder / f"{name}_clean.so", "-ldl"]
+            for name, source in sources.items()
+        ),
         ["-fopenmp", "-c", STAND_INS / "races.cpp", "-o", folder / "races.o"],
     )
     build([folder / "races.o", "-o", folder / "races", f"-L{folder}", "-lstand_in", f"-Wl,-rpath,{folder}"])
@@ -65,16 +68,16 @@ def check_recording(recording: Path, regions: int, has_parts: bool) -> None:
         assert sum(map(int, parts)) == (int(threads) * int(time_ns) if has_parts else 0)
 
 
-@pytest.mark.parametrize("library", ["profile", "clean"])
-def test_the_library_for_gcc_has_no_races(gomp, library, tmp_path):
+@pytest.mark.parametrize("library", ["gomp", "gomp_clean", "ompt", "ompt_clean"])
+def test_the_libraries_have_no_races(stand_in, library, tmp_path):
     """Loops, sections, barriers, tasks, locks and nested regions, of three masters at the same time."""
     for _ in range(3):
-        said = run(gomp / "races", tmp_path / "recording", gomp / f"{library}.so", OMP_NUM_THREADS="3").split()
+        said = run(stand_in / "races", tmp_path / "recording", stand_in / f"{library}.so", OMP_NUM_THREADS="3").split()
         assert len(said) == 5 and set(said[:3]) == {said[4]}
-        check_recording(tmp_path / "recording", 6, library == "profile")
+        check_recording(tmp_path / "recording", 6, not library.endswith("_clean"))
 
 
-def test_the_stand_in_has_no_races_itself(gomp, tmp_path):
-    said = run(gomp / "races", tmp_path / "recording", None, OMP_NUM_THREADS="4").split()
+def test_the_stand_in_has_no_races_itself(stand_in, tmp_path):
+    said = run(stand_in / "races", tmp_path / "recording", None, OMP_NUM_THREADS="4").split()
     assert set(said[:3]) == {said[4]}
     assert not list(tmp_path.iterdir())

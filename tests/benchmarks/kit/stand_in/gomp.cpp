@@ -1,9 +1,13 @@
 // An OpenMP runtime with the entry points that GCC's code calls, on std::thread: small, slow, and, unlike libgomp,
 // built with ThreadSanitizer, so that what it orders is seen to be ordered. Threads are kept and used again by whatever
-// team needs them next.
+// team needs them next. It also reports to a tool (OMPT) as libomp does, whose place it takes for that: what a worker
+// reports of a region's end comes when it comes, after the master may have reported the end of the whole.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -15,7 +19,42 @@
 #include <utility>
 #include <vector>
 
+#include <profiler/ompt_interface.h>
+
 namespace {
+
+// ---- the tool
+
+ompt_callback_t callbacks[64];
+
+int set_callback(int event, ompt_callback_t callback) {
+    callbacks[event] = callback;
+    return ompt_set_always;
+}
+
+void start_tool() {
+    using Start = ompt_start_tool_result_t*(unsigned, const char*);
+    const auto start = reinterpret_cast<Start*>(dlsym(RTLD_DEFAULT, "ompt_start_tool"));
+    ompt_start_tool_result_t* const tool = start != nullptr ? start(201811, "stand-in") : nullptr;
+    if (tool == nullptr) return;
+    tool->initialize([](const char*) { return reinterpret_cast<ompt_interface_fn_t>(set_callback); }, 0, &tool->tool_data);
+}
+
+template <class... Arguments>
+void tell(int event, Arguments... arguments) {
+    if (callbacks[event] != nullptr) reinterpret_cast<void (*)(Arguments...)>(callbacks[event])(arguments...);
+}
+
+const void* const no_address = nullptr;
+ompt_data_t* const no_data = nullptr;
+constexpr int implicit_barrier = 2, implicit_task = 2, lock_kind = 1, critical_kind = 5;
+
+void tell_wait(int kind, int endpoint, ompt_data_t* parallel, ompt_data_t* task) {
+    for (const int event : {ompt_callback_sync_region, ompt_callback_sync_region_wait})
+        tell(event, kind, endpoint, parallel, task, no_address);
+}
+
+// ---- what there is
 
 using Body = void (*)(void*);
 using Guard = std::unique_lock<std::mutex>;
@@ -27,11 +66,12 @@ struct Group {
 
 struct Task {
     Body body = nullptr;
-    std::vector<std::max_align_t> data;
+    std::vector<max_align_t> data;
     Task* parent = nullptr;
     Group* group = nullptr;
     int children = 0;
     bool finished = false;
+    ompt_data_t tool_data{};
 };
 
 struct Loop {
@@ -44,6 +84,7 @@ struct Team {
     explicit Team(int threads) : size(threads), implicit(static_cast<std::size_t>(threads)) {}
 
     const int size;
+    ompt_data_t tool_data{};
     std::mutex mutex;
     std::condition_variable changed;
     int arrived = 0, running = 0;
@@ -68,7 +109,9 @@ void run(Team& team, Task* task, Guard& lock) {
     team.running++;
     lock.unlock();
     Task* const before = std::exchange(self.task, task);
+    tell(ompt_callback_task_schedule, &before->tool_data, static_cast<int>(ompt_task_switch), &task->tool_data);
     task->body(task->data.data());
+    tell(ompt_callback_task_schedule, &task->tool_data, static_cast<int>(ompt_task_complete), &before->tool_data);
     self.task = before;
     lock.lock();
     team.running--;
@@ -93,7 +136,7 @@ void work_until(Team& team, Guard& lock, Over over) {
     }
 }
 
-void wait_at_barrier(Team& team) {
+void pass_barrier(Team& team) {
     Guard lock(team.mutex);
     const unsigned generation = team.generation;
     team.arrived++;
@@ -106,6 +149,13 @@ void wait_at_barrier(Team& team) {
         team.changed.notify_all();
         return true;
     });
+}
+
+void wait_at_barrier(Team& team, bool at_end = false) {
+    ompt_data_t* const task = &self.task->tool_data;
+    tell_wait(implicit_barrier, ompt_scope_begin, &team.tool_data, task);
+    pass_barrier(team);
+    tell_wait(implicit_barrier, ompt_scope_end, at_end ? nullptr : &team.tool_data, task);
 }
 
 // ---- threads
@@ -166,23 +216,33 @@ void take_part(Team& team, int id, Body body, void* data, unsigned loops) {
     const Self before = std::exchange(self, Self{&team, id, loops, 0, &team.implicit[static_cast<std::size_t>(id)]});
     Group group;
     self.task->group = &group;
+    ompt_data_t* const task = &self.task->tool_data;
+    const unsigned size = static_cast<unsigned>(team.size), index = static_cast<unsigned>(id);
+    tell(ompt_callback_implicit_task, static_cast<int>(ompt_scope_begin), &team.tool_data, task, size, index,
+         implicit_task);
     body(data);
-    wait_at_barrier(team);
+    wait_at_barrier(team, true);
+    tell(ompt_callback_implicit_task, static_cast<int>(ompt_scope_end), no_data, task, size, index, implicit_task);
     self = before;
 }
 
 void run_region(Body body, void* data, unsigned threads, const Loop* loop = nullptr) {
+    static std::once_flag tool_started;
+    std::call_once(tool_started, start_tool);
     const char* const asked = std::getenv("OMP_NUM_THREADS");
     const int size = threads > 0 ? static_cast<int>(threads) : asked != nullptr ? std::atoi(asked) : 2;
     Team team(size);
     if (loop != nullptr) team.loops[0] = *loop;
     const unsigned loops = loop != nullptr ? 1 : 0;
+    tell(ompt_callback_parallel_begin, no_data, no_address, &team.tool_data, static_cast<unsigned>(size), 0,
+         reinterpret_cast<const void*>(body));
     std::vector<std::unique_ptr<Worker>> workers;
     for (int id = 1; id < size; id++) {
         workers.push_back(take_worker());
         workers.back()->start([&team, id, body, data, loops] { take_part(team, id, body, data, loops); });
     }
     take_part(team, 0, body, data, loops);
+    tell(ompt_callback_parallel_end, &team.tool_data, no_data, 0, no_address);
     for (std::unique_ptr<Worker>& worker : workers) {
         worker->wait();
         const Guard lock(pool_mutex);
@@ -230,6 +290,24 @@ std::mutex& lock_at(const void* address) {
 
 const char unnamed = 0;
 
+void acquire(int kind, const void* address) {
+    const auto number = reinterpret_cast<std::uintptr_t>(address);
+    tell(ompt_callback_mutex_acquire, kind, 0u, 0u, static_cast<std::uint64_t>(number), no_address);
+    lock_at(address).lock();
+    tell(ompt_callback_mutex_acquired, kind, static_cast<std::uint64_t>(number), no_address);
+}
+
+template <class Over>
+void wait_for_tasks(int kind, Over over) {
+    ompt_data_t *const parallel = &self.team->tool_data, *const task = &self.task->tool_data;
+    tell_wait(kind, ompt_scope_begin, parallel, task);
+    {
+        Guard lock(self.team->mutex);
+        work_until(*self.team, lock, over);
+    }
+    tell_wait(kind, ompt_scope_end, parallel, task);
+}
+
 }  // namespace
 
 extern "C" {
@@ -271,6 +349,8 @@ unsigned GOMP_sections_next() {
 }
 unsigned GOMP_sections_start(unsigned count) {
     long first = 0, last = 0;
+    tell(ompt_callback_work, static_cast<int>(ompt_work_sections), static_cast<int>(ompt_scope_begin),
+         &self.team->tool_data, &self.task->tool_data, static_cast<std::uint64_t>(count), no_address);
     return start_loop(loop_of(1, static_cast<long>(count) + 1, 1, 1, false), &first, &last)
                ? static_cast<unsigned>(first)
                : 0;
@@ -286,11 +366,13 @@ void GOMP_task(Body body, void* data, void (*copy)(void*, void*), long size, lon
                int, void*) {
     Task* const task = new Task;
     task->body = body;
-    task->data.resize(static_cast<std::size_t>(size) / sizeof(std::max_align_t) + 1);
+    task->data.resize(static_cast<std::size_t>(size) / sizeof(max_align_t) + 1);
     if (copy != nullptr) copy(task->data.data(), data);
     else std::memcpy(task->data.data(), data, static_cast<std::size_t>(size));
     task->parent = self.task;
     task->group = self.task->group;
+    tell(ompt_callback_task_create, &self.task->tool_data, no_address, &task->tool_data,
+         static_cast<int>(ompt_task_explicit), 0, no_address);
     Team& team = *self.team;
     Guard lock(team.mutex);
     task->parent->children++;
@@ -301,28 +383,26 @@ void GOMP_task(Body body, void* data, void (*copy)(void*, void*), long size, lon
 }
 
 void GOMP_taskwait() {
-    Guard lock(self.team->mutex);
     const Task& own = *self.task;
-    work_until(*self.team, lock, [&] { return own.children == 0; });
+    wait_for_tasks(ompt_sync_region_taskwait, [&] { return own.children == 0; });
 }
 
 void GOMP_taskgroup_start() { self.task->group = new Group{0, self.task->group}; }
 void GOMP_taskgroup_end() {
-    Guard lock(self.team->mutex);
     const std::unique_ptr<Group> group(self.task->group);
-    work_until(*self.team, lock, [&] { return group->pending == 0; });
+    wait_for_tasks(ompt_sync_region_taskgroup, [&] { return group->pending == 0; });
     self.task->group = group->outer;
 }
 
-void GOMP_critical_start() { lock_at(&unnamed).lock(); }
+void GOMP_critical_start() { acquire(critical_kind, &unnamed); }
 void GOMP_critical_end() { lock_at(&unnamed).unlock(); }
-void GOMP_critical_name_start(void** name) { lock_at(name).lock(); }
+void GOMP_critical_name_start(void** name) { acquire(critical_kind, name); }
 void GOMP_critical_name_end(void** name) { lock_at(name).unlock(); }
 void GOMP_atomic_start() { lock_at(&unnamed).lock(); }
 void GOMP_atomic_end() { lock_at(&unnamed).unlock(); }
 
 void omp_init_lock(void*) {}
 void omp_destroy_lock(void*) {}
-void omp_set_lock(void* lock) { lock_at(lock).lock(); }
+void omp_set_lock(void* lock) { acquire(lock_kind, lock); }
 void omp_unset_lock(void* lock) { lock_at(lock).unlock(); }
 }
