@@ -21,6 +21,7 @@ def test_errors_are_as_large_as_the_noise():
     for way in ("fitted to all", "size left out", "stream, updated"):
         assert study["statistics"][way]["median"] < 2, way
         assert study["statistics"][way]["within_10"] > 85, way
+    assert study["statistics"]["fitted to all"]["large_within_10"] == 100
     counts = {way: study["statistics"][way]["count"] for way in WAYS}
     assert counts["fitted to all"] == len(PRODUCT_SIZES) * len(COUNTS)
     assert counts["size left out"] == (len(PRODUCT_SIZES) - 2) * len(COUNTS)
