@@ -7,7 +7,7 @@ import numpy as np
 from predictor.core.database import BoolArray, FloatArray, IntArray
 
 FEWEST_SCORES = 20  # at one thread count, to calibrate it by its own as well
-FEW_FAMILIES = 0.4  # of a family more would be outside, for each family there is
+FEW_FAMILIES = 0.3  # of a family more would be outside, for each family there is
 FEWEST_UNITS = 3
 WIDEST = 3.0  # factor where nothing can be calibrated
 
@@ -18,7 +18,7 @@ def conformal_factors(scores: FloatArray, usable: BoolArray, level: float, units
     A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
     mean of two quantiles, over all scores and over those of the same thread count, at
 
-        min(level (1 + 0.4 / units), 1)
+        min(level (1 + 0.3 / units), 1)
 
     where the units are what may be exchanged for the target: platforms, or families of them that were left out
     together. Beyond the largest score, where the quantile asks for it, the factor grows by 1 / units.
@@ -51,23 +51,22 @@ def _quantile(scores: FloatArray, level: float) -> float:
     return float(np.partition(scores, at)[at])
 
 
-def left_out(projections: FloatArray, columns: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
+def left_out(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
     """Errors of kriging every platform from those of other families alone, by block deletion (no refit).
 
         error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
 
     Example: one's own family each, and Q = K^-1 [1 - 1 1'K^-1 / 1'K^-1 1]: error_p = (Q y)_p / Q_pp.
 
-    Parameters: `projections` (J, R, R), Q at each thread count; `columns` (J, R, C), known values; `families` (R,).
-    Returns errors (J, R, C) in the unit of the columns, and variances (J, R). A family that is everybody has no
-    error: NaN.
+    Parameters: `projections` (J, R, R), Q at each thread count; `products` (J, R, C), Q y for known values y;
+    `families` (R,). Returns errors (J, R, C) in the unit of y, and variances (J, R). A family that is everybody has
+    no error: NaN.
 
     >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    >>> errors, variances = left_out(projection, np.array([[[1.0], [4.0]]]), np.array([0, 1]))
+    >>> errors, variances = left_out(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
     >>> errors.ravel().tolist(), variances.ravel().tolist()
     ([-3.0, 3.0], [0.5, 0.5])
     """
-    products = projections @ columns
     names, members = np.unique(families, return_inverse=True)
     if len(names) == len(families):
         own = np.diagonal(projections, axis1=1, axis2=2)
@@ -76,9 +75,12 @@ def left_out(projections: FloatArray, columns: FloatArray, families: IntArray) -
     variances = np.full(products.shape[:2], np.nan)
     if len(names) == 1:
         return errors, variances
-    for family in range(len(names)):
-        at = np.flatnonzero(members == family)
-        inverse = np.linalg.inv(projections[:, at[:, None], at])
+    order = np.argsort(members, kind="stable")
+    sizes = np.bincount(members)
+    starts = np.cumsum(sizes) - sizes
+    for size in np.unique(sizes):
+        at = order[starts[sizes == size][:, None] + np.arange(size)]  # (families of this size, size)
+        inverse = np.linalg.inv(projections[:, at[:, :, None], at[:, None, :]])
         errors[:, at] = inverse @ products[:, at]
-        variances[:, at] = np.diagonal(inverse, axis1=1, axis2=2)
+        variances[:, at] = np.diagonal(inverse, axis1=2, axis2=3)
     return errors, variances

@@ -94,7 +94,8 @@ def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: Fl
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
     platforms = np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
-    shares = evidence.known[platforms] * transfer.workload_weights
+    measured = evidence.known[platforms] & evidence.measured_on_target
+    shares = measured * transfer.workload_weights
     weights = (u[platforms, None] * shares / shares.sum(axis=1, keepdims=True)).tolist()
     d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance
     d_t = tuple_distance(d_p[:, None], d_a).tolist()
@@ -103,7 +104,7 @@ def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: Fl
     found = []
     for at, p in enumerate(platforms.tolist()):
         platform = database.platforms[evidence.platforms[p]]
-        for b in heaviest[evidence.known[p, heaviest]][:SHOWN_WORKLOADS].tolist():
+        for b in heaviest[measured[at, heaviest]][:SHOWN_WORKLOADS].tolist():
             numbers = to_platform[at], to_workload[b], d_t[at][b], weights[at][b]
             found.append(Candidate(platform, workloads[b], *numbers))
     return found
@@ -119,8 +120,8 @@ def warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list
     runtimes = sorted({database.groups[g].runtime or "unknown" for g in evidence.groups})
     if len(runtimes) > 1:
         found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
-    if len(evidence.workloads) < FEW_WORKLOADS:
-        found.append(f"{target} is known by {len(evidence.workloads)} comparable workloads only")
+    if evidence.measured_on_target.sum() < FEW_WORKLOADS:
+        found.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
     if len(evidence.platforms) < FEW_REFERENCES:
         found.append(f"{len(evidence.platforms)} reference platforms only")
     elif transfer.platform_distance.min() > FAR_APART:
@@ -153,7 +154,8 @@ def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> di
     u = transfer.platform_weights.mean(axis=0)
     return {
         "references": len(evidence.platforms),
-        "benchmarks": len(evidence.workloads),
+        "benchmarks": int(evidence.measured_on_target.sum()),
+        "filled_in": int((~evidence.measured_on_target).sum()),
         "nearest_distance": float(transfer.platform_distance.min()),
         "negative_weight": float(np.maximum(-u, 0.0).sum()),
     }

@@ -12,11 +12,14 @@ from predictor.core.database import BoolArray, Database, FloatArray, IntArray
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.reconstruct import thread_counts
 from predictor.core.transfer.evaluated import EvaluatedCurves, evaluated_curves, spread
+from predictor.core.transfer.metadata import platform_metadata
 
 MOST_KNOTS = 12
 MOST_SUPPORT = 12  # thread counts at which mean curves are known
 STEEPEST = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
-MOST_AVERAGED = 128  # platforms: more of them change a mean curve no more
+MISSING = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
+MOST_RELATIVES = 128
+MOST_AVERAGED = 48  # platforms: more of them change a mean curve no more
 MOST_PATTERNS = 256  # of measured thread counts: more are worth the time of finding those that occur
 LIKE_ALL = 3.0  # a mean step counts as so many profiles of the average workload
 
@@ -41,6 +44,9 @@ class Evidence:
 
     At J thread counts, the knots. `curves` is 0 where `known` is False. `outside` is how far in ln n a knot lies
     outside the measured range of (P,A). Everything of (T,A) is absent.
+
+    Where T lacks most workloads that others have, `gather` adds them as columns, and T's relatives without A as rows;
+    `complete` (completing.py) fills them in on T, or drops them: afterwards every reference has A.
     """
 
     groups: tuple[int, ...]
@@ -61,12 +67,24 @@ class Evidence:
     measured_at_one: float  # the share of references where A was measured at n = 1
     largest_on_target: int  # n
     outliers: int = 0  # profiles left out
+    fill_errors: FloatArray | None = None  # (J, R, B): of the filled-in workloads, were the reference T
+
+    @property
+    def measured_on_target(self) -> BoolArray:
+        """(B,): known on T by measurement, not filled in."""
+        return self.rows[-1, :-1] >= 0
+
+    @property
+    def has_workload(self) -> BoolArray:
+        """(R,): A was measured there."""
+        return self.rows[:-1, -1] >= 0
 
     def nearest(self, order: IntArray) -> Evidence:
         """Only these references, in this order."""
         with_target = np.append(order, len(self.platforms))
         return replace(
             self,
+            fill_errors=None if self.fill_errors is None else self.fill_errors[:, order],
             platforms=self.platforms[order],
             rows=self.rows[with_target],
             known=self.known[with_target],
@@ -74,6 +92,17 @@ class Evidence:
             of_workload=self.of_workload[order],
             outside=self.outside[order],
             measured=self.measured[order],
+        )
+
+    def of_workloads(self, chosen: IntArray) -> Evidence:
+        """Only these workloads, in this order."""
+        with_workload = np.append(chosen, len(self.workloads))
+        return replace(
+            self,
+            workloads=self.workloads[chosen],
+            rows=self.rows[:, with_workload],
+            known=self.known[:, chosen],
+            curves=self.curves[:, chosen],
         )
 
 
@@ -88,11 +117,12 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
     evaluated = evaluated_curves(database, groups)
     rows, platforms, workloads = _rows(database, query, groups, evaluated)
     asked = thread_counts(database, query.target, query.n)
-    knots = _knots(evaluated, rows, asked)
-    support = _support(evaluated, rows)
-    curves = _at_knots(evaluated, rows, _mean_curves(evaluated, rows, support), knots)
-    known = rows >= 0
-    of_workload, on_target = evaluated.pattern[rows[:-1, -1]], evaluated.pattern[rows[-1, :-1]]
+    of_workload, on_target = rows[:-1, -1], rows[-1, :-1]
+    of_workload, on_target = (evaluated.pattern[some[some >= 0]] for some in (of_workload, on_target))
+    knots = _knots(evaluated, np.unique(of_workload), on_target, asked)
+    curves = _at_knots(evaluated, rows, _mean_curves(evaluated, rows, _support(evaluated, rows)), knots)
+    has_workload = (rows[:-1, -1] >= 0)[:, None]
+    pattern = evaluated.pattern[rows[:-1, -1]]
     return Evidence(
         groups=groups,
         target=query.target,
@@ -102,13 +132,13 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
         rows=rows,
         n=evaluated.n[knots],
         log_n=evaluated.log_n[knots],
-        known=known[:, :-1],
+        known=rows[:, :-1] >= 0,
         curves=curves[:, :-1],
         of_workload=curves[:-1, -1],
-        outside=evaluated.outside[of_workload][:, knots],
-        measured=evaluated.measured[of_workload][:, knots],
+        outside=np.where(has_workload, evaluated.outside[pattern][:, knots], 0.0),
+        measured=evaluated.measured[pattern][:, knots] & has_workload,
         asked_n=asked,
-        mean_curve=_mean_curve(evaluated, rows[:-1, -1:]),
+        mean_curve=_mean_curve(evaluated, rows[:-1, -1:], np.unique(of_workload)),
         measured_at_one=float(evaluated.inside[of_workload, 0].mean()),
         largest_on_target=int(evaluated.n[evaluated.measured[on_target].any(axis=0)].max()),
     )
@@ -117,13 +147,16 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
 def _rows(
     database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets."""
+    """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
+
+    Where T lacks most workloads: also the others, and relatives of T that lack A.
+    """
     rows_a = reference_rows(database, query)
     platforms = np.unique(database.platform_index[rows_a[np.isin(database.group[rows_a], groups)]]).astype(np.int64)
     platforms = platforms[platforms != query.target]
     table = _table(database, np.append(platforms, query.target), groups, evaluated)
-    platforms = platforms[table[:-1, query.workload] >= 0]
-    table = table[np.append(table[:-1, query.workload] >= 0, True)]
+    has_workload = table[:-1, query.workload] >= 0
+    platforms, table = platforms[has_workload], table[np.append(has_workload, True)]
     if not len(platforms):
         raise NoReference(
             database.workloads[query.workload], database.platforms[query.target], " in the group that was asked for"
@@ -132,12 +165,42 @@ def _rows(
     if not len(workloads):
         rows_t = database.rows_of_platform(query.target)
         raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
-    rows = table[:, np.append(workloads, query.workload)]
-    related = (rows[:-1, :-1] >= 0).any(axis=1)
+    related = (table[:-1, workloads] >= 0).any(axis=1)
     if not related.any():
         names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
         raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
-    return rows[np.append(related, True)], platforms[related], workloads
+    platforms, table = platforms[related], table[np.append(related, True)]
+    missing = _missing(table, query.workload)
+    if len(missing) > MISSING * len(workloads):
+        others = _relatives(database, query, platforms)
+        if len(others):
+            more = _table(database, others, groups, evaluated)
+            shares = (more[:, workloads] >= 0).any(axis=1)
+            platforms = np.append(platforms, others[shares])
+            table = np.concatenate([table[:-1], more[shares], table[-1:]])
+            workloads = np.append(workloads, missing)
+    return table[:, np.append(workloads, query.workload)], platforms, workloads
+
+
+def _missing(table: IntArray, workload: int) -> IntArray:
+    """Workloads but A that most references have, and T (the last row) has not."""
+    often = 2 * (table[:-1] >= 0).sum(axis=0) >= len(table) - 1
+    often[workload] = False
+    return np.flatnonzero(often & (table[-1] < 0))
+
+
+def _relatives(database: Database, query: Query, references: IntArray) -> IntArray:
+    """Other platforms of T's `cpu_model` or microarchitecture, at most 128."""
+    metadata = platform_metadata(database)
+    alike = np.zeros(len(database.platforms), dtype=bool)
+    for codes in (metadata.microarchitecture, metadata.cpu):
+        alike |= codes == codes[query.target]
+    alike[references] = False
+    alike[query.target] = False
+    found = np.flatnonzero(alike)
+    if query.references is not None:
+        found = found[np.isin(found, query.references)]
+    return found[np.argsort(metadata.cpu[found] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
 
 
 def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
@@ -155,15 +218,15 @@ def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], eva
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, rows: IntArray, asked: IntArray) -> IntArray:
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked: IntArray) -> IntArray:
     """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
 
-    Too many are thinned, but those that were asked for stay if they are few enough.
+    By the patterns of both. Too many are thinned, but those that were asked for stay if they are few enough.
     """
-    at = np.flatnonzero(evaluated.measured[evaluated.pattern[rows[-1, :-1]]].any(axis=0))
+    at = np.flatnonzero(evaluated.measured[on_target].any(axis=0))
     columns = np.arange(len(evaluated.n))
     beyond = (columns < at[0]) | (columns > at[-1])
-    wanted = evaluated.measured[np.unique(evaluated.pattern[rows[:-1, -1]])].any(axis=0) & beyond
+    wanted = evaluated.measured[of_workload].any(axis=0) & beyond
     wanted[at] = True
     requested = np.flatnonzero(np.isin(evaluated.n, asked))
     both = np.union1d(np.flatnonzero(wanted), requested)
@@ -198,9 +261,9 @@ def _mean_curves(evaluated: EvaluatedCurves, rows: IntArray, support: IntArray) 
     return np.stack([np.interp(evaluated.log_n, x, one) for one in curve])
 
 
-def _mean_curve(evaluated: EvaluatedCurves, rows: IntArray) -> MeanCurve:
-    """Of one workload, at every n that was measured; `rows` (P, 1)."""
-    support = np.flatnonzero(evaluated.measured[np.unique(evaluated.pattern[rows])].any(axis=0))
+def _mean_curve(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray) -> MeanCurve:
+    """Of one workload, at every n that was measured; `rows` (P, 1), and the patterns of those that are there."""
+    support = np.flatnonzero(evaluated.measured[patterns].any(axis=0))
     values = _mean_curves(evaluated, rows, support)[0]
     slope = 0.0
     if len(support) > 1:

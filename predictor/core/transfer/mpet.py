@@ -8,10 +8,12 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.transfer.answering import answer
+from predictor.core.transfer.completing import complete
 from predictor.core.transfer.evidence import Evidence, gather
-from predictor.core.transfer.gaussian import Parts, gaussian_transfer, nearest_references, separate, workload_weights
+from predictor.core.transfer.gaussian import gaussian_transfer
 from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
 from predictor.core.transfer.outliers import without_outliers
+from predictor.core.transfer.parts import Parts, correlations, nearest_references, separate, workload_weights
 from predictor.core.transfer.positive import log_transfer, small_transfer
 from predictor.core.transfer.transfer import Transfer, mean_transfer
 
@@ -69,11 +71,12 @@ def _evidence(
 ) -> tuple[Evidence, Parts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
     evidence = without_outliers(gather(database, query, settings.mix_runtimes))
+    evidence = complete(evidence, metadata, settings.references)
     parts = separate(evidence)
     if len(evidence.platforms) <= settings.references:
         return evidence, parts
-    order = nearest_references(evidence, parts, workload_weights(parts), metadata, settings.references)
-    evidence = evidence.nearest(order)
+    weights = workload_weights(correlations(parts))
+    evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
     return evidence, separate(evidence)
 
 
@@ -94,14 +97,14 @@ def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, leve
 
 MPET = Method(
     name="mpet",
-    version="1",
+    version="2",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="1",
+    version="2",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

@@ -20,7 +20,7 @@ def without_outliers(evidence: Evidence) -> Evidence:
     """The evidence less its outlying profiles, which it counts. T and one reference always remain."""
     known = np.ones((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
     known[:, :-1] = evidence.known
-    known[-1, -1] = False
+    known[:, -1] = np.append(evidence.has_workload, False)
     if min(known.sum(axis=1).max() - FEWEST_WORKLOADS, len(known) - FEWEST_PLATFORMS) < 0:
         return evidence
     level = np.zeros(known.shape)

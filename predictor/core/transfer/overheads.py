@@ -46,7 +46,7 @@ def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Ove
     absent = np.ones(len(FRACTIONS), dtype=bool)
     for at, p in enumerate(chosen.tolist()):
         rows = evidence.rows[p]
-        known = np.flatnonzero(rows[:-1] >= 0)
+        known = np.flatnonzero((rows[:-1] >= 0) & evidence.measured_on_target)
         of_platform, present = log_shares(database, rows[np.append(known, -1)], int(evidence.platforms[p]), n)
         weights = transfer.workload_weights[known][:, None, None]
         each[at] = of_platform[-1] + _mean(target[known] - of_platform[:-1], weights)

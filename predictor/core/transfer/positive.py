@@ -10,8 +10,9 @@ import numpy as np
 from predictor.core.database import FloatArray
 from predictor.core.intervals import conformal_factors
 from predictor.core.transfer.evidence import Evidence
-from predictor.core.transfer.gaussian import TINY, Parts, correlations
+from predictor.core.transfer.hyperparameters import TINY
 from predictor.core.transfer.metadata import PlatformMetadata
+from predictor.core.transfer.parts import Parts, correlations
 from predictor.core.transfer.transfer import Transfer
 
 LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it

@@ -1,0 +1,97 @@
+"""Ordinary kriging: values on T from the values on the references, for several covariances at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from predictor.core.database import FloatArray
+from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
+
+TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
+SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
+
+
+class Kriged(NamedTuple):
+    """The weights of the references (K, R), sum 1; the values that they give (K, C), and their variances.
+
+    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal; `scale` (K, C) is the
+    variance of the process.
+    """
+
+    weights: FloatArray
+    value: FloatArray
+    variance: FloatArray
+    projections: FloatArray
+    scale: FloatArray
+
+
+def krige(covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS) -> Kriged:
+    """Ordinary kriging of `values` (K, R, C) to T, the last of `covariances` (K, R + 1, R + 1).
+
+    `noise` (K, R) is added to the references' own; outlying ones get more.
+    """
+    inverses = _without_outliers(_noisy_inverses(covariances, noise), values, h)
+    weights, variance, projections = ordinary_weights(inverses, covariances, h)
+    scale = (values * (projections @ values)).sum(axis=1) / values.shape[1]
+    value = (weights[:, None] @ values)[:, 0]
+    return Kriged(weights, value, variance[:, None] * scale, projections, scale)
+
+
+def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
+    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values."""
+    noise = np.full((1, len(covariance) - 1), h.noise)
+    weights, variance, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
+    return weights[0], float(variance[0]), projections[0]
+
+
+def ordinary_weights(
+    inverses: FloatArray, covariances: FloatArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses."""
+    rows = inverses.sum(axis=2)
+    total = rows.sum(axis=1)
+    to_target = covariances[:, :-1, -1]
+    through = (inverses @ to_target[:, :, None])[:, :, 0]
+    free = 1.0 - (rows * to_target).sum(axis=1)
+    variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free**2 / total
+    weights = through + rows * (free / total)[:, None]
+    projections = inverses - rows[:, :, None] * (rows / total[:, None])[:, None]
+    return weights, np.maximum(variance, 1e-9), projections
+
+
+def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> FloatArray:
+    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury)."""
+    rows = inverses.sum(axis=2)
+    residual = inverses @ values
+    residual -= rows[:, :, None] * (residual.sum(axis=1) / rows.sum(axis=1)[:, None])[:, None]
+    own = np.diagonal(inverses, axis1=1, axis2=2)
+    squares = residual**2 / own[:, :, None]
+    squares /= h.robust**2 * TO_SIGMA**2 * np.median(squares, axis=1, keepdims=True) + 1e-18
+    ratios = squares.mean(axis=2)
+    for k in np.flatnonzero((ratios > 1).any(axis=1)):
+        out = np.flatnonzero(ratios[k] > 1)
+        more = (h.noise + 1.0 / own[k, out]) * (ratios[k, out] - 1.0) / 2.0
+        block = inverses[k][np.ix_(out, out)]
+        block.flat[:: len(out) + 1] += 1.0 / more
+        inverses[k] -= inverses[k][:, out] @ np.linalg.solve(block, inverses[k][out])
+    return inverses
+
+
+def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
+    """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
+    matrices = covariances[:, :-1, :-1].copy()
+    K, R, _ = matrices.shape
+    matrices.reshape(K, R * R)[:, :: R + 1] += noise
+    if R < SMALL:
+        return np.asarray(np.linalg.inv(matrices))
+    for matrix in matrices:
+        factor, failed = dpotrf(matrix.T, lower=1, clean=0)  # transposed: Fortran's order
+        if failed:
+            matrix[:] = np.linalg.inv(matrix)
+            continue
+        upper = np.triu(dpotri(factor, lower=1, overwrite_c=1)[0].T)
+        np.add(upper, np.triu(upper, 1).T, out=matrix)
+    return matrices
