@@ -43,6 +43,11 @@ def error_axis(values: Sequence[float | None], title: str = ERROR) -> dict[str, 
     return {"title": {"text": title}, **logarithmic_ticks([value for value in values if value])}
 
 
+def category_axis(title: str) -> dict[str, Any]:
+    """Names from top to bottom."""
+    return {"title": {"text": title, "standoff": 14}, "autorange": "reversed", "type": "category"}
+
+
 def shown(value: float | None) -> float | None:
     return None if value is None else max(value, LEAST_ERROR)
 
@@ -61,7 +66,7 @@ def methods_chart(methods: Sequence[tuple[str, Row]]) -> Chart:
         "methods",
         "Error of each method",
         "Full curve: median, mean and 95 % percentile of the error, on a logarithmic scale; further left is better.",
-        drawn(traces, axis, {"autorange": "reversed", "type": "category"}),
+        drawn(traces, axis, category_axis("method")),
         Table(
             ("method", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
             [(name, *(row[column] for column in ("median", "mean", "p95", "count", "refused"))) for name, row in known],
@@ -205,7 +210,7 @@ def influence_chart(rows: Sequence[Row]) -> Chart:
         drawn(
             traces,
             {"title": {"text": "%"}, "rangemode": "tozero"},
-            {"autorange": "reversed", "type": "category"},
+            category_axis("part"),
         ),
         Table(
             ("part", "share of the loss (%)", "largest in (% of profiles)", "profiles"),
@@ -234,7 +239,7 @@ def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
         f"ablation-{PART_SLUGS[part]}",
         f"Other choices: {part}",
         "mpet2020 with one of its choices changed at a time; the paper's own is marked.",
-        drawn(traces, axis, {"autorange": "reversed", "type": "category"}),
+        drawn(traces, axis, category_axis("choice")),
         Table(
             ("choice", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
             [
