@@ -36,17 +36,20 @@ def chromium():
 
 
 class Watch:
-    """What a page did that no page here may do: errors in the console, requests to other machines. `expected`: words
-    of the one error that a test provokes."""
+    """What pages of a context did that no page here may do: errors in the console, requests to other machines.
+    `expected`: words of the one error that a test provokes."""
 
-    def __init__(self, context: BrowserContext, own: str, expected: str = "") -> None:
-        self.expected = expected
+    def __init__(self, context: BrowserContext, own: str) -> None:
         self.own = urlsplit(own).netloc
-        self.errors: list[str] = []
-        self.foreign: list[str] = []
+        self.forget()
         context.route("**/*", self.gate)
         context.on("console", self.listen)
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
+
+    def forget(self) -> None:
+        self.expected = ""
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
 
     def listen(self, message) -> None:
         if message.type == "error" and not (self.expected and self.expected in message.text):
@@ -65,15 +68,47 @@ class Watch:
         assert not self.foreign
 
 
+@pytest.fixture(scope="session")
+def shared_context(chromium, live_server):
+    """One for all tests: Plotly is fetched and compiled once, not once a page."""
+    context = chromium.new_context()
+    yield context, Watch(context, live_server.url)
+    context.close()
+
+
 @pytest.fixture
-def visit(chromium, live_server):
+def visit(shared_context, live_server):
     """visit(path, width=1280, scheme="light", user=None, expected="") opens a page; at the end, none may have
-    misbehaved but as expected."""
-    opened: list[tuple[BrowserContext, Watch]] = []
+    misbehaved but as expected. Nobody is signed in before `user` is."""
+    context, watch = shared_context
+    watch.forget()
 
     def open_page(path: str, width: int = 1280, scheme: str = "light", user=None, expected: str = "") -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        opened.append((context, Watch(context, live_server.url, expected)))
+        watch.expected = expected
+        if user is not None:
+            context.add_cookies([session_of(user, live_server.url)])
+        page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.goto(live_server.url + path)
+        return page
+
+    yield open_page
+    for page in context.pages:
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    watch.check()
+
+
+@pytest.fixture
+def first_visit(chromium, live_server):
+    """first_visit(path, user=None): by somebody who has nothing of this site in the browser's cache."""
+    opened: list[BrowserContext] = []
+
+    def open_page(path: str, user=None) -> Page:
+        context = chromium.new_context(viewport={"width": 1280, "height": 900})
+        opened.append(context)
         if user is not None:
             context.add_cookies([session_of(user, live_server.url)])
         page = context.new_page()
@@ -81,9 +116,8 @@ def visit(chromium, live_server):
         return page
 
     yield open_page
-    for context, watch in opened:
+    for context in opened:
         context.close()
-        watch.check()
 
 
 def session_of(user, url: str) -> dict[str, str]:

@@ -13,8 +13,8 @@ import pytest
 
 from profiles.ingest import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable
-from tests.browser.test_walk import drawn, weights
-from tests.browser.walk import pages_of
+from tests.browser.test_walk import weights
+from tests.browser.walk import drawn, pages_of
 from tests.pages import user
 from tests.samples import sample_platform, sample_workload
 
@@ -126,11 +126,11 @@ def test_pictures(visit, pages):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_weights(visit, pages):
+def test_weights(first_visit, pages):
     walk, owner = pages
     rows = []
     for name, address in {**walk.public, **walk.own}.items():
-        page = visit(address, user=owner if name in walk.own else None)
+        page = first_visit(address, user=owner if name in walk.own else None)
         page.wait_for_load_state("networkidle")
         drawn(page)
         received = weights(page)

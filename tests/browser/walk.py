@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, reverse
+from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
 from benchmarks.services import receive
-from predictor.models import Evaluation
 from predictor.services import PredictionRequest, predict
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed
+from tests.predictor.accuracy import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 WORKLOAD, TARGET = "app0-section0", "machine-1"
@@ -23,6 +23,7 @@ WORKLOAD, TARGET = "app0-section0", "machine-1"
 # Names of addresses that are no pages: what they answer with is part of one, a redirect, a file, or another project's.
 NO_PAGES = {
     "predict-possible",
+    "what-if-answer",
     "revoke-token",
     "logout",
     "healthz",
@@ -31,9 +32,32 @@ NO_PAGES = {
     "password_reset_complete",
     "password_change_done",
 }
-
-
 OWN = ("upload", "uploads", "tokens", "password_change")
+# How many figures a page has at least; the others have none.
+CHARTS = {
+    "home": 1,
+    "home, chosen": 1,
+    "workload": 2,
+    "workload, cost": 1,
+    "profile": 7,
+    "profile, thread time": 7,
+    "workload-map": 1,
+    "compare-platforms": 7,
+    "compare-workloads": 6,
+    "prediction": 3,
+    "prediction, t(1)": 1,
+    "prediction, scaling": 1,
+    "prediction, changed": 3,
+    "what-if": 2,
+    "what-if, moved": 2,
+    "what-if, refused": 2,
+    "what-if, time only": 2,
+    "ranking": 1,
+    "ranking, filtered": 1,
+    "accuracy": 8,
+    "evaluation": 1,
+    "beyond": 1,
+}
 
 
 @dataclass(frozen=True)
@@ -43,36 +67,63 @@ class Walk:
     public: dict[str, str]
     own: dict[str, str]
 
-    def everywhere(self) -> list[tuple[str, bool]]:
-        """Each address, and whether it needs an account."""
-        return [(address, False) for address in self.public.values()] + [(one, True) for one in self.own.values()]
+    def everywhere(self) -> list[tuple[str, str, bool]]:
+        """Each page's name and address, and whether it needs an account."""
+        return [(*page, False) for page in self.public.items()] + [(*page, True) for page in self.own.items()]
 
 
 def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: str = TARGET) -> Walk:
     """Of a database with the sample profiles: what anybody sees, and what needs `owner` to be signed in."""
-    prediction = predict(PredictionRequest(workload, target))
     accepted = receive(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), owner, "private", "mine.tar.gz")
     rejected = receive(SimpleUploadedFile("broken.tar.gz", b"no tarball"), owner, "public", "broken.tar.gz")
     ApiToken.issue(owner, name="laptop")
-    call_command("evaluate", "--database", "--method", "mpet2020", "--jobs", "1", stdout=io.StringIO())
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {
         "platform": reverse("platform", args=[profile.platform.slug]),
         "workload": reverse("workload", args=[profile.workload.slug]),
+        "workload, cost": reverse("workload", args=[profile.workload.slug]) + "?show=cost",
         "profile": reverse("profile", args=[profile.uid]),
+        "profile, thread time": reverse("profile", args=[profile.uid]) + "?budget=time",
         "beyond": reverse("beyond", args=[profile.uid]),
-        "predict, filled": f"{reverse('predict')}?workload={workload}&target={target}",
-        "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
-        "prediction": reverse("prediction", args=[prediction.uid]),
         "platforms, none found": f"{reverse('platforms')}?search=zzzzz",
-        "evaluation": reverse("evaluation", args=[Evaluation.objects.get().uid]),
+        "platform-distances, sorted": f"{reverse('platform-distances')}?near={target}",
+        **predictor_pages(workload, target),
+        "evaluation": reverse("evaluation", args=[store_evaluation().uid]),
     }
+    store_report()
     own = {name: reverse(name) for name in OWN}
     own |= {
         "upload-report": reverse("upload-report", args=[accepted.uid]),
         "upload-report, rejected": reverse("upload-report", args=[rejected.uid]),
     }
     return Walk(public, own)
+
+
+def predictor_pages(workload: str, target: str) -> dict[str, str]:
+    """Asking and answers of every kind."""
+    pair = f"?workload={workload}&target={target}"
+    asked = {
+        "prediction": {},
+        "prediction, t(1)": {"scenario": "sequential"},
+        "prediction, scaling": {"scenario": "scaling"},
+        "prediction, changed": {"workload_changes": {"work": 2.0}, "platform_changes": {"n_max": 24}},
+    }
+    answers = {name: predict(PredictionRequest(workload, target, **more)) for name, more in asked.items()}
+    return {
+        "home, chosen": reverse("home") + pair,
+        "predict, filled": reverse("predict") + pair,
+        "predict, parallelisation": f"{reverse('predict')}{pair}&scenario=parallelisation&strategy=dynamic_loop",
+        "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
+        **{name: reverse("prediction", args=[one.uid]) for name, one in answers.items()},
+        "what-if, moved": f"{reverse('what-if')}{pair}&lock_delay=0.5&n_max=24",
+        "what-if, refused": f"{reverse('what-if')}{pair}&n_nu=12&n_ht=6",
+        "ranking, filtered": f"{reverse('ranking')}?workload={workload}&device_class=server",
+    }
+
+
+def drawn(page: Page) -> None:
+    """Waits until every figure shows a trace."""
+    expect(page.locator(".plot:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
 
 
 def plain_address(name: str) -> str:
