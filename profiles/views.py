@@ -178,7 +178,10 @@ def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
-    multiples = small_multiples([measured_curve(profile, profile.workload.name) for profile in page])
+    origin = origin_of(profile.origin for profile in page)
+    multiples = small_multiples(
+        [measured_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
+    )
     roofline = roofline_of(shown, request.user)
     chart = roofline and roofline_chart(roofline, placed_below(list(page)))
     context = {
@@ -186,7 +189,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "page": page,
         "roofline": roofline,
         "charts": [chart] if chart else [],
-        "origin": origin_of(profile.origin for profile in page),
+        "origin": origin,
         "sockets": drawn_sockets(topology_of(shown)),
         "levels": memory_levels(memory_of(shown)),
         "multiples": multiples,
@@ -241,7 +244,7 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     context = {
         "profile": shown,
         "in_time": in_time,
-        "sentences": sentences(drawing.curves, shown.platform.n_nu, shown.platform.n_ht) if drawing else [],
+        "sentences": limits_of(shown, drawing, request.user) if drawing else [],
         "charts": marked(profile_charts(drawing, in_time=in_time), shown.origin) if drawing else [],
         "counters": counter_rows(shown),
         "section": "profiles",
@@ -257,6 +260,14 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
 def label_of(profile: Profile, origin: str) -> str:
     """What tells the curves of measured and simulated profiles in one figure apart."""
     return f" ({profile.origin})" if origin == "mixed" and profile.origin != "measured" else ""
+
+
+def limits_of(profile: Profile, drawing: ProfileDrawing, user: Any) -> list[str]:
+    """What limits it, in sentences: beside the machine's ceilings where they were measured."""
+    platform = profile.platform
+    roofline = roofline_of(platform, user)
+    placed = next(iter(placed_below([profile])), None) if roofline else None
+    return sentences(drawing.curves, platform.n_nu, platform.n_ht, placed, roofline)
 
 
 def time_unit(workload: Workload) -> str:

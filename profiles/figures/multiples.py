@@ -33,11 +33,13 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Multiples:
-    """`drawn`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`."""
+    """`drawn`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`.
+    `rows`: what is drawn as numbers, (curve, n, speedup)."""
 
     drawn: list[Multiple | None]
     n_top: int
     top: float
+    rows: list[tuple[str, int, float]]
 
 
 def path_of(points: Sequence[tuple[float, float]]) -> str:
@@ -53,7 +55,7 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
     speedups = [speedup_of(curve) if curve.t1_s and len(curve.n) > 1 else np.array([]) for curve in curves]
     shown = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
     if not shown:
-        return Multiples([None] * len(curves), 1, 1.0)
+        return Multiples([None] * len(curves), 1, 1.0, [])
     n_top = max(int(n.max()) for n, _ in shown)
     top = room_for_speedup(np.array([n_top]), np.concatenate([speedup for _, speedup in shown]))[1]
 
@@ -73,4 +75,10 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
         else None
         for curve, speedup in zip(curves, speedups, strict=True)
     ]
-    return Multiples(drawn, n_top, float(top))
+    rows = [
+        (curve.label, n, value)
+        for curve, speedup in zip(curves, speedups, strict=True)
+        if len(speedup)
+        for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)
+    ]
+    return Multiples(drawn, n_top, float(top), rows)

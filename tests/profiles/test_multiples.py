@@ -28,3 +28,9 @@ def test_a_curve_without_speedup_leaves_its_place_empty():
     assert found.drawn[0] is None
     assert found.drawn[1] is not None
     assert small_multiples([UNKNOWN]).drawn == [None]
+
+
+def test_the_numbers_behind_them_are_there_to_be_saved():
+    found = small_multiples([UNKNOWN, HALVES, FLAT])
+    assert found.rows == [("a", 1, 1.0), ("a", 2, 2.0), ("a", 4, 4.0), ("b", 1, 1.0), ("b", 8, 1.0)]
+    assert small_multiples([UNKNOWN]).rows == []
