@@ -24,6 +24,7 @@ ENDPOINTS = {
     "compare/workloads": "api-compare-workloads",
     "predictions": "api-predictions",
     "predictions/preview": "api-prediction-preview",
+    "rankings": "api-rankings",
     "methods": "api-methods",
     "scaling-models": "api-scaling-models",
     "evaluations": "api-evaluations",

@@ -47,6 +47,9 @@ def addresses():
         "api-evaluation": [f"evaluations/{evaluation.uid}/"],
         "api-evaluation-errors": [f"evaluations/{evaluation.uid}/errors/"],
         "api-scaling-model-fit": [],
+        "api-rankings": [f"rankings/?workload={profile.workload.slug}" for profile in profiles],
+        "api-similar-platforms": [f"platforms/{a.platform.slug}/similar/"],
+        "api-similar-workloads": [f"workloads/{a.workload.slug}/similar/"],
         "api-compare-platforms": [f"compare/platforms/?slugs={a.platform.slug},{b.platform.slug}"],
         "api-compare-workloads": [f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"],
     }
