@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from predictor.figures import interval_traces
 from predictor.scaling_models.studies.sizes import WAYS
 from profiles.figures import Breakpoints, Chart, Table, figure, line, logarithmic_ticks, scatter, series_style
-from profiles.figures.base import numbers
+from profiles.figures.base import marked, numbers
 
 SIZE_AXIS = {"title": {"text": "input size"}}
 
@@ -138,7 +138,7 @@ def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit
         serial_fraction_chart(answer["quality"], breakpoints),
         sizes_beyond(answer["sizes"], time_unit),
     ]
-    return [chart for chart in charts if chart]
+    return marked([chart for chart in charts if chart], answer["origin"])
 
 
 def time_beyond(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> Chart | None:
@@ -212,6 +212,7 @@ def penalty_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Breakpoints
             f"penalty A(n) ({time_unit})",
             breakpoints=breakpoints,
             showlegend=False,
+            rangemode="tozero",
         ),
         Table(("n", f"A(n) ({time_unit})"), list(zip(n, penalty, strict=True))),
     )
@@ -232,6 +233,7 @@ def serial_fraction_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Bre
             "serial fraction f(n) (%)",
             breakpoints=breakpoints,
             showlegend=False,
+            rangemode="tozero",
         ),
         Table(("n", "f(n) (%)"), rows),
     )

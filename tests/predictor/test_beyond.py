@@ -158,6 +158,7 @@ def test_simulated_profiles_are_marked(client):
     client.force_login(owner)
     said = text_of(page(client, simulated))
     assert "is simulated, not measured" in said
+    assert "Parallel penalty (simulated)" in said
     other = client_of().get(f"{API}profiles/{simulated.uid}/beyond/")
     assert other.status_code == 404
 
