@@ -21,26 +21,25 @@ from profiles.figures import (
     table,
 )
 
+PREDICTED = "workload, target: predicted"
+
 
 @dataclass(frozen=True)
 class Named:
-    """What the four are called that the figure brings together."""
+    """What those are called that the figure brings together with the target."""
 
     platform: str
     benchmark: str
     workload: str
-    target: str
 
 
 def candidate_charts(
-    answer: AnswerDrawing, candidates: Sequence[CandidateCurves], names: Mapping[str, str], workload: str, target: str
+    answer: AnswerDrawing, candidates: Sequence[CandidateCurves], names: Mapping[str, str], workload: str
 ) -> list[Chart]:
-    """One chart a candidate. `names`: of platforms and workloads by slug; `workload`, `target`: slugs of the pair."""
+    """One chart a candidate. `names`: of platforms and workloads by slug; `workload`: the slug of the predicted one."""
     if len(answer.n) == 1:
         return []
-    named = [
-        Named(*(names.get(slug, slug) for slug in (one.platform, one.workload, workload, target))) for one in candidates
-    ]
+    named = [Named(*(names.get(slug, slug) for slug in (one.platform, one.workload, workload))) for one in candidates]
     return [
         candidate_chart(f"candidate-{place}", answer, one, called)
         for place, (one, called) in enumerate(zip(candidates, named, strict=True), start=1)
@@ -49,11 +48,10 @@ def candidate_charts(
 
 def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, called: Named) -> Chart:
     """Colour tells the workload, dashes the reference platform."""
-    pair = f"{called.workload} on {called.target}, predicted"
     curves = {
-        f"{called.benchmark} on {called.platform}": ("fitted", "dash", measured(of.benchmark_on_reference)),
-        f"{called.benchmark} on {called.target}": ("fitted", "solid", measured(of.benchmark_on_target)),
-        f"{called.workload} on {called.platform}": ("predicted", "dash", measured(of.workload_on_reference)),
+        "benchmark, reference": ("fitted", "dash", measured(of.benchmark_on_reference)),
+        "benchmark, target": ("fitted", "solid", measured(of.benchmark_on_target)),
+        "workload, reference": ("predicted", "dash", measured(of.workload_on_reference)),
     }
     traces = [
         ideal_line(answer.n),
@@ -61,7 +59,7 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
             line(name, colour, curve.n, speedup_of(curve), line={"width": 1.8, "dash": dash})
             for name, (colour, dash, curve) in curves.items()
         ),
-        line(pair, "predicted", answer.n, answer.speedup, line={"width": 3}),
+        line(PREDICTED, "predicted", answer.n, answer.speedup, line={"width": 3}),
     ]
     if answer.measured:
         traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
@@ -70,14 +68,14 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
     predicted = MeasuredCurve("", answer.n, answer.time_s, None)
     columns = {
         "n": counts,
-        pair: at_counts(counts, predicted, answer.speedup),
+        PREDICTED: at_counts(counts, predicted, answer.speedup),
     }
     columns |= {name: at_counts(counts, curve, speedups[name]) for name, (_, _, curve) in curves.items()}
     return Chart(
         name,
-        f"{called.benchmark}, {called.platform}",
-        f"Weight {of.weight:.2g}. How {called.benchmark} speeds up on {called.platform} (dashed) and on the target "
-        f"(solid), beside how {called.workload} does there and would here.",
+        f"{called.benchmark} on {called.platform}",
+        f"Weight {of.weight:.2g}. How the benchmark {called.benchmark} speeds up on the reference platform "
+        f"{called.platform} (dashed) and on the target (solid), beside {called.workload} there, and predicted here.",
         figure(
             traces,
             SPEEDUP,

@@ -79,9 +79,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         },
         "has_negative_weights": any((row["weight"] or 0) < 0 for rows in answer["candidates"].values() for row in rows),
         "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
-        "candidate_charts": marked(
-            candidate_charts(drawing, behind, names, answer["workload"], answer["target"]), origin
-        ),
+        "candidate_charts": marked(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         **snippets_of(request, shown),

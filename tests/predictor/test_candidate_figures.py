@@ -13,11 +13,11 @@ N = np.array([1, 2, 8])
 CANDIDATE = CandidateCurves(
     "p", "b", -0.25, (N, np.array([4.0, 2.0, 1.0])), (N, np.array([6.0, 4.0, 2.0])), (N, np.array([3.0, 2.0, 1.5]))
 )
-NAMES = {"p": "Old machine", "b": "stencil", "work": "solver", "machine": "New machine"}
+NAMES = {"p": "Old machine", "b": "stencil", "work": "solver"}
 
 
 def charts(given: dict):
-    return candidate_charts(drawing_of(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work", "machine")
+    return candidate_charts(drawing_of(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work")
 
 
 def test_three_measured_speedups_stand_beside_the_predicted_one():
@@ -25,19 +25,21 @@ def test_three_measured_speedups_stand_beside_the_predicted_one():
     drawn = {trace.name: trace for trace in chart.figure.data}
     assert list(drawn) == [
         "ideal",
-        "stencil on Old machine",
-        "stencil on New machine",
-        "solver on Old machine",
-        "solver on New machine, predicted",
+        "benchmark, reference",
+        "benchmark, target",
+        "workload, reference",
+        "workload, target: predicted",
         "measured",
     ]
-    assert drawn["stencil on New machine"].y == pytest.approx((1.0, 1.5, 3.0))
+    assert drawn["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))
     assert {name for name, trace in drawn.items() if trace.line.dash == "dash"} == {
         "ideal",
-        "stencil on Old machine",
-        "solver on Old machine",
+        "benchmark, reference",
+        "workload, reference",
     }
+    assert chart.title == "stencil on Old machine"
     assert "Weight -0.25" in chart.caption
+    assert "beside solver there" in chart.caption
     json.dumps(chart.json, allow_nan=False)
 
 
