@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from predictor.scaling_models.automatic import AutomaticChoice
+from predictor.scaling_models.base import prediction_interval
 from predictor.scaling_models.companions import companions_from_curves
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.memory_wall import MemoryWall, memory_wall_speedup
 from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.task_graph import TaskGraph
 from tests.predictor.scaling_models import papers
+from tests.predictor.scaling_models.test_task_graph import program
 
 N = np.arange(1.0, 53.0)
 RNG = np.random.default_rng(0)
@@ -66,3 +69,16 @@ def test_extended_amdahl(benchmark, how):
 
     model = benchmark.pedantic(stream if how != "one fit of all" else lambda: ExtendedAmdahl().fit(X, t), rounds=3)
     assert model.parallel_fraction_ == pytest.approx(0.9)
+
+
+@pytest.mark.benchmark(group="task graph")
+@pytest.mark.parametrize("how", ["fit", "interval"])
+def test_task_graph(benchmark, how):
+    """63 sizes on 8 workers, as the paper's sort; an interval costs five fits more."""
+    X, t, measures = program(2.0 ** np.linspace(13, 27, 63), np.arange(1.0, 9.0), noise=0.02)
+
+    def run():
+        model = TaskGraph().fit(X, t, measures=measures)
+        return model.predict(X) if how == "fit" else prediction_interval(model, X, t, X, measures=measures)[1]
+
+    assert np.isfinite(benchmark.pedantic(run, rounds=2)).all()

@@ -81,6 +81,16 @@ def test_companions_tell_of_what_was_not_measured(ada):
     assert knowing["predictions"][0]["low_s"] < knowing["predictions"][0]["high_s"]
 
 
+def test_simulated_profiles_accompany_simulated_ones_only(ada):
+    """Ten measured profiles of the same machine change nothing."""
+    store(sample_measurements(1, 4, origin="simulated"))
+    profile = Profile.objects.get(workload__slug="app0-section0")
+    before = of_profile(ada, "automatic", profile).json()["reasons"]
+    store(sample_measurements(1, 10, seed=5))
+    assert of_profile(ada, "automatic", profile).json()["reasons"] == before
+    assert before[0]["evidence"] == "3 companions"
+
+
 def _first(runs, largest):
     keep = runs.n <= largest
     names = ("n", "repeat", "is_profile_pass", "time_s", "time_ns", "parts_ns")
