@@ -15,6 +15,7 @@ from predictor.confidence import Evidence, confidence
 from predictor.core.answers import Answer, Candidate
 from predictor.core.scenarios import Outcome, Scenario
 from predictor.snapshot import Snapshot
+from predictor.why import explain
 from profiles.models import Source
 from profiles.scaling.names import FEATURE_NAMES
 
@@ -94,6 +95,7 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
             "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
         },
         "confidence": answer.confidence | confidence(evidence, basis.outcome.lowered),
+        "why": explain(basis, asked),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured(basis),
         "reference_curves": reference_curves(basis),

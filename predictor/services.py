@@ -27,7 +27,7 @@ from profiles.models import Platform, Profile, Workload
 
 DEFAULT_METHOD = "mpet"
 SIMULATED = ("simulated",)
-ANSWER_VERSION = "3"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+ANSWER_VERSION = "4"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 SUGGESTIONS = 5
 MOST_THREAD_COUNTS = 4096
 LARGEST_THREAD_COUNT = 2**20

@@ -111,6 +111,51 @@ Candidate = type(
 CurvePoint = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
 
 
+WhySerializer: Any = type(
+    inline_serializer(
+        "Why",
+        {
+            "sentences": serializers.ListField(child=Text()),
+            "carried": inline_serializer(
+                "Influence",
+                {
+                    "kind": serializers.ChoiceField(("reference", "workload", "element")),
+                    "name": Text(),
+                    "share": number(help_text="Of the named candidates' weight; null for an element."),
+                    "change_percent": number(
+                        help_text="Of the times without it, mean over n (an element: at the largest n)."
+                    ),
+                },
+                many=True,
+            ),
+            "bottlenecks": inline_serializer(
+                "Bottleneck",
+                {
+                    "part": Text(),
+                    "n": Integer(help_text="The largest n."),
+                    "share": number(help_text="Of the thread time."),
+                    "speedup": number(),
+                    "speedup_without": number(help_text="Upper bound, all else unchanged."),
+                    "first_n": Integer(allow_null=True, help_text="It leads from here; null: nowhere."),
+                    "last_n": Integer(allow_null=True),
+                },
+                many=True,
+            ),
+            "bound": inline_serializer(
+                "Bound",
+                {
+                    "kind": serializers.ChoiceField(
+                        ("memory", "communication", "computation", "imbalance"), allow_null=True
+                    ),
+                    "by": serializers.ChoiceField(("roofline", "scaling")),
+                },
+                allow_null=True,
+            ),
+        },
+    )
+)
+
+
 class PredictionSerializer(serializers.ModelSerializer):
     """The stored answer, as it was given."""
 
@@ -150,6 +195,7 @@ class PredictionSerializer(serializers.ModelSerializer):
     )
     candidates = inline_serializer("Candidates", {"t1": Candidate(many=True), "scaling": Candidate(many=True)})
     confidence = serializers.DictField()
+    why = WhySerializer(help_text="What limits the workload there, and what carried the answer.")
     warnings = serializers.ListField(child=Text())
     measured = inline_serializer(
         "Measured",
@@ -195,6 +241,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "features",
             "candidates",
             "confidence",
+            "why",
             "warnings",
             "measured",
             "reference_curves",

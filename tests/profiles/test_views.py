@@ -288,8 +288,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # the workload, count, page with platforms and curves, sources; revision and newest profile, the neighbours
     with django_assert_num_queries(7):
         client.get(reverse("workload", args=[profile.workload.slug]))
-    # the profile with all that belongs to it, its counters
-    with django_assert_num_queries(2):
+    # the profile with all that belongs to it, the platform's ceilings, its counters
+    with django_assert_num_queries(3):
         client.get(reverse("profile", args=[profile.uid]))
 
 

@@ -1,0 +1,141 @@
+"""Which references, workloads and elements carried an answer: shares of weight, and what changes without each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database, FloatArray
+from predictor.core.errors import PredictionError
+from predictor.core.reconstruct import predicted_curves
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
+from profiles.scaling.runs import ScalingCurves
+
+TRIED = 3  # of each kind, the heaviest
+NAMED_ELEMENTS = 3
+LEAST_CHANGE = 1e-3
+
+
+@dataclass(frozen=True)
+class Influence:
+    """How much one thing counts. `share` of the candidates' weight, None for elements; `change`: relative change of
+    t(n), mean over n, without it; None: without it there is no answer, or it was not tried."""
+
+    kind: str  # reference | workload | element
+    name: str
+    share: float | None
+    change: float | None
+
+
+def shares(answer: Answer, kind: str) -> dict[str, float]:
+    """Shares of |weight| of the named candidates, by platform (kind "reference") or workload, the largest first.
+
+        share(x) = mean over t(1) and the vector of  sum |r| of the candidates with x / sum |r|
+
+    A weight may be negative (`mpet`): what is subtracted carries the answer as well.
+
+    >>> from predictor.core.answers import Candidate
+    >>> given = [Candidate("p", "a", 0, 0, 0, 3.0), Candidate("q", "a", 0, 0, 0, -1.0)]
+    >>> nothing = np.zeros(0)
+    >>> shares(Answer(1.0, nothing, nothing, nothing, {}, given, given), "reference")
+    {'p': 0.75, 'q': 0.25}
+    """
+    lists = [one for one in (answer.candidates_t1, answer.candidates_scaling) if one]
+    total: dict[str, float] = {}
+    for candidates in lists:
+        weights = [abs(candidate.weight) for candidate in candidates]
+        whole = sum(weights) or 1.0
+        for candidate, weight in zip(candidates, weights, strict=True):
+            name = candidate.platform if kind == "reference" else candidate.workload
+            total[name] = total.get(name, 0.0) + weight / whole / len(lists)
+    return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
+
+
+def carried_by(
+    database: Database, query: Query, method: Method[Any], settings: Any, answer: Answer, *, leave_out: bool = True
+) -> list[Influence]:
+    """The heaviest references and workloads with what t(n) would be without each (leave-one-out), and the elements.
+
+    A reference P is left out by hiding (P,A), a workload B by hiding (T,B). `query` names the group and the n of the
+    answer, so that nothing else changes. With `leave_out` False shares are told alone: a baseline may need seconds.
+    """
+
+    def change(kind: str, name: str) -> float | None:
+        try:
+            without = method.predict(hidden(database, query, kind, name), at_same_n, settings)
+        except PredictionError:
+            return None
+        return mean_change(answer.time_s, without.time_s)
+
+    at_same_n = replace(query, n=tuple(answer.n.tolist()))
+    found = [
+        Influence(kind, name, share, change(kind, name) if leave_out else None)
+        for kind in ("reference", "workload")
+        for name, share in list(shares(answer, kind).items())[:TRIED]
+    ]
+    return found + element_influences(database, query.target, answer)
+
+
+def hidden(database: Database, query: Query, kind: str, name: str) -> Database:
+    """The database without (P,A) of a reference P, or without (T,B) of a workload B."""
+    if kind == "reference":
+        return database.without(database.platforms.index(name), query.workload)
+    return database.without(query.target, database.workloads.index(name))
+
+
+def mean_change(before: FloatArray, after: FloatArray) -> float | None:
+    """The geometric mean of after / before less 1; None where no n has both.
+
+    >>> round(mean_change(np.array([1.0, 4.0]), np.array([2.0, 8.0])), 9)
+    1.0
+    """
+    ratio = np.log(after / before)
+    ratio = ratio[np.isfinite(ratio)]
+    return float(np.expm1(ratio.mean())) if len(ratio) else None
+
+
+def element_influences(database: Database, target: int, answer: Answer) -> list[Influence]:
+    """The elements of the feature vector without which t at the largest n would change most.
+
+    Each element of the seven scaling parts is set to 0 and the time rebuilt (Eq. 3-7); a base element whose absence
+    leaves no possible time is not named.
+    """
+    parts = len(SCALING_PARTS) * len(ELEMENTS)
+    n = np.array([answer.n.max()])
+    decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
+
+    def time_of(features: FloatArray) -> float:
+        rebuilt = predicted_curves(database, target, answer.t1_s, features, n, decomposed=decomposed)
+        return float(rebuilt.time_s[0])
+
+    whole = time_of(answer.features)
+    if not np.isfinite(whole) or n[0] == 1:
+        return []
+    found = []
+    for at in np.flatnonzero(np.nan_to_num(answer.features[:parts]) != 0).tolist():
+        features = answer.features.copy()
+        features[at] = 0.0
+        change = time_of(features) / whole - 1
+        if np.isfinite(change) and abs(change) >= LEAST_CHANGE:
+            found.append(Influence("element", FEATURE_NAMES[at], None, change))
+    found.sort(key=lambda one: -abs(one.change or 0.0))
+    return found[:NAMED_ELEMENTS]
+
+
+def predicted_scaling(answer: Answer) -> ScalingCurves | None:
+    """The answer as curves, for a reading of what limits it; None where no scaling is predicted.
+
+    A method that predicts times alone has R(n) = n t(n) / t(1), as a time-only profile has.
+    """
+    known = np.isfinite(answer.time_s)
+    if known.sum() < 2 or not np.isfinite(answer.t1_s):
+        return None
+    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, known]
+    n = answer.n[known].astype(np.int64)
+    decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
+    if not decomposed:
+        values[1] = n * values[0] / answer.t1_s
+    return ScalingCurves(n, values, decomposed, False, answer.t1_s)
