@@ -83,7 +83,9 @@ def test_companions_tell_of_what_was_not_measured(ada):
 
 def test_simulated_profiles_accompany_simulated_ones_only(ada):
     """Ten measured profiles of the same machine change nothing."""
-    store(sample_measurements(1, 4, origin="simulated"))
+    simulated = sample_measurements(1, 4, origin="simulated")
+    simulated.profiles[0] = ProfileRecord(0, 0, _first(simulated.profiles[0].runs, 4))
+    store(simulated)
     profile = Profile.objects.get(workload__slug="app0-section0")
     before = of_profile(ada, "automatic", profile).json()["reasons"]
     store(sample_measurements(1, 10, seed=5))
