@@ -198,6 +198,8 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
 
     >>> logarithmic_ticks([0.4, 13.0])["ticktext"], logarithmic_ticks([0.4, 13.0], few=True)["ticktext"]
     (['0.5', '1', '2', '5', '10'], ['1', '10'])
+    >>> logarithmic_ticks([1.0, 1.5])["ticktext"]
+    ['1', '1.2', '1.4', '1.6', '1.8']
     """
     known = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
     if not len(known):
@@ -205,8 +207,10 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
     low, high = known.min(), known.max()
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     span = high / low
-    between = 1e4 if not few else 10
-    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < (10 if not few else 3) else (1, 2, 5) if span < between else (1,)
+    dense, whole = (3.0, 10.0) if few else (10.0, 1e4)
+    steps: tuple[float, ...] = (1, 2, 5) if span < whole else (1,)
+    if span < dense:
+        steps = (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 8) if span < 2.5 else (1, 1.5, 2, 3, 4, 5, 6, 8)
     ticks = [step * 10.0**decade for decade in decades for step in steps]
     inside = [tick for tick in ticks if low / 1.2 <= tick <= high * 1.2] or ticks
     return {"type": "log", "tickvals": inside, "ticktext": [f"{tick:g}" for tick in inside]}

@@ -1,26 +1,26 @@
-"""The pictures of docs/images and the table of docs/page-weights.md, made anew: pytest tests/browser/screenshot.py
+"""The pictures of docs/images, made anew: pytest tests/browser/screenshot.py
 
 No test (its name is none that pytest collects): it draws from machines and programs made up here, by a plain model: a
 serial share, and threads that wait the longer for each other the more there are.
 """
 
-import os
-import platform
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from django.core.management import call_command
+from django.urls import reverse
 
 from profiles.ingest import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable
-from tests.browser.test_walk import weights
 from tests.browser.walk import drawn, pages_of
 from tests.pages import user
 from tests.samples import sample_platform, sample_workload
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LARGEST_BYTES = 150_000
-WIDE, PHONE = (1200, 1040), (390, 844)
+WIDE, PHONE = (1120, 940), (390, 844)
 
 # name, seconds per unit of work, what a thread of a second NUMA node and a hyperthread are worth, waiting per thread
 MACHINES = [
@@ -39,15 +39,6 @@ PROGRAMS = [
     ("graph/search", "dynamic_loop", 0.9, 0.090, 3.4),
     ("fluid/pressure", "domain_decomposition", 3.3, 0.022, 1.6),
 ]
-WEIGHTS_HEAD = """# What the pages weigh
-
-Made by `pytest tests/browser/screenshot.py`: each page as first opened in Chromium, with an empty cache, from Django's
-test server ({cores} cores, {machine}). Load: until the load event, which waits for scripts but not for what they draw.
-kB: bytes received, uncompressed, beside Plotly (4.8 MB, 1.5 MB as it is served; kept by the browser).
-
-| page | load, ms | kB | with Plotly |
-|---|--:|--:|---|
-"""
 COUNTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32)
 SHARES = np.array([0.05, 0.55, 0.08, 0.10, 0.07, 0.15])  # of the loss: locks, imbalance, creation, distribution, ...
 
@@ -100,17 +91,44 @@ def made_up() -> Measurements:
     )
 
 
+# Name of the picture -> name of the page (tests/browser/walk.py) and where in it the picture begins.
+PICTURES = {
+    "front": ("home", ""),
+    "platforms": ("platforms", ""),
+    "platform": ("platform", ""),
+    "workload": ("workload", ""),
+    "profiles": ("profiles", ""),
+    "profile": ("profile", ""),
+    "compare": ("compare", ""),
+    "characteristics": ("compare", "#characteristics"),
+    "heat-map": ("workload-distances", ""),
+    "map": ("workload-map", ""),
+    "predict": ("predict, filled", ""),
+    "prediction": ("prediction", ""),
+    "what-if": ("what-if, moved", ""),
+    "ranking": ("ranking, filtered", ""),
+    "accuracy": ("accuracy", ""),
+    "measure": ("measure", ""),
+}
+
+
 @pytest.fixture
 def pages(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
     measured = ingest(made_up(), kind="tarball", label="example machines", sha256="e" * 64, owner=None, private=False)
     owner = user("ada")
-    return pages_of(measured.profiles[0], owner, "stereo-aggregate", "heath-2x8"), owner
+    walk = pages_of(measured.profiles[0], owner, "stereo-aggregate", "heath-2x8")
+    walk.public["compare"] = reverse("compare-platforms") + "?platform=fjord-2x8&platform=heath-2x8&platform=crag-2x8"
+    methods = ("--database", "--method", "mpet,mpet2020", "--baselines", "--jobs", "1")
+    call_command("evaluate", *methods, stdout=io.StringIO())
+    return walk, owner
 
 
-def picture(page, name: str, size: tuple[int, int]) -> None:
+def picture(page, name: str, size: tuple[int, int], begin: str = "") -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     drawn(page)
+    if begin:
+        page.locator(begin).evaluate("node => node.scrollIntoView()")
     path = DOCS / "images" / f"{name}.png"
     page.screenshot(path=path)
     assert path.stat().st_size < LARGEST_BYTES, path
@@ -119,25 +137,8 @@ def picture(page, name: str, size: tuple[int, int]) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_pictures(visit, pages):
     walk, owner = pages
-    for name in ("prediction", "profile", "platform", "measure"):
-        picture(visit(walk.public[name], WIDE[0]), name, WIDE)
-    picture(visit(walk.own["upload-report, rejected"], WIDE[0], user=owner), "upload-report", (1200, 620))
+    for name, (page, begin) in PICTURES.items():
+        picture(visit(walk.public[page], WIDE[0]), name, WIDE, begin)
+    picture(visit(walk.own["upload-report, rejected"], WIDE[0], user=owner), "upload-report", (WIDE[0], 620))
     picture(visit(walk.public["prediction"], PHONE[0], "dark"), "prediction-phone-dark", PHONE)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_weights(first_visit, pages):
-    walk, owner = pages
-    rows = []
-    for name, address in {**walk.public, **walk.own}.items():
-        page = first_visit(address, user=owner if name in walk.own else None)
-        page.wait_for_load_state("networkidle")
-        drawn(page)
-        received = weights(page)
-        plotly = sum(size for file, size in received.items() if file.startswith("plotly"))
-        load_ms = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
-        kilobytes = (sum(received.values()) - plotly) / 1000
-        rows.append(f"| {name} | {load_ms:.0f} | {kilobytes:.0f} | {'yes' if plotly else ''} |")
-        page.context.close()
-    head = WEIGHTS_HEAD.format(cores=os.cpu_count(), machine=platform.machine())
-    (DOCS / "page-weights.md").write_text(head + "\n".join(sorted(rows)) + "\n")
+    picture(visit(walk.public["compare"], PHONE[0], "dark"), "characteristics-phone-dark", PHONE, "#characteristics")
