@@ -24,6 +24,7 @@ ENDPOINTS = {
     "compare/workloads": "api-compare-workloads",
     "predictions": "api-predictions",
     "predictions/preview": "api-prediction-preview",
+    "predictions/score": "api-score",
     "rankings": "api-rankings",
     "methods": "api-methods",
     "scaling-models": "api-scaling-models",

@@ -16,7 +16,7 @@ from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.services import DEFAULT_METHOD
 from predictor.what_if import PARAMETERS, InvalidParameter, numbers_in, request_of
 
-ONLY_STORED = ("id", "url", "created_at")
+ONLY_STORED = ("id", "url", "created_at", "settlement")
 PreviewSerializer = inline_serializer(
     "PredictionPreview",
     {

@@ -1,6 +1,8 @@
 from typing import Any
 
 from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 
 from mpet_site.api import StrictBooleanFilter
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
@@ -48,5 +50,6 @@ class ProfileFilter(FilterSet):
         model = Profile
         fields: tuple[str, ...] = ()
 
+    @extend_schema_field(OpenApiTypes.BOOL)
     def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
         return rows.exclude(outlier_reason="") if is_outlier else rows.filter(outlier_reason="")
