@@ -12,13 +12,15 @@ FEWEST_UNITS = 3
 WIDEST = 3.0  # factor where nothing can be calibrated
 
 
-def conformal_factors(scores: FloatArray, usable: BoolArray, level: float, units: int) -> FloatArray:
+def conformal_factors(
+    scores: FloatArray, usable: BoolArray, level: float, units: int, few: float = FEW_FAMILIES
+) -> FloatArray:
     """How many standard deviations hold `level` of the left-out errors, at each of J thread counts.
 
     A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
     mean of two quantiles, over all scores and over those of the same thread count, at
 
-        min(level (1 + 0.3 / units), 1)
+        min(level (1 + few / units), 1),    few = 0.3 by default
 
     where the units are what may be exchanged for the target: platforms, or families of them that were left out
     together. Beyond the largest score, where the quantile asks for it, the factor grows by 1 / units.
@@ -35,7 +37,7 @@ def conformal_factors(scores: FloatArray, usable: BoolArray, level: float, units
     pooled = scores[usable]
     if len(pooled) < FEWEST_UNITS or units < FEWEST_UNITS:
         return np.full(len(scores), WIDEST)
-    wanted = min(level * (1.0 + FEW_FAMILIES / units), 1.0)
+    wanted = min(level * (1.0 + few / units), 1.0)
     overall = _quantile(pooled, wanted)
     factors = np.full(len(scores), overall)
     for j, (own, counts) in enumerate(zip(scores, usable, strict=True)):

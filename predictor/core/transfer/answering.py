@@ -10,8 +10,8 @@ from predictor.core.distance import tuple_distance
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.overheads import Overheads, overheads
 from predictor.core.transfer.transfer import Transfer
-from profiles.scaling.features import CURVE_NAMES, FRACTIONS, feature_fit
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.curves import fit_curves
+from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 
 WIDER_BEYOND = 0.1  # of ln t for each ln n
 WIDEST = np.log(1000.0)  # a wider interval tells no more
@@ -31,12 +31,11 @@ def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer
     curves = consistent_curves(n, time_s, t1_s, shares)
     half_width = np.where(np.isnan(time_s), np.nan, half_widths(evidence, transfer, n))
     values = np.stack([time_s, *(curves[name] for name in CURVE_NAMES)])
-    decomposed = shares is not None
     return Answer(
         t1_s=t1_s,
         n=n,
         time_s=time_s,
-        features=fitted_features(database, evidence.target, n, values, t1_s=t1_s, decomposed=decomposed),
+        features=fitted_features(database, evidence.target, n, values),
         curves=curves,
         candidates_t1=candidates(database, evidence, transfer, transfer.platform_weights[0]),
         candidates_scaling=candidates(database, evidence, transfer, transfer.platform_weights.mean(axis=0)),
@@ -79,15 +78,15 @@ def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Over
     return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
 
 
-def fitted_features(
-    database: Database, target: int, n: IntArray, curves: FloatArray, *, t1_s: float, decomposed: bool
-) -> FloatArray:
+def fitted_features(database: Database, target: int, n: IntArray, curves: FloatArray) -> FloatArray:
     """The 84 elements fitted to the predicted time and curves (15, N) (Eq. 5-9)."""
     counts, at = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
-    counts, at = counts[counts > 0], at[counts > 0]
-    sequential = bool(len(counts) == 1 and counts[0] == 1)
-    profile = ScalingCurves(counts, curves[:, at], decomposed, sequential, t1_s)
-    return feature_fit(profile, float(database.n_nu[target]), float(database.n_ht[target])).values
+    counts, values = counts[counts > 0], curves[1:, at[counts > 0]]
+    given = ~np.isnan(values).all(axis=1)
+    features = np.full((len(CURVE_NAMES), len(ELEMENTS)), np.nan)
+    n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
+    features[given], _ = fit_curves(counts, values[given], n_nu, n_ht, GAUSSIAN_SUM[given])
+    return features.ravel()
 
 
 def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:

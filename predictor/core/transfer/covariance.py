@@ -12,6 +12,7 @@ from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts
+from predictor.core.transfer.robust import median
 
 MOST_IN_MEDIAN = 48  # platforms
 
@@ -94,7 +95,7 @@ def _typical(distance: FloatArray) -> FloatArray:
     step = -(-distance.shape[1] // MOST_IN_MEDIAN)
     some = distance[:, ::step, ::step]
     upper = np.triu_indices(some.shape[1], 1)
-    return np.asarray(np.median(some[:, upper[0], upper[1]], axis=1) + TINY)
+    return np.asarray(median(some[:, upper[0], upper[1]], axis=1) + TINY)
 
 
 def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:

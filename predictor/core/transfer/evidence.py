@@ -119,7 +119,8 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
     asked = thread_counts(database, query.target, query.n)
     of_workload, on_target = rows[:-1, -1], rows[-1, :-1]
     of_workload, on_target = (evaluated.pattern[some[some >= 0]] for some in (of_workload, on_target))
-    knots = _knots(evaluated, np.unique(of_workload), on_target, asked)
+    patterns = distinct(of_workload)
+    knots = _knots(evaluated, patterns, on_target, asked)
     curves = _at_knots(evaluated, rows, _mean_curves(evaluated, rows, _support(evaluated, rows)), knots)
     has_workload = (rows[:-1, -1] >= 0)[:, None]
     pattern = evaluated.pattern[rows[:-1, -1]]
@@ -138,10 +139,19 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
         outside=np.where(has_workload, evaluated.outside[pattern][:, knots], 0.0),
         measured=evaluated.measured[pattern][:, knots] & has_workload,
         asked_n=asked,
-        mean_curve=_mean_curve(evaluated, rows[:-1, -1:], np.unique(of_workload)),
+        mean_curve=_mean_curve(evaluated, rows[:-1, -1:], patterns),
         measured_at_one=float(evaluated.inside[of_workload, 0].mean()),
         largest_on_target=int(evaluated.n[evaluated.measured[on_target].any(axis=0)].max()),
     )
+
+
+def distinct(codes: IntArray) -> IntArray:
+    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+
+    >>> distinct(np.array([3, 0, 3])).tolist()
+    [0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes))
 
 
 def _rows(
@@ -152,7 +162,8 @@ def _rows(
     Where T lacks most workloads: also the others, and relatives of T that lack A.
     """
     rows_a = reference_rows(database, query)
-    platforms = np.unique(database.platform_index[rows_a[np.isin(database.group[rows_a], groups)]]).astype(np.int64)
+    in_groups = np.isin(database.group[rows_a], groups) if len(groups) > 1 else database.group[rows_a] == groups[0]
+    platforms = distinct(database.platform_index[rows_a[in_groups]].astype(np.int64))
     platforms = platforms[platforms != query.target]
     table = _table(database, np.append(platforms, query.target), groups, evaluated)
     has_workload = table[:-1, query.workload] >= 0
@@ -235,9 +246,14 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
     return both[spread(evaluated.log_n[both], MOST_KNOTS)]
 
 
+def _values(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) -> FloatArray:
+    """values[rows, columns] (P, B, J) by flat positions: several times faster than by two index arrays."""
+    return evaluated.values.ravel().take(rows[..., None] * len(evaluated.n) + columns)
+
+
 def _support(evaluated: EvaluatedCurves, rows: IntArray) -> IntArray:
     """Columns that some row measured, thinned to equal steps of ln n."""
-    patterns = np.unique(evaluated.pattern[rows[rows >= 0]])
+    patterns = distinct(evaluated.pattern[rows[rows >= 0]])
     columns = np.flatnonzero(evaluated.measured[patterns].any(axis=0))
     return columns[spread(evaluated.log_n[columns], MOST_SUPPORT)]
 
@@ -250,7 +266,7 @@ def _mean_curves(evaluated: EvaluatedCurves, rows: IntArray, support: IntArray) 
     rows = rows[:: -(-len(rows) // MOST_AVERAGED)]
     at = np.where(rows >= 0, rows, 0)
     inside = evaluated.inside[:, support][evaluated.pattern[at]] & (rows >= 0)[..., None]
-    values = evaluated.values[at[..., None], support]
+    values = _values(evaluated, at, support)
     across = inside[..., 1:] & inside[..., :-1]
     steps = np.where(across, values[..., 1:] - values[..., :-1], 0.0).sum(axis=0)
     counts = across.sum(axis=0)
@@ -284,7 +300,9 @@ def _at_knots(evaluated: EvaluatedCurves, rows: IntArray, mean_curves: FloatArra
     left, right, share = (table[patterns][:, knots] for table in (evaluated.left, evaluated.right, evaluated.share))
     linear = (1.0 - share) * mean_curves[:, left] + share * mean_curves[:, right]  # (B, patterns, J)
     bend = mean_curves[:, knots][:, None] - linear
-    values = evaluated.values[np.where(rows >= 0, rows, 0)[..., None], knots]
-    values += bend[np.arange(rows.shape[1])[None, :], which.reshape(rows.shape)]
+    values = _values(evaluated, np.where(rows >= 0, rows, 0), knots)
+    values += bend.reshape(-1, len(knots)).take(
+        which.reshape(rows.shape) + len(patterns) * np.arange(rows.shape[1]), axis=0
+    )
     values[rows < 0] = 0.0
     return values

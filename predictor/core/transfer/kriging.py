@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from predictor.core.database import FloatArray
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.transfer.robust import median
 
 TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
 SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
@@ -69,7 +70,7 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
     residual -= rows[:, :, None] * (residual.sum(axis=1) / rows.sum(axis=1)[:, None])[:, None]
     own = np.diagonal(inverses, axis1=1, axis2=2)
     squares = residual**2 / own[:, :, None]
-    squares /= h.robust**2 * TO_SIGMA**2 * np.median(squares, axis=1, keepdims=True) + 1e-18
+    squares /= h.robust**2 * TO_SIGMA**2 * median(squares, axis=1)[:, None] + 1e-18
     ratios = squares.mean(axis=2)
     for k in np.flatnonzero((ratios > 1).any(axis=1)):
         out = np.flatnonzero(ratios[k] > 1)

@@ -10,6 +10,7 @@ from predictor.core.database import FloatArray, IntArray
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
+from predictor.core.transfer.robust import median
 
 ROUNDS = 4
 
@@ -59,7 +60,7 @@ def nearest_references(
     distance = np.einsum("pbj,pbj,b->p", gap, gap, weights**2) / gap[0].size
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
     distance += ((shape[:-1] - shape[-1]) ** 2).mean(axis=1)
-    distance /= np.median(distance) + TINY
+    distance /= median(distance) + TINY
     on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
     distance += 0.3 * (on_paper**2).sum(axis=1) + evidence.outside.mean(axis=1)
     return np.sort(np.argsort(distance, kind="stable")[:most])

@@ -13,6 +13,7 @@ from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import TINY
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, correlations
+from predictor.core.transfer.robust import median
 from predictor.core.transfer.transfer import Transfer
 
 LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it
@@ -24,7 +25,7 @@ def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, l
     v = np.maximum(correlation, 0.0) ** 2 + 0.05
     ratio, spread = _ratios(evidence, v)
     on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
-    distance = spread + 0.1 * np.median(spread) * (on_paper**2).sum(axis=1)
+    distance = spread + 0.1 * median(spread) * (on_paper**2).sum(axis=1)
     least = distance.min() + TINY
     u = np.exp(-(distance - least) / least)
     return _transfer(evidence, u, v, ratio, spread=spread, apart=1.0 - np.clip(correlation, 0.0, 1.0), level=level)
@@ -75,13 +76,13 @@ def _transfer(
     deviation = np.sqrt(u @ spread + u @ (each - value) ** 2 + TINY)
     errors = _errors_on_target(evidence, u, v, ratio)
     scores = np.abs(errors) / deviation[:, None]
-    factors = conformal_factors(scores, np.ones(scores.shape, dtype=bool), level, len(v))
+    factors = conformal_factors(scores, np.ones(scores.shape, dtype=bool), level, len(v), few=0.0)
     return Transfer(
         value=value,
         half_width=factors * deviation,
         platform_weights=np.broadcast_to(u, (len(value), len(u))),
         workload_weights=v,
-        platform_distance=1.0 - np.exp(-spread / (2 * (np.median(spread) + TINY))),
+        platform_distance=1.0 - np.exp(-spread / (2 * (median(spread) + TINY))),
         workload_distance=apart,
     )
 

@@ -1,0 +1,18 @@
+"""Statistics that a few absurd values do not move."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.database import FloatArray
+
+
+def median(values: FloatArray, axis: int = 0) -> FloatArray:
+    """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.
+
+    >>> median(np.array([[4.0, 1.0, 2.0, 9.0], [0.0, 0.0, 1.0, 1.0]]), axis=1).tolist()
+    [3.0, 0.5]
+    """
+    count = values.shape[axis]
+    ascending = np.sort(values, axis=axis)
+    return np.asarray((ascending.take((count - 1) // 2, axis) + ascending.take(count // 2, axis)) / 2)
