@@ -187,7 +187,8 @@ def document_of(request: PredictionRequest, question: Question, snapshot: Snapsh
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
-    return answer_document(answered(question, snapshot), asked)
+    with one_thread():
+        return answer_document(answered(question, snapshot), asked)
 
 
 def is_only_simulated(workload: int, database: Database, user: Any) -> bool:
@@ -324,15 +325,14 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
     groups = comparable_groups(question, query, database)
     try:
-        with one_thread():
-            outcome = scenarios.run(
-                database,
-                query,
-                question.method,
-                question.settings,
-                scenario=question.scenario,
-                facts=facts_of(question, snapshot),
-            )
+        outcome = scenarios.run(
+            database,
+            query,
+            question.method,
+            question.settings,
+            scenario=question.scenario,
+            facts=facts_of(question, snapshot),
+        )
     except methods.SettingsError as error:
         raise InvalidField(error.setting, error.reason) from error
     except methods.TooFewCandidates as error:
