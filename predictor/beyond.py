@@ -28,7 +28,7 @@ LEVEL = 0.9
 AT_MOST = 40  # thread counts beyond
 SIZES_BEYOND = (1.25, 1.5, 2.0, 3.0, 4.0)  # times the largest measured one
 OVER_SIZES: tuple[tuple[str, dict[str, Any]], ...] = (
-    *(("extended_amdahl", {"degree": degree}) for degree in (1, 2, 3)),
+    *(("extended_amdahl", {"degree": degree, "errors": "relative"}) for degree in (1, 2, 3)),
     ("task_graph", {}),
     ("parallel_penalty", {"over": "size", "epsilon": 0.25}),
 )
@@ -131,7 +131,10 @@ def sizes_part(profile: Profile) -> dict[str, Any] | None:
         return None
     errors = [(unlearned_error(request, larger_third(request.points)), request) for request in requests]
     known = sorted((pair for pair in errors if pair[0] is not None), key=lambda pair: pair[0] or 0.0)
-    part: dict[str, Any] = {
+    chosen, answer = next(
+        ((request, answer) for _, request in known if (answer := possible_answer(request))), (None, None)
+    )
+    return {
         "unit": profile.workload.size_unit or "",
         "measured": [{name: point[name] for name in ("n", "size", "time_s")} for point in requests[0].points],
         "reasons": [
@@ -139,18 +142,22 @@ def sizes_part(profile: Profile) -> dict[str, Any] | None:
                 "model": label(request),
                 "error_percent": None if error is None else 100 * error,
                 "evidence": "the larger third of the sizes from the smaller ones",
-                "chosen": bool(known) and request is known[0][1],
+                "chosen": request is chosen,
             }
             for error, request in errors
         ],
-        "answer": None,
+        "answer": answer,
     }
-    for _, request in known:
-        try:
-            return part | {"answer": fitted_answer(request) | {"label": label(request)}}
-        except ValueError:  # it learned the smaller sizes, yet refuses all of them
-            continue
-    return part
+
+
+def possible_answer(request: FitRequest) -> dict[str, Any] | None:
+    """None where the model refuses all points together, or predicts a time that is not above 0."""
+    try:
+        answer = fitted_answer(request)
+    except ValueError:
+        return None
+    possible = all(row["time_s"] > 0 for row in answer["predictions"])
+    return answer | {"label": label(request)} if possible else None
 
 
 def sized_request(profile: Profile, name: str, settings: dict[str, Any]) -> FitRequest | None:

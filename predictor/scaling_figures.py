@@ -255,7 +255,7 @@ def sizes_beyond(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | Non
         )
         measured = [(row["size"], row["time_s"]) for row in sizes["measured"] if row["n"] == n]
         traces.append(markers(f"measured, n = {n}", f"series-{index}", measured, marker={"size": 7}))
-    shown = [value for trace in traces for value in trace.y]
+    shown = [value for trace in traces for value in trace.y if value and value > 0]
     axis = {"title": {"text": f"input size ({unit})" if unit else "input size"}, "type": "log"}
     columns = ("size", "n", "time_s", "low_s", "high_s")
     return Chart(

@@ -257,7 +257,8 @@ def quality_of(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def unlearned_error(request: FitRequest, asked: Sequence[bool]) -> float | None:
-    """The mean relative error at the asked points of the model that learned the others; None where it refuses."""
+    """The mean relative error at the asked points of the model that learned the others; None where it refuses, or where
+    it predicts a time that is not above 0."""
     points = request.points
     learned = replace(request, points=[point for point, out in zip(points, asked, strict=True) if not out])
     model = _model(request)
@@ -270,7 +271,7 @@ def unlearned_error(request: FitRequest, asked: Sequence[bool]) -> float | None:
     except ValueError:
         return None
     error = float(np.abs(said / np.array([point["time_s"] for point in out]) - 1.0).mean())
-    return error if np.isfinite(error) else None
+    return error if np.isfinite(error) and (said > 0).all() else None
 
 
 def _columns(point: dict[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,19 @@ def test_sizes_beyond_the_measured_ones(swept):
     assert sizes_beyond(0.5)[0] == 0.625
 
 
+def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
+    """Without the middle sizes' runs a cubic through noise may fall below 0: whatever is chosen is above."""
+    runs = swept["matmul_naive"].runs.filter(size__gt=200, size__lt=1200)
+    runs.delete()
+    swept["matmul_naive"].runs.filter(size=1200).update(time_s=1e-4)
+    sizes = beyond(swept["matmul_naive"], None)["sizes"]
+    if sizes["answer"]:
+        assert min(row["time_s"] for row in sizes["answer"]["predictions"]) > 0
+        assert sum(reason["chosen"] for reason in sizes["reasons"]) == 1
+    else:
+        assert not any(reason["chosen"] for reason in sizes["reasons"])
+
+
 def test_one_size_has_no_other(profile):
     assert beyond(profile, None)["sizes"] is None
 
