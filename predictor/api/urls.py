@@ -1,6 +1,17 @@
 from django.urls import path
 
-from predictor.api import beyond, comparisons, evaluations, previews, rankings, scaling_models, settled, similar, views
+from predictor.api import (
+    beyond,
+    comparisons,
+    evaluations,
+    measuring,
+    previews,
+    rankings,
+    scaling_models,
+    settled,
+    similar,
+    views,
+)
 
 urlpatterns = [
     path("distances/platforms/", views.PlatformDistance.as_view(), name="api-platform-distance"),
@@ -14,6 +25,7 @@ urlpatterns = [
     path("predictions/score/", settled.ScoreView.as_view(), name="api-score"),
     path("predictions/preview/", previews.PredictionPreview.as_view(), name="api-prediction-preview"),
     path("predictions/<uuid:id>/", views.PredictionDetail.as_view(), name="api-prediction"),
+    path("predictions/<uuid:id>/measure-next/", measuring.MeasureNext.as_view(), name="api-measure-next"),
     path("evaluations/", evaluations.EvaluationList.as_view(), name="api-evaluations"),
     path("evaluations/paper/", evaluations.PaperTables.as_view(), name="api-paper-tables"),
     path("evaluations/<uuid:id>/", evaluations.EvaluationDetail.as_view(), name="api-evaluation"),

@@ -227,9 +227,9 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     snapshot()  # made once a revision and process
     # the pair to begin with: revision and newest profile; two lists to choose from; the latest; the newest evaluation,
-    # with baselines or without; sources; four counts; the prediction: revision, newest, virtualised references, its
-    # sources; platforms by name
-    with django_assert_num_queries(17):
+    # with baselines or without; sources; four counts; the prediction: revision, newest, the target and its ceilings,
+    # virtualised references, its sources; platforms by name
+    with django_assert_num_queries(19):
         client.get(reverse("home"))
     # workloads and platforms to offer
     with django_assert_num_queries(2):

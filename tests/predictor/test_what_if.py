@@ -176,6 +176,7 @@ def test_private_pairs_are_their_owner_s(client, public):
 
 def test_the_part_that_follows_takes_a_fixed_number_of_queries(client, public, django_assert_num_queries):
     part(client)
-    # the target; revision, newest profile; with changes the bound; virtualised references; sources; platforms by name
-    with django_assert_num_queries(7):
+    # the target; revision, newest profile; with changes the bound; the target's row and
+    # ceilings; virtualised references; sources; platforms by name
+    with django_assert_num_queries(9):
         part(client, work="2")

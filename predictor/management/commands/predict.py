@@ -11,6 +11,7 @@ from predictor.models import Prediction
 from predictor.rankings import Ranking, rank
 from predictor.services import DEFAULT_METHOD, PredictionRequest, RequestError, predict
 from predictor.tables import number, table
+from predictor.why.measuring import next_measurements
 from profiles.measurements import STRATEGIES
 
 # what asks for one target, with its default
@@ -21,6 +22,7 @@ ONE_TARGET_ONLY: dict[str, Any] = {
     "scenario": "migration",
     "strategy": None,
     "include_outliers": False,
+    "measure_next": False,
     "change": [],
 }
 
@@ -58,6 +60,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
         parser.add_argument("--include-outliers", action="store_true", help="let outliers take part (find_outliers)")
+        parser.add_argument("--measure-next", action="store_true", help="say what to measure to narrow the interval")
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
     def handle(self, **options: Any) -> None:
@@ -92,6 +95,8 @@ class Command(BaseCommand):
             platform_changes={name: value for name, value in changes.items() if name in PLATFORM_CHANGES} or None,
         )
         prediction = predict(request)
+        if options["measure_next"]:
+            return next_report(prediction, as_json=options["json"])
         if options["json"]:
             return [json.dumps({"id": str(prediction.uid)} | prediction.answer, indent=1, allow_nan=False)]
         return report(prediction)
@@ -145,6 +150,20 @@ def report(prediction: Prediction) -> list[str]:
         lines += ["", title, *candidate_table(answer["candidates"][part])]
     lines += [f"warning: {warning}" for warning in answer["warnings"]]
     return lines + [f"data: {source_line(source)}" for source in answer["sources"]]
+
+
+def next_report(prediction: Prediction, *, as_json: bool) -> list[str]:
+    found = next_measurements(prediction)
+    if as_json:
+        return [json.dumps(found, indent=1, allow_nan=False)]
+    if not found["results"]:
+        return ["Nothing that could be measured is expected to make it surer."]
+    rows = [
+        [one["kind"], one["workload"], one["platform"], f"{one['interval_expected']:.3f}"] for one in found["results"]
+    ]
+    now = found["results"][0]["interval_now"]
+    head = f"{prediction}: the interval of {found['method']} is a factor of {now:.3f} to either side"
+    return [head, "", *table(["measure", "workload", "platform", "expected"], rows, words=3)]
 
 
 def curve_table(answer: dict[str, Any], unit: str) -> list[str]:

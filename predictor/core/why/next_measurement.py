@@ -1,0 +1,184 @@
+"""Which measurement would narrow an answer's interval most: each is added as if it had been made, and asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.errors import PredictionError
+from predictor.core.similarity import mean_distances
+from profiles.scaling.features import FEATURE_NAMES
+
+Kind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
+Place: TypeAlias = tuple[int, int]  # platform, workload
+TRIED = 6  # of each kind, the nearest
+MOST_COUNTS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """A profile that nobody measured, with the times that are predicted for it."""
+
+    platform: int
+    workload: int
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class NextMeasurement:
+    """`now` and `expected`: the interval as a factor, the geometric mean over n of sqrt(high / low), from 1 on."""
+
+    kind: Kind
+    platform: str
+    workload: str
+    now: float
+    expected: float
+
+
+def interval_factor(answer: Answer) -> float | None:
+    """How wide the interval is, as the factor to either side: the geometric mean over n of sqrt(high / low).
+
+    None without any interval. Example: 8 to 12.5 s around 10 s is a factor of 1.25.
+
+    >>> n, nothing = np.array([1]), np.zeros(84)
+    >>> answer = Answer(10.0, n, np.array([10.0]), nothing, {}, [], [], [], np.array([8.0]), np.array([12.5]))
+    >>> interval_factor(answer)
+    1.25
+    """
+    if answer.low_s is None or answer.high_s is None:
+        return None
+    half = np.log(answer.high_s / answer.low_s) / 2
+    half = half[np.isfinite(half)]
+    return float(np.exp(half.mean())) if len(half) else None
+
+
+def measure_next(
+    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = TRIED
+) -> list[NextMeasurement]:
+    """Benchmarks on T and platforms for A that were not measured, the one that would narrow the interval most first.
+
+    For each kind the `tried` nearest are tried: workloads by D_a(A,B), platforms by D_p(P,T). What would be measured is
+    predicted, added to the database as a profile, and A on T is predicted again. The method's own variance and
+    calibration so say what is expected; that the new profile brings no surprise is assumed.
+
+    `query` names the group. Raises a PredictionError where A on T cannot be predicted; a method without intervals
+    expects nothing: [].
+    """
+    database = database.without(query.target, query.workload)
+    before = method.predict(database, query, settings)
+    now = interval_factor(before)
+    if now is None or query.group is None:
+        return []
+    n = tuple(before.n.tolist())
+    places = [*benchmarks(database, query)[:tried], *platforms(database, query)[:tried]]
+    tries = [observed(database, query.group, place, method, settings) for place in places]
+    observations = [one for one in tries if one is not None]
+    extended = with_profiles(database, query.group, observations)
+    found = []
+    for one in observations:
+        others = [other for other in observations if other is not one]
+        view = extended.without([other.platform for other in others], [other.workload for other in others])
+        expected = _factor_in(view, replace(query, n=n), method, settings)
+        if expected is not None:
+            names = database.platforms[one.platform], database.workloads[one.workload]
+            kind: Kind = "benchmark" if one.platform == query.target else "platform"
+            found.append(NextMeasurement(kind, *names, now, expected))
+    return sorted(found, key=lambda one: (one.expected, one.kind, one.platform, one.workload))
+
+
+def _factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
+    try:
+        return interval_factor(method.predict(database, query, settings))
+    except PredictionError:
+        return None
+
+
+def benchmarks(database: Database, query: Query) -> list[Place]:
+    """(T, B): workloads of the group that T lacks and a platform that has A has, nearest to A first."""
+    group = database.group == query.group
+    visible = group & ~database.hidden
+    references = np.unique(database.platform_index[visible & (database.workload_index == query.workload)])
+    known = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
+    on_target = database.workload_index[visible & (database.platform_index == query.target)]
+    missing = np.setdiff1d(known, np.append(on_target, query.workload)).astype(np.int64)
+    return [(query.target, b) for b in _nearest(database, "workloads", query.workload, missing)]
+
+
+def platforms(database: Database, query: Query) -> list[Place]:
+    """(P, A): platforms of the group without A that share a workload with T, nearest to T first."""
+    visible = (database.group == query.group) & ~database.hidden
+    have = database.platform_index[visible & (database.workload_index == query.workload)]
+    shared = database.workload_index[visible & (database.platform_index == query.target)]
+    related = np.unique(database.platform_index[visible & np.isin(database.workload_index, shared)])
+    missing = np.setdiff1d(related, np.append(have, query.target)).astype(np.int64)
+    if query.references is not None:
+        return []  # another platform would be no reference
+    return [(p, query.workload) for p in _nearest(database, "platforms", query.target, missing)]
+
+
+def _nearest(database: Database, kind: Any, of: int, among: IntArray) -> list[int]:
+    """Ascending by mean distance; those at no defined distance last."""
+    if not len(among):
+        return []
+    distance = mean_distances(database, kind, [of], among).mean[0]
+    order = np.argsort(np.where(np.isnan(distance), np.inf, distance), kind="stable")
+    return [int(index) for index in among[order]]
+
+
+def observed(database: Database, group: int, place: Place, method: Method[Any], settings: Any) -> Observation | None:
+    """What the method expects to be measured there, at counts as they are measured elsewhere; None where it refuses."""
+    platform, workload = place
+    rows = database.rows_of_workload(workload)
+    rows = rows[database.group[rows] == group]
+    counts = np.unique(
+        np.concatenate([database.curve(row)[0] for row in rows.tolist()] or [np.ones(1, dtype=np.int32)])
+    )
+    counts = counts[counts <= database.n_max[platform]]
+    if not len(counts):
+        return None
+    some = np.unique(np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int))
+    asked = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
+    try:
+        answer = method.predict(database, asked, settings)
+    except PredictionError:
+        return None
+    usable = np.isfinite(answer.time_s).any() and np.isfinite(answer.t1_s)
+    return Observation(platform, workload, answer) if usable else None
+
+
+def with_profiles(database: Database, group: int, observations: Sequence[Observation]) -> Database:
+    """The visible rows of the database, and the observations as further rows of the group."""
+    rows = np.flatnonzero(~database.hidden)
+    own = [database.curve(row) for row in rows.tolist()]
+    known = [np.isfinite(one.answer.time_s) for one in observations]
+    n = [n for n, _ in own] + [one.answer.n[at] for one, at in zip(observations, known, strict=True)]
+    time_s = [t for _, t in own] + [one.answer.time_s[at] for one, at in zip(observations, known, strict=True)]
+    vectors = np.array([one.answer.features for one in observations]).reshape(-1, len(FEATURE_NAMES))
+
+    def column(old: Any, new: list[Any]) -> FloatArray:
+        return np.concatenate([old[rows], np.array(new, dtype=old.dtype)])
+
+    return Database.build(
+        revision=database.revision,
+        platforms=database.platforms,
+        workloads=database.workloads,
+        platform_index=column(database.platform_index, [one.platform for one in observations]),
+        workload_index=column(database.workload_index, [one.workload for one in observations]),
+        groups=database.groups,
+        group=column(database.group, [group] * len(observations)),
+        features=np.concatenate([database.features[rows], vectors]),
+        t1_s=column(database.t1_s, [one.answer.t1_s for one in observations]),
+        curve_offsets=np.concatenate([[0], np.cumsum([len(counts) for counts in n])]),
+        curve_n=np.concatenate(n),
+        curve_time_s=np.concatenate(time_s),
+        n_nu=database.n_nu,
+        n_ht=database.n_ht,
+        n_max=database.n_max,
+        platform_table=database.platform_table,
+        workload_table=database.workload_table,
+    )
