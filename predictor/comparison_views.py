@@ -75,9 +75,11 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
         )
         for one in found["workloads"]
     ]
+    placed = [place for place in places if np.isfinite(place.x)]
     context = {
         "origin": selection.origin,
-        "charts": marked([map_chart(places, found["stress"])], selection.origin) if places else [],
+        "charts": marked([map_chart(placed, found["stress"])], selection.origin) if placed else [],
+        "apart": [place for place in places if not np.isfinite(place.x)],
         "places": places,
         "marked": names.get(mark),
         "is_cut": len(places) == LARGEST_MAP,

@@ -67,7 +67,14 @@ MapSerializer = inline_serializer(
         "revision": Integer(),
         "stress": number(help_text="Kruskal's: 0 exact, 0.2 poor"),
         "workloads": inline_serializer(
-            "WorkloadPlace", {"workload": Text(), "strategy": Text(), "x": number(), "y": number()}, many=True
+            "WorkloadPlace",
+            {
+                "workload": Text(),
+                "strategy": Text(),
+                "x": number(help_text="null: no distance to any other"),
+                "y": number(),
+            },
+            many=True,
         ),
         **PROVENANCE,
     },

@@ -58,20 +58,25 @@ def _distance_matrix(database: Database, kind: Kind) -> dict[str, Any]:
 
 
 def workload_map(database: Database) -> dict[str, Any]:
-    """A place in the plane for each workload, so that those that behave alike are near (see `plane`)."""
+    """A place in the plane for each workload, so that those that behave alike are near (see `plane`); NaN for one that
+    has no distance to any other."""
     return database.derive("map", lambda: _workload_map(database))  # type: ignore[no-any-return]
 
 
 def _workload_map(database: Database) -> dict[str, Any]:
     chosen = with_most_profiles(database, "workloads", LARGEST_MAP)
-    places, stress = plane(mean_distances(database, "workloads", chosen, chosen).mean)
+    mean = mean_distances(database, "workloads", chosen, chosen).mean
+    others = mean + np.where(np.eye(len(chosen), dtype=bool), np.nan, 0.0)
+    comparable = np.isfinite(others).any(axis=1)
+    points = np.full((len(chosen), 2), np.nan)
+    points[comparable], stress = plane(mean[np.ix_(comparable, comparable)])
     strategies = database.workload_table["strategy"]
     return {
         "revision": database.revision,
         "stress": stress,
         "workloads": [
             {"workload": database.workloads[at], "strategy": strategies[at] or "unknown", "x": float(x), "y": float(y)}
-            for at, (x, y) in zip(chosen, places, strict=True)
+            for at, (x, y) in zip(chosen, points, strict=True)
         ],
     }
 

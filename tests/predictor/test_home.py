@@ -1,9 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from django.urls import reverse
 
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
+from profiles.ingest import ingest
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
+from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +67,19 @@ def test_private_names_are_as_unknown_as_others(client, public):
         assert "did you mean" not in text_of(page)
     client.force_login(ada)
     assert "secret.tar.gz" in text_of(home(client))
+
+
+def test_where_nothing_measured_can_be_predicted_it_begins_with_simulated_profiles(client):
+    """As after `make run`: one measured machine beside the demo."""
+    store_public(platforms=1)
+    simulated = replace(sample_measurements(3, 2, seed=8), origin="simulated")
+    simulated.platforms[:] = [sample_platform(5 + at, name=f"model-{at}") for at in range(3)]
+    simulated.workloads[:] = [sample_workload(8 + at) for at in range(2)]
+    ingest(simulated, kind="simulator", label="demo", sha256="5" * 64, owner=None, private=False)
+    page = client.get(reverse("home"))
+    assert page.context["target"].startswith("model-")
+    assert figures_of(page)
+    assert "No prediction" not in text_of(page)
 
 
 def test_an_empty_database_has_doors_and_no_prediction(client):

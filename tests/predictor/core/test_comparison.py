@@ -22,8 +22,8 @@ TIMES = {
 }
 
 
-def database() -> Database:
-    pairs = list(TIMES)
+def database(measured=TIMES) -> Database:
+    pairs = list(measured)
     features = np.random.default_rng(0).random((len(pairs), 84))
     features[:, 0] = np.arange(len(pairs))
     return Database.build(
@@ -34,13 +34,13 @@ def database() -> Database:
         groups=(Group(False, "", "measured"),),
         group=[0] * len(pairs),
         features=features,
-        t1_s=[times[0] for times in TIMES.values()],
+        t1_s=[times[0] for times in measured.values()],
         n_nu=[np.nan] * 3,
         n_ht=[np.nan] * 3,
         n_max=[4] * 3,
         curve_offsets=np.arange(len(pairs) + 1) * 3,
         curve_n=[1, 2, 4] * len(pairs),
-        curve_time_s=np.concatenate(list(TIMES.values())),
+        curve_time_s=np.concatenate(list(measured.values())),
         workload_table={"strategy": ["locks", "", "recursive"]},
         revision=7,
     )
@@ -93,6 +93,17 @@ def test_the_matrix_and_the_map_hold_every_workload_and_say_their_revision():
     assert np.isnan(matrix["mean"][0, 2])
     assert [one["strategy"] for one in places["workloads"]] == ["locks", "unknown", "recursive"]
     assert workload_map(of) is places
+
+
+def test_what_has_no_distance_to_any_other_has_no_place_on_the_map():
+    """w2 stands on a machine that has nothing else; the other two are as far apart as their distance is."""
+    of = database({pair: TIMES[pair] for pair in ((0, 0), (0, 1), (2, 2))})
+    places = [(one["x"], one["y"]) for one in workload_map(of)["workloads"]]
+    assert np.isnan(places[2]).all()
+    distance = distance_matrix(of, "workloads")["mean"][0, 1]
+    assert np.hypot(*np.subtract(places[0], places[1])) == pytest.approx(distance)
+    alone = database({(0, 0): TIMES[0, 0], (2, 2): TIMES[2, 2]})
+    assert all(np.isnan([one["x"], one["y"]]).all() for one in workload_map(alone)["workloads"])
 
 
 def test_where_there_are_many_those_with_the_most_profiles_are_taken():
