@@ -16,7 +16,7 @@ from profiles.figures.base import numbers
 
 SHOWN = 60  # dots that can be told apart in one figure
 FEW = 14
-LABEL_CHARACTERS = 26
+LABEL_CHARACTERS = 20
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def labels_of(rows: Sequence[PlatformTime]) -> list[str]:
 def shortened(label: str) -> str:
     """
     >>> shortened("Intel(R) Xeon(R) Platinum 8488C, 192 threads")
-    'Intel(R) Xeon(R) Platinum…'
+    'Intel(R) Xeon(R) Pl…'
     """
     return label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1].rstrip() + "…"
 
@@ -140,7 +140,7 @@ def dot_chart(
             "platform",
             hovermode="closest",
             title={"text": "platform", "standoff": 14},
-            x_axis={"title": {"text": axis}} | logarithmic_ticks(known),
+            x_axis={"title": {"text": axis}} | logarithmic_ticks(known, few=True),
             type="category",
             categoryorder="array",
             categoryarray=shown[::-1],

@@ -28,4 +28,5 @@ urlpatterns = [
     path("profiles/<uuid:uid>/beyond/", scaling_views.beyond, name="beyond"),
     path("settled/", settled_views.settled, name="settled"),
     path("predictions/<uuid:uid>/", views.prediction, name="prediction"),
+    path("predictions/<uuid:uid>/measure-next/", views.measure_next, name="measure-next"),
 ]

@@ -5,6 +5,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from mpet_site.pages import twin
 from predictor import snippets
@@ -18,6 +19,7 @@ from predictor.possible import Possibility, possibility
 from predictor.presenting import breakpoints_of, facts_of
 from predictor.services import RequestError
 from predictor.services import predict as predict_now
+from predictor.why.measuring import next_measurements
 from profiles.figures import marked
 from profiles.models import Platform, Workload
 
@@ -77,7 +79,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
             purpose: [(row, platforms.get(row["platform"]), workloads.get(row["workload"])) for row in rows]
             for purpose, rows in answer["candidates"].items()
         },
-        "has_negative_weights": any((row["weight"] or 0) < 0 for rows in answer["candidates"].values() for row in rows),
+        "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
         "candidate_charts": marked(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "time_unit": drawing.time_unit,
@@ -88,6 +90,25 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": twin("api-prediction", shown.uid),
     }
     return render(request, "predictor/prediction.html", context)
+
+
+@require_safe
+@vary_on_headers("HX-Request")
+def measure_next(request: HttpRequest, uid: Any) -> HttpResponse:
+    """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
+    shown = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
+    found = next_measurements(shown, request.user)
+    platforms, workloads = named_in(request.user, found["results"])
+    context = {
+        "prediction": shown,
+        "answer": shown.answer,
+        "method": found["method"],
+        "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in found["results"]],
+        "section": "predict",
+        "twin": twin("api-measure-next", shown.uid),
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    return render(request, f"predictor/measure_next{'_rows' if is_part else ''}.html", context)
 
 
 def snippets_of(request: HttpRequest, shown: Prediction) -> dict[str, str]:
@@ -102,10 +123,21 @@ def snippets_of(request: HttpRequest, shown: Prediction) -> dict[str, str]:
 
 def rows_named(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
     """By slug, the platforms and workloads that an answer names and the user may (still) see."""
-    candidates = [row for rows in answer["candidates"].values() for row in rows]
-    references = {reference["platform"] for reference in answer["reference_curves"]}
-    platforms = {answer["target"], *references, *(row["platform"] for row in candidates)}
-    workloads = {answer["workload"], *(row["workload"] for row in candidates)}
+    return named_in(user, [answer_pair(answer), *answer["reference_curves"], *candidates_in(answer)])
+
+
+def answer_pair(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"platform": answer["target"], "workload": answer["workload"]}
+
+
+def candidates_in(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for rows in answer["candidates"].values() for row in rows]
+
+
+def named_in(user: Any, rows: list[dict[str, Any]]) -> tuple[dict[str, Platform], dict[str, Workload]]:
+    """By slug, what rows with a platform, a workload or both name."""
+    platforms = {row["platform"] for row in rows if "platform" in row}
+    workloads = {row["workload"] for row in rows if "workload" in row}
     return (
         {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)},
         {row.slug: row for row in Workload.objects.visible_to(user).filter(slug__in=workloads)},

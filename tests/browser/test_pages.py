@@ -83,6 +83,14 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     assert page.get_by_role("region", name="Numbers of Time").locator("tbody tr").count() == 16
 
 
+def test_what_to_measure_next_comes_on_demand(visit, prediction):
+    page = visit(reverse("prediction", args=[prediction.uid]))
+    page.get_by_role("link", name="Which measurements would make this answer surer").click()
+    table = page.get_by_role("region", name="What to measure next")
+    expect(table.locator("tbody tr").first).to_be_visible()
+    assert page.url.endswith(reverse("prediction", args=[prediction.uid]))
+
+
 def test_a_real_tarball_is_uploaded_and_leads_to_its_profiles(visit, settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
     user("ada")

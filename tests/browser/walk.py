@@ -115,6 +115,7 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
         "predict, parallelisation": f"{reverse('predict')}{pair}&scenario=parallelisation&strategy=dynamic_loop",
         "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
         **{name: reverse("prediction", args=[one.uid]) for name, one in answers.items()},
+        "measure-next": reverse("measure-next", args=[answers["prediction"].uid]),
         "what-if, moved": f"{reverse('what-if')}{pair}&lock_delay=0.5&n_max=24",
         "what-if, refused": f"{reverse('what-if')}{pair}&n_nu=12&n_ht=6",
         "ranking, filtered": f"{reverse('ranking')}?workload={workload}&device_class=server",

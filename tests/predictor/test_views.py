@@ -10,6 +10,7 @@ from django.urls import reverse
 from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
 from predictor.snapshot import snapshot
+from profiles.models import Profile, Revision
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
@@ -246,3 +247,27 @@ def test_the_twin_of_an_answer_is_the_same_answer(client, public):
     page = asked(client)
     twin = client.get(twin_of(page)).json()
     assert twin["curve"] == page.context["answer"]["curve"]
+
+
+def test_what_to_measure_next_is_a_page_and_a_part_of_the_answer_s(client, public):
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    address = reverse("measure-next", args=[prediction.uid])
+    assert f'hx-get="{address}"' in client.get(reverse("prediction", args=[prediction.uid])).content.decode()
+    page, part = client.get(address), client.get(address, headers={"HX-Request": "true"})
+    assert "<html" not in part.content.decode()
+    assert text_of(part) in text_of(page)
+    assert page["Vary"] == part["Vary"]
+    assert "HX-Request" in page["Vary"]
+    twin = client.get(twin_of(page)).json()
+    assert [row for row, _, _ in page.context["rows"]] == twin["results"]
+    for row, workload, platform in page.context["rows"]:
+        assert (workload.slug, platform.slug) == (row["workload"], row["platform"])
+
+
+def test_what_to_measure_next_says_when_nothing_is_known_to_help(client, public):
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    Profile.objects.exclude(platform__slug="machine-1").delete()
+    Revision.raise_for(None)
+    page = client.get(reverse("measure-next", args=[prediction.uid]))
+    assert page.status_code == 200
+    assert "Nothing that could be measured is expected to help" in text_of(page)
