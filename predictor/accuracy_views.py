@@ -12,6 +12,7 @@ from predictor.accuracy_figures import history_chart, methods_chart, paper_chart
 from predictor.core.noise import NOISE_FLOOR
 from predictor.evaluations import ORIGINS
 from predictor.models import Evaluation, PaperReport
+from profiles.figures import Chart, marked
 
 LISTED = 20
 PARTS = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
@@ -34,7 +35,7 @@ def accuracy(request: HttpRequest) -> HttpResponse:
         "charts": accuracy_charts(newest) if newest else [],
         "evaluations": stored.filter(origin=origin)[:LISTED],
         "report": report,
-        "paper_charts": paper_charts(report.results) if report else [],
+        "paper_charts": told(paper_charts(report.results), origin) if report else [],
         "section": "accuracy",
         "twin": twin("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
     }
@@ -47,16 +48,21 @@ def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
     context = {
         "evaluation": shown,
         "parts": part_tables(shown),
-        "charts": [methods_chart(statistics_of(shown, "full"))],
+        "charts": told([methods_chart(statistics_of(shown, "full"))], shown.origin),
         "section": "accuracy",
         "twin": twin("api-evaluation", shown.uid),
     }
     return render(request, "predictor/evaluation.html", context)
 
 
-def accuracy_charts(evaluation: Evaluation) -> list[Any]:
+def accuracy_charts(evaluation: Evaluation) -> list[Chart]:
     history = Evaluation.objects.history(evaluation.origin, evaluation.holdout, evaluation.probes)
-    return [methods_chart(statistics_of(evaluation, "full")), history_chart(history)]
+    return told([methods_chart(statistics_of(evaluation, "full")), history_chart(history)], evaluation.origin)
+
+
+def told(charts: list[Chart], origin: str) -> list[Chart]:
+    """Those that have something to tell, which say of themselves where it is about simulated profiles."""
+    return marked([chart for chart in charts if chart.table.rows], origin)
 
 
 def part_tables(evaluation: Evaluation) -> list[dict[str, Any]]:

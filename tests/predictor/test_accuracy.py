@@ -64,6 +64,22 @@ def test_measured_and_simulated_are_told_apart(client, evaluation):
     assert page.content.decode().count('class="badge simulated"') == 2
 
 
+def test_an_evaluation_in_which_every_prediction_was_refused_draws_no_empty_charts(client, db):
+    store_public(platforms=1)
+    refused = store_evaluation(("mpet2020",))
+    for address in (reverse("accuracy"), reverse("evaluation", args=[refused.uid])):
+        page = client.get(address)
+        assert "No method could predict" in text_of(page)
+        assert "plotly" not in page.content.decode()
+
+
+def test_charts_about_simulated_profiles_say_so(client, db):
+    store(sample_measurements(3, 4, origin="simulated"), kind="simulator")
+    shown = store_evaluation()
+    for address in (reverse("accuracy"), reverse("evaluation", args=[shown.uid])):
+        assert "Error of each method (simulated)" in client.get(address).content.decode()
+
+
 def test_one_evaluation_has_a_page_with_its_protocol(client, db):
     store_public()
     shown = store_evaluation(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
