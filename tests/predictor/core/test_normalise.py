@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from predictor.core.answers import Query
+from predictor.core.candidates import neighbourhood
+from predictor.core.database import Database
 from predictor.core.normalise import FEWEST_VALUES, normaliser_range, robust_range
-from tests.predictor.core.curves import curve_arrays, curve_database
+from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.databases import random_database
 
 ORIGIN = "measured"
@@ -40,7 +43,7 @@ def test_few_values_keep_the_range():
     assert len(arrays["t1_s"]) < FEWEST_VALUES
     features = np.array(arrays["features"])
     features[3] *= 1e9
-    database = type(curve_database(1)).build(**arrays | {"features": features})
+    database = Database.build(**arrays | {"features": features})
     assert np.array_equal(
         normaliser_range(database, ORIGIN, "robust")[1], database.element_range(ORIGIN)[1], equal_nan=True
     )
@@ -49,9 +52,9 @@ def test_few_values_keep_the_range():
 def test_an_absurd_profile_does_not_stretch_the_range():
     arrays = curve_arrays(1)
     features = np.array(arrays["features"])
-    clean = type(curve_database(1)).build(**arrays)
+    clean = Database.build(**arrays)
     features[7] *= 1e9
-    database = type(clean).build(**arrays | {"features": features})
+    database = Database.build(**arrays | {"features": features})
     low, high = normaliser_range(database, ORIGIN, "robust")
     others_low, others_high = clean.without(
         int(clean.platform_index[_row_of(arrays, 7)]), int(clean.workload_index[_row_of(arrays, 7)])
@@ -80,3 +83,20 @@ def test_extremes_are_those_of_what_is_visible(hidden):
         assert np.array_equal(low[: len(known[:4]), element], known[:4])
         assert np.array_equal(high[: len(known[:4]), element], known[::-1][:4])
         assert np.isnan(low[len(known) :, element]).all()
+
+
+def test_distances_between_others_stay_as_they_are():
+    """With the range of Eq. 10-11 one absurd profile makes all others look alike; with the robust one it does not."""
+    arrays = curve_arrays(1, 15, 26, missing=0.0)
+    features = np.array(arrays["features"])
+    features[7] *= 1e6
+    clean, spoilt = (Database.build(**arrays | {"features": values}) for values in (arrays["features"], features))
+    query = Query(20, 3, group=0)
+    before, robust, stretched = (
+        neighbourhood(database, query, normalisation=how).workload_distance
+        for database, how in ((clean, "robust"), (spoilt, "robust"), (spoilt, "range"))
+    )
+    others = np.arange(15) != arrays["platform_index"][7]
+    others = others[neighbourhood(clean, query).platforms]
+    assert np.nanmedian(robust[others] / before[others]) == pytest.approx(1, rel=0.05)
+    assert np.nanmedian(stretched[others] / before[others]) < 0.01

@@ -1,0 +1,139 @@
+"""One absurd profile among simulated machines: found, and of no consequence for what is predicted of others."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import simulator
+from benchmarks.archive import read_archive
+from predictor.core.database import Database
+from predictor.core.evaluate import Protocol, evaluate
+from predictor.core.methods import get_method
+from predictor.core.outliers import Measured, find_outliers, without
+from predictor.snapshot import database_from_measurements
+from profiles.measurements import Measurements
+from profiles.scaling.runs import scaling_curves
+from tests.predictor.core.curves import curve_arrays
+
+MACHINES, PROGRAMS = 10, 10
+PLANTED = 43
+METHODS = ("mpet", "mpet-log", "mpet2020")
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """The demo's smaller machines with some of its programs, as one delivery."""
+    platforms, profiles, workloads = [], [], []
+    for hardware in sorted(simulator.HARDWARE, key=lambda one: one.record().threads)[:MACHINES]:
+        one = read_archive(io.BytesIO(simulator.tarball(hardware, simulator.PROGRAMS[:PROGRAMS], seed=1)))
+        profiles += [replace(profile, platform=len(platforms)) for profile in one.profiles]
+        platforms += one.platforms
+        workloads = workloads or one.workloads
+        assert [record.name for record in one.workloads] == [record.name for record in workloads]
+    return Measurements("simulated", {}, platforms, workloads, profiles)
+
+
+def times(factor):
+    """All times, and with them their parts, multiplied by whole numbers that n decides."""
+
+    def change(runs):
+        k = np.asarray(factor(runs.n))
+        parts = np.where(runs.parts_ns < 0, -1, runs.parts_ns * k[:, None])
+        return replace(runs, time_s=runs.time_s * k, time_ns=runs.time_ns * k, parts_ns=parts)
+
+    return change
+
+
+def all_waiting(runs):
+    """Nearly the whole thread time is lock delay."""
+    total = runs.n * runs.time_ns
+    parts = np.where(runs.is_profile_pass[:, None], 0, -1) + np.zeros_like(runs.parts_ns)
+    parts[:, 1] = np.where(runs.is_profile_pass, total * 99 // 100, -1)
+    parts[:, 0] = np.where(runs.is_profile_pass, total - parts[:, 1], -1)
+    return replace(runs, parts_ns=parts)
+
+
+ABSURD = {
+    "a million times too slow": times(lambda n: np.full(len(n), 10**6)),
+    "growing with the cube of n": times(lambda n: n**3 * 10),
+    "all waiting": all_waiting,
+}
+
+
+def planted(measurements, change):
+    profiles = list(measurements.profiles)
+    profiles[PLANTED] = replace(profiles[PLANTED], runs=change(profiles[PLANTED].runs))
+    return replace(measurements, profiles=profiles)
+
+
+def name_of(measurements, profile):
+    return measurements.platforms[profile.platform].name, measurements.workloads[profile.workload].name
+
+
+def everything(measurements, database):
+    """Every row with its fractions, as the product judges it."""
+    runs = {name_of(measurements, profile): profile.runs for profile in measurements.profiles}
+    names = [
+        (database.platforms[p], database.workloads[w])
+        for p, w in zip(database.platform_index, database.workload_index, strict=True)
+    ]
+    return [Measured.row(database, row, scaling_curves(runs[name], None).fractions) for row, name in enumerate(names)]
+
+
+def mean_errors(database, left_out):
+    """By method, over all pairs but the one that was planted."""
+    methods = [get_method(name) for name in METHODS]
+    found = evaluate(database, methods, Protocol()).outcomes
+    return {
+        name: np.mean([one.errors["full"] for one in outcomes if (one.platform, one.workload) != left_out])
+        for name, outcomes in found.items()
+    }
+
+
+def test_of_the_demo_hardly_anything_is_accused(demo):
+    database = database_from_measurements(demo)
+    assert len(find_outliers(database, everything(demo, database))) <= 0.01 * len(database)
+
+
+@pytest.fixture(scope="module")
+def before(demo):
+    """As if nobody had measured that pair."""
+    database = database_from_measurements(demo)
+    absurd = name_of(demo, demo.profiles[PLANTED])
+    return mean_errors(
+        database.without(database.platforms.index(absurd[0]), database.workloads.index(absurd[1])), absurd
+    )
+
+
+@pytest.mark.parametrize("change", ABSURD.values(), ids=ABSURD)
+def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percent(demo, before, change):
+    measurements = planted(demo, change)
+    database = database_from_measurements(measurements)
+    measured = everything(measurements, database)
+    found = find_outliers(database, measured)
+    absurd = name_of(demo, demo.profiles[PLANTED])
+    named = {
+        (database.platforms[measured[one.at].platform], database.workloads[measured[one.at].workload]) for one in found
+    }
+    assert named == {absurd}
+    view = without(database, [measured[one.at] for one in found])
+    after = mean_errors(view, absurd)
+    for name in METHODS:
+        assert after[name] == pytest.approx(before[name], rel=0.05), name
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e-6])
+def test_even_before_it_is_found_it_does_not_move_mpet(factor):
+    """`mpet` and `mpet-log` leave out by themselves what no platform could explain. As large as the demo."""
+    arrays = curve_arrays(2, 15, 26, noise=0.05, missing=0.0)
+    clean, length = Database.build(**arrays), len(arrays["curve_n"]) // len(arrays["t1_s"])
+    t1_s, time_s = np.array(arrays["t1_s"]), np.array(arrays["curve_time_s"]).reshape(-1, length)
+    t1_s[100] *= factor
+    time_s[100] *= factor
+    database = Database.build(**arrays | {"t1_s": t1_s, "curve_time_s": time_s.ravel()})
+    absurd = clean.platforms[arrays["platform_index"][100]], clean.workloads[arrays["workload_index"][100]]
+    before, after = mean_errors(clean, absurd), mean_errors(database, absurd)
+    for name in ("mpet", "mpet-log"):
+        assert after[name] == pytest.approx(before[name], rel=0.05), name
