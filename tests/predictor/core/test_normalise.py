@@ -98,5 +98,5 @@ def test_distances_between_others_stay_as_they_are():
     )
     others = np.arange(15) != arrays["platform_index"][7]
     others = others[neighbourhood(clean, query).platforms]
-    assert np.nanmedian(robust[others] / before[others]) == pytest.approx(1, rel=0.05)
+    assert np.nanmedian(robust[others] / before[others]) == pytest.approx(1, rel=0.1)
     assert np.nanmedian(stretched[others] / before[others]) < 0.01
