@@ -59,7 +59,7 @@ def beyond(profile: Profile, user: Any, question: Question = Question()) -> dict
     time_s = np.asarray(curves.values)[: len(n)].tolist() if curves else []
     points = [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
     asked = [{"n": at} for at in beyond_of(n, question.to or farthest(profile, n))] if n else []
-    quality = quality_of(points)
+    quality = quality_of([point for point in points if np.isfinite(point["time_s"]) and point["time_s"] > 0])
     document: dict[str, Any] = {
         "profile": str(profile.uid),
         "workload": profile.workload.slug,

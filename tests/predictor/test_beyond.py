@@ -182,6 +182,17 @@ def test_a_profile_without_curves(client, profile):
     assert "has no curves yet" in text_of(response)
 
 
+def test_a_damaged_curve_is_refused_not_drawn(client, profile):
+    """What no ingest stores and an old database may hold all the same."""
+    curves = ScalingCurves.objects.get(profile=profile)
+    curves.values = np.full(len(curves.values), -np.inf)
+    curves.save()
+    said = text_of(page(client, profile))
+    assert "time_s, row 0: -inf is not a finite number" in said
+    document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
+    assert (document["reading"], document["quality"]) == ("", [])
+
+
 def test_the_document_is_as_described(client, swept):
     schema = client_of().get(API + "schema/?format=json").json()
     answer = client.get(f"{API}profiles/{swept['matmul_naive'].uid}/beyond/?models={','.join(OFFERED)}").json()
