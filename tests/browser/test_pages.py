@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
-from profiles.models import Profile
+from profiles.models import Profile, Revision
 from tests.browser.walk import drawn
 from tests.pages import PASSWORD, store_public, user
 
@@ -83,7 +83,10 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     assert page.get_by_role("region", name="Numbers of Time").locator("tbody tr").count() == 16
 
 
-def test_what_to_measure_next_comes_on_demand(visit, prediction):
+def test_what_to_measure_next_comes_on_demand(visit, profile):
+    Profile.objects.filter(platform__slug="machine-1", workload__slug="app1-section1").delete()
+    Revision.raise_for(None)
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     page = visit(reverse("prediction", args=[prediction.uid]))
     page.get_by_role("link", name="Which measurements would make this answer surer").click()
     table = page.get_by_role("region", name="What to measure next")
