@@ -49,6 +49,7 @@ def addresses():
         "api-scaling-model-fit": [],
         "api-prediction-preview": [f"predictions/preview/?workload={a.workload.slug}&target={a.platform.slug}"],
         "api-profile-beyond": [f"profiles/{b.uid}/beyond/"],
+        "api-measure-next": [f"predictions/{prediction.json()['id']}/measure-next/"],
         "api-rankings": [f"rankings/?workload={a.workload.slug}"],
         "api-similar-platforms": [f"platforms/{a.platform.slug}/similar/"],
         "api-similar-workloads": [f"workloads/{a.workload.slug}/similar/"],
