@@ -50,7 +50,7 @@ private:
         }
         std::string row = workload + "," + std::to_string(job.threads) + "," + fields[2] + "," + name_of(job.pass);
         for (std::size_t i = 3; i < fields.size(); i++) row += "," + fields[i];
-        results_.runs_csv += row + "," + size_text(job, workload) + "," + add_tasks(job, fields) + "\n";
+        results_.runs_csv += row + "," + size_text(job, workload) + "," + take_tasks(fields) + "\n";
     }
 
     std::string size_text(const Job& job, const std::string& workload) const {
@@ -59,15 +59,10 @@ private:
         return size > 0 ? std::to_string(size) : "";
     }
 
-    // "tasks,waits" of the run, which its record `tasks` precedes; also counters where the run is the workload's own.
-    std::string add_tasks(const Job& job, const Fields& run) {
+    // "tasks,waits" of the run, which its record `tasks` precedes.
+    std::string take_tasks(const Fields& run) {
         const Fields counted = std::exchange(tasks_, {});
-        if (counted.empty() || counted[1] != run[1] || counted[2] != run[2]) return ",";
-        if (job.size == 0) {
-            add_counter(job, {"counter", run[1], run[2], "TASKS", counted[3], "ok"});
-            add_counter(job, {"counter", run[1], run[2], "WAITS", counted[4], "ok"});
-        }
-        return counted[3] + "," + counted[4];
+        return counted.empty() || counted[1] != run[1] || counted[2] != run[2] ? "," : counted[3] + "," + counted[4];
     }
 
     void add_load(const Job& job, const Fields& fields) {
