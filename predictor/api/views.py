@@ -50,7 +50,7 @@ class PredictionList(SettledList):
     list the predictions whose pair was measured later, and how wrong they were."""
 
     def get_permissions(self) -> list[Any]:
-        return [MayPredict()] if self.request.method == "POST" else super().get_permissions()
+        return [MayPredict()] if self.request.method == "POST" else list(super().get_permissions())
 
     @extend_schema(
         operation_id="predictions_create",
