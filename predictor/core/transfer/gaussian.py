@@ -74,6 +74,7 @@ def gaussian_transfer(
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(-alike[-1].distance.mean(axis=0) / 2),
         workload_distance=1.0 - np.abs(np.clip(correlation, -1.0, 1.0)),
+        errors_on_target=known.on_target,
     )
 
 

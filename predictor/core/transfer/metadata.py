@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.transfer.microarchitectures import facts
+
+FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +45,16 @@ def _metadata(database: Database) -> PlatformMetadata:
             ]
         )
     weights = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
+    known_facts = facts(tuple(str(word) for word in table["microarchitecture"])).T
     words = np.array(table["architecture"], dtype=str)
     vendors = np.char.upper(np.array(table["vendor"], dtype=str))
     other_isa = (words != "") & (words != "x86_64")
-    columns = [*(weights[:, None] * logs), 3.0 * other_isa, 1.5 * (np.char.find(vendors, "AMD") >= 0)]
+    columns = [
+        *(weights[:, None] * logs),
+        *(FACT_WEIGHTS[:, None] * known_facts),
+        3.0 * other_isa,
+        1.5 * (np.char.find(vendors, "AMD") >= 0),
+    ]
     vectors = np.stack([_known(column) for column in columns], axis=1)
     return PlatformMetadata(vectors, _codes(table["cpu_model"]), _codes(table["microarchitecture"]))
 

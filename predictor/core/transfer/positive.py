@@ -84,6 +84,7 @@ def _transfer(
         workload_weights=v,
         platform_distance=1.0 - np.exp(-spread / (2 * (median(spread) + TINY))),
         workload_distance=apart,
+        errors_on_target=errors,
     )
 
 
