@@ -16,7 +16,7 @@ from tests.benchmarks.kit.profiled import KIT
 pytestmark = pytest.mark.kit
 
 STAND_INS = Path(__file__).resolve().parent / "stand_in"
-COMPILE = ["g++", "-std=c++17", "-O1", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]
+COMPILE = ["g++", "-std=c++17", "-O0", "-g", "-fsanitize=thread", "-Wall", "-Wextra", "-Werror"]
 SHARED = ["-fPIC", "-shared"]
 LIBRARY = [*SHARED, "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden", f"-I{KIT / 'include'}"]
 

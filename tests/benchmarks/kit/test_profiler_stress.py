@@ -109,7 +109,7 @@ def test_another_process_is_not_recorded(stress, tmp_path):
 def test_address_sanitizer_finds_nothing(compiler, tmp_path):
     source = {"gcc": "gomp.cpp", "clang": "ompt.cpp"}[compiler]
     library = tmp_path / LIBRARIES[compiler]
-    flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-fno-rtti", "-fsanitize=address,undefined"]
+    flags = ["-std=c++17", "-O0", "-fPIC", "-shared", "-fno-rtti", "-fsanitize=address,undefined"]
     build = ["g++", *flags, f"-I{KIT / 'include'}", KIT / "profiler" / source, "-o", library, "-ldl", "-lpthread"]
     subprocess.run(build, check=True)
     program = compile_program("stress.cpp", compiler, tmp_path)
