@@ -82,6 +82,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
         "candidate_charts": marked(candidate_charts(drawing, behind, names, answer["workload"]), origin),
+        "carried": [(row, names.get(row["name"], row["name"])) for row in answer.get("why", {}).get("carried", [])],
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         **snippets_of(request, shown),

@@ -274,3 +274,15 @@ def test_what_to_measure_next_says_when_nothing_is_known_to_help(client, public)
     page = client.get(reverse("measure-next", args=[prediction.uid]))
     assert page.status_code == 200
     assert "No measurement that is still missing" in text_of(page)
+
+
+def test_the_answer_says_why_and_what_carried_it(client, public):
+    page = asked(client, method="mpet")
+    why = page.context["answer"]["why"]
+    words = html.unescape(text_of(page))
+    assert why["sentences"]
+    for sentence in why["sentences"]:
+        assert sentence in words
+    assert [row for row, _ in page.context["carried"]] == why["carried"]
+    reference = next(row for row in why["carried"] if row["kind"] == "reference")
+    assert f"{reference['name']} reference {100 * reference['share']:.1f} %" in words
