@@ -74,9 +74,11 @@ def _transfer(
     each = evidence.of_workload + ratio
     value = u @ each
     deviation = np.sqrt(u @ spread + u @ (each - value) ** 2 + TINY)
-    errors = _errors_on_target(evidence, u, v, ratio)
+    measured = evidence.measured_on_target
+    errors = _errors_on_target(evidence, u, v, ratio) * measured
     scores = np.abs(errors) / deviation[:, None]
-    factors = conformal_factors(scores, np.ones(scores.shape, dtype=bool), level, len(v), few=0.0)
+    usable = np.broadcast_to(measured, scores.shape)
+    factors = conformal_factors(scores, usable, level, int(measured.sum()), few=0.0)
     return Transfer(
         value=value,
         half_width=factors * deviation,

@@ -1,0 +1,56 @@
+"""Kriging against the bordered system it stands for, and the mean of two models against either."""
+
+import numpy as np
+import pytest
+
+from predictor.core.transfer.gaussian import stacking
+from predictor.core.transfer.hyperparameters import Hyperparameters
+from predictor.core.transfer.kriging import SMALL, krige, krige_once
+
+TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
+
+
+def covariances(rng, K, R):
+    F = rng.normal(size=(K, R + 1, 3 * R))
+    return F @ F.transpose(0, 2, 1) / (3 * R)
+
+
+@pytest.mark.parametrize("R", [9, SMALL + 5])
+def test_weights_solve_the_bordered_system(R):
+    rng = np.random.default_rng(1)
+    C, y, noise = covariances(rng, 3, R), rng.normal(size=(3, R, 2)), 0.1 * rng.random((3, R))
+    kriged = krige(C, y, noise, TRUSTING)
+    for k in range(3):
+        border = np.ones((R + 1, R + 1))
+        border[:-1, :-1], border[-1, -1] = C[k, :-1, :-1] + np.diag(noise[k]), 0.0
+        expected = np.linalg.solve(border, np.append(C[k, :-1, -1], 1.0))[:-1]
+        np.testing.assert_allclose(kriged.weights[k], expected, atol=1e-9)
+        np.testing.assert_allclose(kriged.value[k], expected @ y[k], atol=1e-9)
+        np.testing.assert_allclose(kriged.projections[k] @ np.ones(R), 0.0, atol=1e-8)
+    np.testing.assert_allclose(kriged.weights.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("R", [12, SMALL + 5])
+def test_an_outlying_reference_counts_less(R):
+    rng = np.random.default_rng(2)
+    C, y, noise = np.eye(R + 1)[None], 0.1 * rng.normal(size=(1, R, 1)), np.full((1, R), 0.01)
+    C[0, 3, -1] = C[0, -1, 3] = 0.9
+    y[0, 3] = 50.0
+    weight = [abs(krige(C, y, noise, h).weights[0, 3]) for h in (TRUSTING, Hyperparameters())]
+    assert weight[1] < 0.5 * weight[0]
+
+
+def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
+    rng = np.random.default_rng(3)
+    C = covariances(rng, 1, SMALL + 5)
+    C[0, 0, 0] = -1.0
+    assert np.isfinite(krige_once(C[0])[0]).all()
+
+
+def test_the_better_model_gets_the_larger_share():
+    rng = np.random.default_rng(4)
+    good, bad = 0.1 * rng.normal(size=(2, 50)), rng.normal(size=(2, 50))
+    usable = np.ones((2, 50), dtype=bool)
+    assert stacking([good, bad], usable)[0] > 0.9
+    np.testing.assert_allclose(stacking([good, good], usable), 0.5)
+    assert stacking([good], usable).tolist() == [1.0]

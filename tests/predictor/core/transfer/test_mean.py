@@ -1,0 +1,38 @@
+"""The mean of transfers, and the metadata that transfers use."""
+
+import numpy as np
+
+from predictor.core.database import Database
+from predictor.core.transfer.metadata import platform_metadata
+from predictor.core.transfer.transfer import Transfer, mean_transfer
+from tests.predictor.core.curves import curve_arrays
+
+
+def transfer(value, error):
+    return Transfer(
+        value=np.full(2, value),
+        half_width=np.full(2, 0.1),
+        platform_weights=np.full((2, 3), 1 / 3),
+        workload_weights=np.full(4, 0.25),
+        platform_distance=np.full(3, 0.5),
+        workload_distance=np.full(4, 0.5),
+        errors_on_target=np.full((2, 4), error),
+    )
+
+
+def test_transfers_count_by_how_wrong_they_are_on_the_target():
+    mean = mean_transfer([transfer(1.0, 0.1), transfer(2.0, 0.3)])
+    np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
+    np.testing.assert_allclose(mean.platform_weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(mean_transfer([transfer(1.0, 0.0), transfer(2.0, 0.0)]).value, 1.5)
+
+
+def test_platforms_of_one_generation_are_nearer_on_paper():
+    arrays = curve_arrays(1, 6, 4)
+    names = ["Zen2", "Zen3", "Sandy Bridge-EP", "granite rapids", "unheard of", ""]
+    arrays["platform_table"] = {"microarchitecture": names}
+    vectors = platform_metadata(Database.build(**arrays)).vectors
+    apart = ((vectors[:, None] - vectors) ** 2).sum(axis=2)
+    assert apart[0, 1] < apart[0, 2] < apart[2, 3]
+    assert np.isfinite(vectors).all()
+    np.testing.assert_array_equal(vectors[4], vectors[5])  # unknown: like the median
