@@ -7,10 +7,11 @@ from django.http.response import HttpResponseBase
 from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers
+from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView, ListView, StrictBooleanFilter
+from mpet_site.api import ApiView, StrictBooleanFilter
 from mpet_site.etags import database_etag, unless_unchanged
 from mpet_site.problems import invalid
 from predictor.models import Prediction
@@ -121,8 +122,8 @@ ORDERINGS = {
 }
 
 
-class SettledList(ListView):
-    """Predictions whose pair was measured later, the newest settlement first."""
+class SettledRows(GenericAPIView):
+    """What a list view lists: predictions whose pair was measured later, the newest settlement first."""
 
     serializer_class = SettledPredictionSerializer
     csv_serializer_class = SettledRowSerializer

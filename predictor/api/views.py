@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayPredict
-from mpet_site.api import ApiView, DetailView
+from mpet_site.api import ApiView, DetailView, ListView
 from mpet_site.etags import database_etag, etag_of, unless_unchanged
 from mpet_site.problems import InvalidRequest, Problem, Unprocessable, invalid
 from predictor import services
@@ -21,7 +21,7 @@ from predictor.api.serializers import (
     PredictionSerializer,
     WorkloadDistanceSerializer,
 )
-from predictor.api.settled import SettledList
+from predictor.api.settled import SettledRows
 from predictor.core.methods import METHODS
 from predictor.core.similarity import Kind
 from predictor.models import Prediction
@@ -45,7 +45,7 @@ def problem_of(error: services.RequestError) -> Problem:
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Settled predictions"))
-class PredictionList(SettledList):
+class PredictionList(SettledRows, ListView):
     """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
     list the predictions whose pair was measured later, and how wrong they were."""
 
