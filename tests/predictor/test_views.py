@@ -226,11 +226,12 @@ def test_a_relative_answer_has_no_seconds(client):
 
 def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_queries):
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
-    snapshot()  # made once a revision and process
-    # the pair to begin with: revision and newest profile; two lists to choose from; the latest; the newest evaluation,
-    # with baselines or without; sources; four counts; the prediction: revision, newest, the target and its ceilings,
-    # virtualised references, its sources; platforms by name
-    with django_assert_num_queries(19):
+    for origins in (("measured",), ("simulated",)):
+        snapshot(origins=origins)  # made once a revision and process
+    # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from; the
+    # latest; the newest evaluation, with baselines or without; sources; four counts; the prediction: revision, newest,
+    # the target and its ceilings, virtualised references, its sources; platforms by name
+    with django_assert_num_queries(21):
         client.get(reverse("home"))
     # workloads and platforms to offer
     with django_assert_num_queries(2):
