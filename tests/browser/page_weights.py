@@ -37,7 +37,7 @@ Written by `make page-weights`: each page of the demo as first opened in Chromiu
 that `make run` starts, on the same machine ({cores} cores, {machine}, load average {load:.1f} meanwhile).
 Opened {repeats} times, the median. DCL: until DOMContentLoaded, load: until the load event, both from the start of the
 navigation; figures are drawn after it. kB: received, with headers, as compressed, beside Plotly, which is
-{plotly:.0f} kB, loaded by pages with a figure alone, and kept by the browser for ever. At most {largest} kB are allowed.
+{plotly:.0f} kB, loaded by pages with a figure alone, and kept by the browser for ever. At most {largest} kB are right.
 
 | page | {columns} | Plotly |
 |---|{rules}|---|
