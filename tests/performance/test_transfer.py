@@ -52,6 +52,14 @@ def test_one_whole_curve_among_350_platforms(benchmark, long_database, method):
     assert answers_with_an_interval(answer)
 
 
+@BOTH
+def test_one_prediction_for_a_target_of_five_workloads_among_350_platforms(benchmark, large_database, method):
+    """Its relatives' workloads are filled in first; A is hidden on them."""
+    few = large_database.without(5, np.setdiff1d(np.arange(84), [7, 19, 31, 43, 55])).without([4, 6, 7], 3)
+    answer = benchmark(method.predict, few, Query(3, 5, n=(1, 16)), method.settings())
+    assert answers_with_an_interval(answer)
+
+
 def test_the_first_prediction_evaluates_all_curves(benchmark, large_database):
     def predict(database):
         return MPET.predict(database, Query(3, 5, n=(1, 16)), MPET.settings())
