@@ -19,7 +19,8 @@ from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SU
 from profiles.scaling.times import LEAST_UTILISATION
 
 DEFAULT_LEVEL = 0.9
-OTHERS_COUNT = 3.0  # all parallel benchmarks of a platform together stand for so many of the strategy
+OTHERS_WEIGHT = 10.0  # all parallel benchmarks of a platform together weigh as so many of the strategy ...
+OTHERS_COUNT = 3.0  # ... and say as much as so many about how far benchmarks of the strategy differ
 FEWEST_OTHERS = 3
 MOST_MIGRATED = 12
 FRACTION_ROWS = slice(1, 1 + len(FRACTIONS))

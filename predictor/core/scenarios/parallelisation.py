@@ -14,7 +14,7 @@ from predictor.core.normalise import normalise
 from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
 from predictor.core.scenarios.benchmarks import (
     DEFAULT_LEVEL,
-    OTHERS_COUNT,
+    OTHERS_WEIGHT,
     Scaling,
     all_benchmarks,
     benchmarks_of,
@@ -43,17 +43,17 @@ class FirstTime:
 def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     """t(n) of a program that runs on one thread only, were it parallelised by `strategy` (Table 3, row 4).
 
-        t(n) = t(1)/n exp[(sum_B r_B L_B(n) + o L_all(n)) / (sum_B r_B + o)]    every method but mpet2020: curves
-        v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                            mpet2020: feature vectors
+        t(n) = t(1)/n exp[median of L_B(n), weights r_B and o/N]    every method but mpet2020: curves
+        v = sum_B r_B v_T,B / sum_B r_B, then Eq. 3-4                mpet2020: feature vectors
 
     over the benchmarks B of the strategy on T (where T has none: as the method predicts them there), with what n
-    threads lose, L = ln(n t(n)/t(1)). L_all is the median over all parallel benchmarks on T, which counts as o = 3 of
-    the strategy: few benchmarks say little (o = 0 where T has fewer than three). t(1) was measured on T, or is carried
-    over by the method from sequential profiles. Nothing of A but n = 1 takes part. The weight r(w) (Eq. 22) has w = 1 -
-    the distance of the counters at n = 1; without counters all weigh the same.
+    threads lose, L = ln(n t(n)/t(1)). All N parallel benchmarks on T take part too, with weight o/N each, o = 10: few
+    benchmarks say little (o = 0 where T has fewer than three). t(1) was measured on T, or is carried over by the method
+    from sequential profiles. Nothing of A but n = 1 takes part. The weight r(w) (Eq. 22) has w = 1 - the distance of
+    the counters at n = 1; without counters all weigh the same.
 
-    Example: t(1) = 12 s; two benchmarks of speedup 2 and 4 at n = 4, so L = ln 2 and 0, and no others: t(4) = 12/4
-    sqrt(2) = 4.24 s.
+    Example: t(1) = 12 s; two benchmarks of speedup 2 and 4 at n = 4, so L = ln 2 and 0, and no others: their median is
+    ln sqrt(2), and t(4) = 12/4 sqrt(2) = 4.24 s.
 
     Raises a PredictionError where t(1) or benchmarks are missing.
     """
@@ -134,12 +134,15 @@ def _by_curves(
     first: FirstTime,
     everything: Scaling | None,
 ) -> Answer:
-    """The weighted mean of what n threads lose, as logarithms; fractions as weighted means."""
-    others = 0.0 if everything is None else OTHERS_COUNT
+    """The weighted median of what n threads lose, as logarithms; fractions as weighted means."""
+    others = 0.0 if everything is None else OTHERS_WEIGHT
     share = weights / (weights.sum() + others)
     of_all = others / (weights.sum() + others)
-    loss = share @ alike.loss + (0.0 if everything is None else of_all * np.median(everything.loss, axis=0))
-    time_s = first.t1_s / n * np.exp(loss)
+    losses, weight = alike.loss, share
+    if everything is not None:
+        losses = np.vstack([losses, everything.loss])
+        weight = np.concatenate([weight, np.full(len(everything), of_all / len(everything))])
+    time_s = first.t1_s / n * np.exp(weighted_median(losses, weight))
     curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
     used = np.ones(len(n))
     if alike.fractions is not None:
@@ -150,6 +153,22 @@ def _by_curves(
         used = 1.0 - fractions.sum(axis=0)
     curves |= {"redundancy": n * time_s * used / first.t1_s, "utilisation": used}
     return refitted(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *inquiry.bends)
+
+
+def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """The median of each column of values (K, J), weights (K,) with a positive sum: between the two values around half
+    the weight, linear in the weight up to their middles. With equal weights the plain median.
+
+    >>> weighted_median(np.array([[1.0], [2.0], [4.0], [8.0]]), np.ones(4))
+    array([3.])
+    >>> weighted_median(np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 1.0, 2.0])).round(3)
+    array([2.667])
+    """
+    order = np.argsort(values, axis=0, kind="stable")
+    ranked, weight = np.take_along_axis(values, order, axis=0), weights[order]
+    middles = weight.cumsum(axis=0) - weight / 2
+    half = weights.sum() / 2
+    return np.array([np.interp(half, middles[:, j], ranked[:, j]) for j in range(values.shape[1])])
 
 
 def _by_vectors(

@@ -61,9 +61,13 @@ LOSSES = np.log([1, 2, 4, 8 / 3])  # at n = 4; the first two are of the strategy
 
 
 def test_by_hand():
-    """At n = 4 the strategy's losses are 0 and ln 2, the median of all ln sqrt(16/3), which counts three times."""
+    """At n = 4 the losses are 0 and ln 2 with weight 1 of the strategy, and 0, ln 2, ln 8/3 and ln 4 with 10/4 of all.
+
+    In this order the middles of the weights are at 0.5, 2.25 (0), 4, 5.75 (ln 2), 8.25 and 10.75; half of 12 is a tenth
+    of the way from ln 2 to ln 8/3.
+    """
     found = asked(two_benchmarks(), Query(0, 0))
-    loss = (np.log(2) + 3 * np.log(16 / 3) / 2) / 5
+    loss = np.log(2) + (np.log(8 / 3) - np.log(2)) / 10
     np.testing.assert_allclose(found.answer.time_s[[0, 3]], [12.0, 3 * np.exp(loss)])
     assert found.answer.t1_s == 12.0
     assert [one.workload for one in found.answer.candidates_scaling] == ["w1", "w2"]
@@ -103,7 +107,7 @@ def test_the_paper_averages_feature_vectors():
 
 def test_another_strategy_is_another_answer():
     found = asked(two_benchmarks(), Query(0, 0), "locks").answer
-    loss = (LOSSES[2:].sum() + 3 * np.median(LOSSES)) / 5
+    loss = LOSSES[3]  # the weights before it are 5, its own 1 + 2.5; half of all is 6
     assert found.time_s[3] == pytest.approx(3 * np.exp(loss))
 
 
@@ -158,7 +162,7 @@ def test_where_no_benchmark_of_the_strategy_is_they_are_predicted():
     database, _, counted = decomposed_database(sequential=("w0",), strategies=strategies)
     measured = asked(database, Query(0, 1), counted=counted).answer
     found = asked(database.without(1, 1), Query(0, 1), counted=counted)
-    np.testing.assert_allclose(found.answer.time_s, measured.time_s, rtol=0.1)
+    np.testing.assert_allclose(found.answer.time_s, measured.time_s, rtol=0.15)
     assert any("predicted ones stand in" in text for text in found.answer.warnings)
     assert found.lowered[0][0] == 2
 
