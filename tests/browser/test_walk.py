@@ -82,9 +82,18 @@ def faults_at_first_sight(page, name: str) -> list[str]:
         == bool(figures),
         f"{len(figures)} figures": len(figures) >= CHARTS.get(name, 0) and bool(figures) == (name in CHARTS),
         f"{len(untitled)} figures without titles of their axes": not untitled,
-        "no twin": name in WITHOUT_TWIN or page.locator('link[rel="alternate"][type="application/json"]').count() == 1,
+        "no JSON twin": name in WITHOUT_TWIN or has_twin(page),
     }
     return [fault for fault, holds in checks.items() if not holds]
+
+
+def has_twin(page) -> bool:
+    """Whether the one that the page names answers: with JSON, or with the problem that the page tells of."""
+    twins = page.locator('link[rel="alternate"][type="application/json"]')
+    if twins.count() != 1:
+        return False
+    answer = page.request.get(twins.evaluate("link => link.href"))
+    return answer.headers["content-type"] in {"application/json", "application/problem+json"} and answer.status < 404
 
 
 def faults_as_shown(page, width: int, scheme: str) -> list[str]:

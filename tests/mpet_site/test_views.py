@@ -1,5 +1,6 @@
 """What all pages have in common: their JSON twins, the content policy, what errors look like, what is served."""
 
+import html
 import re
 
 import pytest
@@ -16,6 +17,8 @@ from mpet_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyM
 from predictor.services import PredictionRequest, predict
 from tests.pages import store_public, text_of, twin_of
 from tests.predictor.accuracy import store_evaluation, store_report
+
+PAIR = "?workload=app0-section0&target=machine-1"
 
 
 @pytest.fixture
@@ -34,6 +37,9 @@ def addresses(db) -> list[str]:
         reverse("profile", args=[profile.uid]),
         reverse("predict"),
         reverse("prediction", args=[prediction.uid]),
+        reverse("measure-next", args=[prediction.uid]),
+        reverse("what-if") + PAIR,
+        reverse("ranking") + PAIR,
         reverse("accuracy"),
         reverse("evaluation", args=[evaluation.uid]),
     ]
@@ -44,7 +50,7 @@ def test_every_page_has_a_json_twin_and_links_it_visibly(client, addresses):
         page = client.get(address)
         twin = client.get(twin_of(page))
         assert (twin.status_code, twin["Content-Type"]) == (200, "application/json"), address
-        assert page.content.decode().count(f'href="{twin_of(page)}"') >= 2, address
+        assert page.content.decode().count(f'href="{html.escape(twin_of(page))}"') >= 2, address
 
 
 def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addresses):
@@ -103,7 +109,7 @@ def test_a_failure_names_no_cause_and_needs_no_database(client):
 
 def test_reading_pages_take_no_post(client, addresses):
     for address in addresses:
-        if address != reverse("predict"):
+        if address not in {reverse("predict"), reverse("what-if") + PAIR}:
             assert client.post(address).status_code == 405, address
 
 
