@@ -53,9 +53,9 @@ run: $(VENV)/.installed-run
 	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
 
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto -m "not kit" $(PYTEST_ARGS)
-	@echo "The kit's tests measure time: they run alone."
-	$(BIN)/pytest -m kit $(PYTEST_ARGS) || [ $$? = 5 ]
+	$(BIN)/pytest -n auto --dist loadgroup -m "not alone" $(PYTEST_ARGS)
+	@echo "Those that measure time run alone."
+	$(BIN)/pytest -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

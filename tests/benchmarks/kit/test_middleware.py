@@ -15,6 +15,7 @@ TESTS = sorted(path.stem for path in (KIT / "tests").glob("test_*.cpp"))
 SHORT = {"fib", "hog", "edge_pipeline", "sgm"}
 
 
+@pytest.mark.alone
 def test_the_kit_passes_its_own_tests():
     """`make test`: accounts, middleware, the clean build, counters, files, and attribution with known answers."""
     said = make("test", build="native", OPTIMISE="-O1")

@@ -16,6 +16,7 @@ from tests.benchmarks.kit.profiled import COMPILERS, KIT, PROGRAMS, before_other
 
 pytestmark = [
     pytest.mark.kit,
+    pytest.mark.alone,
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors"),
 ]
 
