@@ -24,7 +24,7 @@ def settled(request: HttpRequest) -> HttpResponse:
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
     page = page_of(request, ordered(rows, ordering, ORDERINGS))
     chosen = {"settled": "true", "origin": origin} | ({"ordering": ordering} if ordering in known_orderings() else {})
-    numbered = {"page": page.number} if page.number > 1 else {}
+    numbered = {"page": str(page.number)} if page.number > 1 else {}
     context = {
         "page": page,
         "ordering": ordering,

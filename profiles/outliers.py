@@ -54,9 +54,10 @@ def contradicted(profiles: Sequence[Profile]) -> dict[int, str]:
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     times: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
-    known = rows.exclude(t1_s=None).exclude(origin="emulated")
+    known = rows.exclude(origin="emulated")
     for key, platform, workload, t1_s in known.values_list("pk", "platform", "workload", "t1_s"):
-        times[platform, workload][key] = t1_s
+        if t1_s is not None:
+            times[platform, workload][key] = t1_s
     found = {}
     for profile in profiles:
         others = [t for key, t in times[profile.platform_id, profile.workload_id].items() if key != profile.pk]
