@@ -1,5 +1,7 @@
-"""How far an answer can be trusted, by plain rules over its evidence. Provisional: the limits are judgement, not
-calibrated against measured errors, and the answer says so (docs/decisions/prediction-confidence.md)."""
+"""How far an answer can be trusted: a word for the width of its calibrated interval, lowered by what that cannot know.
+
+Without an interval plain rules over the evidence stand in, and the answer says so: they are provisional
+(docs/decisions/prediction-confidence.md)."""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ LEVELS = ("high", "medium", "low")
 FEW_CANDIDATES, VERY_FEW_CANDIDATES = 10, 3
 FAR, VERY_FAR = 0.15, 0.3
 POOR_FIT, VERY_POOR_FIT = 0.1, 0.25
+WIDE, VERY_WIDE = 0.1, 0.25
 
 
 @dataclass(frozen=True)
@@ -27,22 +30,21 @@ class Evidence:
     stand_in_t1: bool
     relative_times: bool
     simulated: bool
+    half_width: float | None = None  # of the 90 % interval, as a share of the time
 
 
 def confidence(evidence: Evidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
     """The level, and the reasons that lowered it from high. `more`: (index of the level that remains, reason)."""
     findings = [*_findings(evidence), *more]
     level = max((level for level, _ in findings), default=0)
-    return {"level": LEVELS[level], "reasons": [reason for _, reason in findings], "provisional": True}
+    judged = evidence.half_width is None or bool(more)
+    reasons = [reason for _, reason in findings]
+    return {"level": LEVELS[level], "reasons": reasons, "provisional": judged, "half_width": evidence.half_width}
 
 
 def _findings(evidence: Evidence) -> list[tuple[int, str]]:
     """(index of the level that remains, reason)."""
-    found = [
-        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
-        _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),
-        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the references' own curves fit with {:.0%} error"),
-    ]
+    found = [*(_by_rules(evidence) if evidence.half_width is None else [_by_interval(evidence.half_width)])]
     found += [
         (level, reason)
         for holds, level, reason in (
@@ -63,6 +65,19 @@ def _findings(evidence: Evidence) -> list[tuple[int, str]]:
         if holds
     ]
     return [finding for finding in found if finding is not None]
+
+
+def _by_interval(half_width: float) -> tuple[int, str] | None:
+    return _above(half_width, WIDE, VERY_WIDE, "the 90 % interval is wide: typically ±{:.0%}")
+
+
+def _by_rules(evidence: Evidence) -> list[tuple[int, str] | None]:
+    """What stands in for an interval."""
+    return [
+        _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
+        _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),
+        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the references' own curves fit with {:.0%} error"),
+    ]
 
 
 def _below(value: int | None, medium: int, low: int, reason: str) -> tuple[int, str] | None:

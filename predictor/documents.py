@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from mpet_site.json import clean
 from predictor.cautions import cautions
@@ -18,6 +19,8 @@ from predictor.snapshot import Snapshot
 from predictor.why import explain
 from profiles.models import Source
 from profiles.scaling.names import FEATURE_NAMES
+
+SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,7 @@ class Basis:
 def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
     """`asked` names workload, target, references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
-    evidence = evidence_of(basis)
+    evidence = evidence_of(basis, asked["settings"].get("level", SHOWN_LEVEL))
     document = asked | {
         "revision": database.revision,
         "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
@@ -187,7 +190,7 @@ def sources(basis: Basis) -> list[dict[str, str]]:
     return [dict(zip(names, values, strict=True)) for values in found.values_list(*names).distinct()]
 
 
-def evidence_of(basis: Basis) -> Evidence:
+def evidence_of(basis: Basis, level: float) -> Evidence:
     snapshot, rows = basis.snapshot, basis.rows
     database = snapshot.database
     architectures = database.platform_table["architecture"]
@@ -207,7 +210,20 @@ def evidence_of(basis: Basis) -> Evidence:
         stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
         relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
         simulated=bool(snapshot.is_simulated[rows].any()),
+        half_width=typical_half_width(basis.answer, level),
     )
+
+
+def typical_half_width(answer: Answer, level: float) -> float | None:
+    """Half the 90 % interval as a share of the time, the median over n; None without interval. One of another level is
+    brought to 90 % as if errors were normal."""
+    if answer.low_s is None or answer.high_s is None:
+        return None
+    ratio = answer.high_s / answer.low_s
+    if not np.isfinite(ratio).any():
+        return None
+    deviations = norm.ppf((1 + SHOWN_LEVEL) / 2) / norm.ppf((1 + level) / 2)
+    return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
 
 
 def largest_measured_n(basis: Basis) -> int:

@@ -21,7 +21,7 @@ SOUND = Evidence(
 
 
 def test_nothing_speaks_against_it():
-    assert confidence(SOUND) == {"level": "high", "reasons": [], "provisional": True}
+    assert confidence(SOUND) == {"level": "high", "reasons": [], "provisional": True, "half_width": None}
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,23 @@ def test_the_worst_reason_decides():
     found = confidence(replace(SOUND, candidates=9, simulated=True))
     assert found["level"] == "low"
     assert len(found["reasons"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("half_width", "level"), [(0.05, "high"), (0.1, "high"), (0.11, "medium"), (0.25, "medium"), (0.26, "low")]
+)
+def test_an_interval_takes_the_place_of_the_rules(half_width, level):
+    """Candidates may be few and far where the method knows how wrong it is."""
+    found = confidence(replace(SOUND, half_width=half_width, candidates=1, mean_distance=0.9, fit_error=0.9))
+    assert found["level"] == level
+    assert found["provisional"] is False
+    assert [reason for reason in found["reasons"] if "90 % interval" in reason] == found["reasons"]
+
+
+def test_an_interval_knows_nothing_of_other_instruction_sets():
+    found = confidence(replace(SOUND, half_width=0.02, same_architecture=False))
+    assert found["level"] == "low"
+
+
+def test_what_was_changed_was_judged():
+    assert confidence(replace(SOUND, half_width=0.02), [(1, "a changed workload")])["provisional"] is True
