@@ -1,11 +1,13 @@
+import atexit
 import os
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
 
 from tests.conftest import skip_or_fail
 
@@ -25,14 +27,19 @@ def launch(playwright):
     return playwright.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=ARGUMENTS)
 
 
+@cache
+def running() -> Browser:
+    """One in a process, also where other folders' tests import these fixtures: Playwright cannot be started twice."""
+    playwright = sync_playwright().start()
+    atexit.register(playwright.stop)
+    return launch(playwright)
+
+
 @pytest.fixture(scope="session")
-def chromium():
+def chromium() -> Browser:
     if not CHROMIUM.exists():
         skip_or_fail(f"no Chromium at {CHROMIUM} (MPET_CHROMIUM names another place)")
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
+    return running()
 
 
 class Watch:

@@ -19,8 +19,8 @@ def applications(native: Path) -> list[str]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The kit's tests go to one process, which builds each program once."""
     for item in items:
-        if item.get_closest_marker("kit"):
+        if item.get_closest_marker("kit") and config.pluginmanager.hasplugin("xdist"):
             item.add_marker(pytest.mark.xdist_group("kit"))
