@@ -51,6 +51,12 @@ def steps(site: str) -> list[Step]:
             'make NAME="what to call this machine"',
         ),
         Step(
+            "sizes",
+            "More sizes, for scaling models: a few minutes",
+            "Matrix products and task-parallel workloads at ten sizes and more, to learn how time grows with the input.",
+            'make sizes NAME="what to call this machine"',
+        ),
+        Step(
             "upload",
             "Send the newest tarball",
             "With a token of scope “upload”. VISIBILITY=private keeps it to you.",

@@ -50,15 +50,28 @@ class Subject:
 
 
 def stored_subject(origin: str | None = None) -> Subject:
-    """The public profiles of one origin; None: what was measured, or where nothing was, what was simulated.
+    """The public profiles of one origin; None: what was measured, or where no workload was on two platforms, so that
+    nothing can be left out and predicted, what was simulated.
 
     Raises NothingStored.
     """
-    for one in ORIGINS if origin is None else (origin,):
-        snapshot = read_snapshot(origins=(one,))
-        if len(snapshot.database):
-            return Subject(snapshot.database, one, snapshot=snapshot)
+    found = [
+        Subject(snapshot.database, one, snapshot=snapshot)
+        for one in (ORIGINS if origin is None else (origin,))
+        if len((snapshot := read_snapshot(origins=(one,))).database)
+    ]
+    for subject in found:
+        if on_two_platforms(subject.database):
+            return subject
+    if found:
+        return found[0]
     raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored: no measured profile to predict")
+
+
+def on_two_platforms(database: Database) -> bool:
+    """Whether any workload was measured on more than one platform."""
+    pairs = np.unique(np.stack([database.workload_index, database.platform_index]), axis=1)
+    return bool((np.bincount(pairs[0]) > 1).any())
 
 
 def evaluated(

@@ -27,12 +27,12 @@ def dataset_subject(folder: Path, stderr: Any) -> Subject:
 
 
 def stored(origin: str | None, stderr: Any) -> Subject:
-    """The origin asked for; else what was measured, or where nothing was, what was simulated: never both."""
+    """The origin asked for; else what was measured, or where that is too little, what was simulated: never both."""
     try:
         subject = stored_subject(origin)
     except NothingStored as error:
         raise CommandError(str(error)) from error
     if subject.origin == "simulated":
-        asked = "as asked" if origin else "nothing was measured"
+        asked = "as asked" if origin else "no workload was measured on two platforms"
         stderr.write(f"{asked}: these are the simulated profiles")
     return subject

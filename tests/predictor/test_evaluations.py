@@ -33,6 +33,9 @@ def test_measured_and_simulated_profiles_never_meet(db):
         stored_subject()
     simulated()
     assert stored_subject().origin == "simulated"
+    store_profiles(sample_measurements(1, 5, seed=4), "one machine")
+    assert stored_subject().origin == "simulated"
+    assert stored_subject("measured").origin == "measured"
     store_profiles(sample_measurements(4, 5))
     assert (stored_subject().origin, len(stored_subject().database)) == ("measured", 20)
     assert len(stored_subject("simulated").database) == 24

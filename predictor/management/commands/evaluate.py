@@ -35,7 +35,9 @@ class Command(BaseCommand):
         )
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
         parser.add_argument(
-            "--origin", choices=ORIGINS, help="of the stored profiles (default: measured; simulated where none is)"
+            "--origin",
+            choices=ORIGINS,
+            help="of the stored profiles (default: measured, or simulated where no workload has two platforms)",
         )
         parser.add_argument("--method", metavar="M[,M...]", required=True, type=names, help=f"of {', '.join(METHODS)}")
         parser.add_argument(
