@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,21 @@ def chosen(every: list[MeasuredWorkload], names: str | None) -> list[MeasuredWor
         known = ", ".join(sorted({one.workload for one in every})) or "none"
         raise CommandError(f"--workloads: no runs of {', '.join(sorted(unknown))}; known: {known}")
     return [one for one in every if one.workload in wanted]
+
+
+def size_range(text: str) -> tuple[float, float]:
+    """
+    >>> size_range("64-568")
+    (64.0, 568.0)
+    """
+    smallest, dash, largest = text.partition("-")
+    try:
+        found = float(smallest), float(largest)
+    except ValueError:
+        found = (1.0, 0.0)
+    if not dash or not 0 < found[0] <= found[1]:
+        raise ArgumentTypeError(f"{text!r} is no range of sizes LOW-HIGH")
+    return found
 
 
 def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> Report:

@@ -58,6 +58,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
         group = parser.add_argument_group("the other studies")
         group.add_argument("--workloads", metavar="W[,W...]", help="only these (default: those of the paper's kind)")
+        group.add_argument(
+            "--sizes", metavar="LOW-HIGH", type=studies.size_range, help="sizes, tasks: only runs of these sizes"
+        )
         group.add_argument("--degree", metavar="K", type=int, default=3, help="sizes: of the polynomial (default: 3)")
         group.add_argument(
             "--repeats", metavar="R", type=int, default=10, help="clocks, surfaces: random sets of points"
@@ -103,7 +106,10 @@ class Command(BaseCommand):
             studies.TASKS: studies.study_of_tasks,
             studies.CLOCKS: studies.study_of_clocks,
         }[study]
-        return answer(studies.chosen(measured, options["workloads"]), options)
+        measured = studies.chosen(measured, options["workloads"])
+        if options["sizes"]:
+            measured = [one.between(*options["sizes"]) for one in measured]
+        return answer(measured, options)
 
     def curves(self, options: dict[str, Any]) -> studies.Report:
         protocol = protocol_of(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,14 @@ class MeasuredWorkload:
             size = np.where(np.isnan(size), self.own_size, size)
         rows = ~runs.is_profile_pass & np.isnan(clock) & ~np.isnan(size)
         return np.stack([runs.n[rows].astype(np.float64), size[rows]], axis=1), runs.time_s[rows]
+
+    def between(self, smallest: float, largest: float) -> MeasuredWorkload:
+        """Only the runs of these sizes; those of no known size are left out."""
+        own = np.nan if self.own_size is None else self.own_size
+        nothing = np.full(len(self.runs), np.nan)
+        size = nothing if self.runs.size is None else self.runs.size
+        size = np.where(np.isnan(size), own, size)
+        return replace(self, runs=self.runs.take(np.flatnonzero((size >= smallest) & (size <= largest))))
 
     def __str__(self) -> str:
         return f"{self.workload} on {self.platform}"

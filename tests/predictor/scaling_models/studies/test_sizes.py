@@ -99,3 +99,13 @@ def test_nothing_predicted():
     statistics = Mispredictions(np.ones(1), np.ones(1), np.array([np.nan]), np.ones(1)).statistics()
     assert statistics["count"] == 0
     assert statistics["mean"] is None
+
+
+def test_runs_between_two_sizes():
+    own = PRODUCT.own_size
+    assert own is not None
+    part = PRODUCT.between(min(PRODUCT_SIZES), own)
+    sizes_left = part.single_runs()[0][:, 1]
+    assert set(sizes_left) == {size for size in PRODUCT_SIZES if size <= own}
+    assert len(PRODUCT.between(own, own).single_runs()[1]) == (PRODUCT.single_runs()[0][:, 1] == own).sum()
+    assert not len(replace(PRODUCT, own_size=None).between(own, own).single_runs()[1])
