@@ -53,7 +53,7 @@ def steps(site: str) -> list[Step]:
         Step(
             "sizes",
             "More sizes, for scaling models: a few minutes",
-            "Matrix products and task-parallel workloads at ten sizes and more, to learn how time grows with the input.",
+            "Matrix products and task-parallel workloads at ten sizes and more, for how time grows with them.",
             'make sizes NAME="what to call this machine"',
         ),
         Step(
