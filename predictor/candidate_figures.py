@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.candidate_curves import CandidateCurves, Curve
-from predictor.figures import AnswerDrawing, at_counts, measured_trace
+from predictor.candidate_curves import CandidateCurves
+from predictor.figures import AnswerDrawing, at_counts, measured_curve, measured_trace, speedup_figure
 from profiles.figures import (
-    SPEEDUP,
     Chart,
     MeasuredCurve,
-    figure,
     ideal_line,
     line,
-    room_for_speedup,
     speedup_of,
     table,
 )
@@ -49,9 +46,9 @@ def candidate_charts(
 def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, called: Named) -> Chart:
     """Colour tells the workload, dashes the reference platform."""
     curves = {
-        "benchmark, reference": ("fitted", "dash", measured(of.benchmark_on_reference)),
-        "benchmark, target": ("fitted", "solid", measured(of.benchmark_on_target)),
-        "workload, reference": ("predicted", "dash", measured(of.workload_on_reference)),
+        "benchmark, reference": ("fitted", "dash", measured_curve("", *of.benchmark_on_reference)),
+        "benchmark, target": ("fitted", "solid", measured_curve("", *of.benchmark_on_target)),
+        "workload, reference": ("predicted", "dash", measured_curve("", *of.workload_on_reference)),
     }
     traces = [
         ideal_line(answer.n),
@@ -76,19 +73,6 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
         f"{called.benchmark} on {called.platform}",
         f"Weight {of.weight:.2g}. How the benchmark {called.benchmark} speeds up on the reference platform "
         f"{called.platform} (dashed) and on the target (solid), beside {called.workload} there, and predicted here.",
-        figure(
-            traces,
-            SPEEDUP,
-            breakpoints=answer.breakpoints,
-            hovermode="closest",
-            largest=int(answer.n.max()),
-            range=room_for_speedup(answer.n, np.concatenate([answer.speedup, *speedups.values()])),
-        ),
+        speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),
         table(columns),
     )
-
-
-def measured(curve: Curve) -> MeasuredCurve:
-    """t(1) as measured, or t(n_min) n_min in its place."""
-    n, time_s = curve
-    return MeasuredCurve("", n, time_s, float(time_s[0] * n[0]) if len(n) else None)

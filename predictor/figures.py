@@ -109,6 +109,11 @@ def column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
 def curve_of(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
     """t(1) is given, or measured, or t(n_min)*n_min stands in for it."""
     n, time_s = column(rows, "n").astype(np.int64), column(rows, "time_s")
+    return measured_curve(label, n, time_s, t1_s)
+
+
+def measured_curve(label: str, n: IntArray, time_s: FloatArray, t1_s: float | None = None) -> MeasuredCurve:
+    """Without t(1), t(n_min) n_min stands in for it."""
     return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
 
 
@@ -219,15 +224,20 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
         "speedup",
         "Speedup",
         "Speedup over one thread, and the ideal speedup n.",
-        figure(
-            traces,
-            SPEEDUP,
-            breakpoints=answer.breakpoints,
-            hovermode="closest",
-            largest=int(answer.n.max()),
-            range=room_for_speedup(answer.n, np.concatenate(shown)),
-        ),
+        speedup_figure(answer, traces, shown),
         table(columns),
+    )
+
+
+def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], shown: Sequence[FloatArray]) -> go.Figure:
+    """Speedups over n, with room for those `shown`."""
+    return figure(
+        traces,
+        SPEEDUP,
+        breakpoints=answer.breakpoints,
+        hovermode="closest",
+        largest=int(answer.n.max()),
+        range=room_for_speedup(answer.n, np.concatenate(shown)),
     )
 
 
