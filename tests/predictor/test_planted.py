@@ -137,3 +137,13 @@ def test_even_before_it_is_found_it_does_not_move_mpet(factor):
     before, after = mean_errors(clean, absurd), mean_errors(database, absurd)
     for name in ("mpet", "mpet-log"):
         assert after[name] == pytest.approx(before[name], rel=0.05), name
+
+
+@pytest.mark.parametrize("change", ["a million times too slow", "growing with the cube of n"])
+def test_nor_does_it_among_simulated_machines(demo, before, change):
+    """T's own absurd profile included: it would make all of T's answers absurd if it counted as known."""
+    after = mean_errors(
+        database_from_measurements(planted(demo, ABSURD[change])), name_of(demo, demo.profiles[PLANTED])
+    )
+    for name in ("mpet", "mpet-log"):
+        assert after[name] == pytest.approx(before[name], rel=0.05), name

@@ -35,7 +35,7 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
         return alone.nearest(references)
     chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
     if len(chosen) > most:
-        chosen = nearest_references(alone, separate(alone), ones, metadata, most)
+        chosen = nearest_references(alone, separate(alone, robust=False), ones, metadata, most)
     known = alone.nearest(chosen)
     parts = separate(known)
     matrix = covariances(parts, ones, on_paper(known, metadata, h), [whole_curve(known)], h=h)[0].matrix[0]

@@ -17,9 +17,9 @@ from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparamet
 from predictor.core.transfer.kriging import krige
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, correlations, workload_weights
+from predictor.core.transfer.robust import MEAN_TO_SIGMA
 from predictor.core.transfer.transfer import Transfer
 
-MEAN_TO_SIGMA = 1.2533  # of a normal distribution's mean absolute deviation
 SHRINK = 0.02  # of the errors' covariance, towards equal shares
 FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
 

@@ -15,7 +15,7 @@ from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
 from predictor.core.transfer.outliers import without_outliers
 from predictor.core.transfer.parts import Parts, correlations, nearest_references, separate, workload_weights
 from predictor.core.transfer.positive import log_transfer, small_transfer
-from predictor.core.transfer.transfer import Transfer, mean_transfer
+from predictor.core.transfer.transfer import Transfer, mean_transfer, steadied
 
 VERY_FEW_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEW_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
@@ -72,22 +72,23 @@ def _evidence(
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
     evidence = without_outliers(gather(database, query, settings.mix_runtimes))
     evidence = complete(evidence, metadata, settings.references)
-    parts = separate(evidence)
-    if len(evidence.platforms) <= settings.references:
-        return evidence, parts
-    weights = workload_weights(correlations(parts))
-    evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
+    if len(evidence.platforms) > settings.references:
+        parts = separate(evidence, robust=False)
+        weights = workload_weights(correlations(parts))
+        evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
     return evidence, separate(evidence)
 
 
 def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
-    """The Gaussian process where there are references enough; with few, the mean of what fits their number."""
+    """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
     references = len(evidence.platforms)
-    if references >= SOME_REFERENCES:
-        return gaussian_transfer(evidence, parts, metadata, level)
     if references == 1:
         return small_transfer(evidence, level)
-    transfers = [log_transfer(evidence, parts, metadata, level)]
+    plain = log_transfer(evidence, parts, metadata, level)
+    if references >= SOME_REFERENCES:
+        gaussian = gaussian_transfer(evidence, parts, metadata, level)
+        return steadied(gaussian, plain, evidence.measured_on_target)
+    transfers = [plain]
     if references < FEW_REFERENCES:
         transfers.append(small_transfer(evidence, level))
     if references >= VERY_FEW_REFERENCES:
@@ -97,14 +98,14 @@ def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, leve
 
 MPET = Method(
     name="mpet",
-    version="2",
+    version="3",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="2",
+    version="3",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

@@ -17,7 +17,10 @@ TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
 
 
 def without_outliers(evidence: Evidence) -> Evidence:
-    """The evidence less its outlying profiles, which it counts. T and one reference always remain."""
+    """The evidence less its outlying profiles, which it counts. T and one reference always remain.
+
+    A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
+    """
     known = np.ones((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
     known[:, :-1] = evidence.known
     known[:, -1] = np.append(evidence.has_workload, False)
@@ -34,7 +37,9 @@ def without_outliers(evidence: Evidence) -> Evidence:
     if not len(kept) or not remaining[-1].any():
         return evidence
     curves = np.where(remaining[:, :, None], evidence.curves, 0.0)
-    return replace(evidence, known=remaining, curves=curves, outliers=int(wrong.sum())).nearest(kept)
+    usable = np.flatnonzero(~(evidence.known[-1] & wrong[-1, :-1]))
+    found = replace(evidence, known=remaining, curves=curves, outliers=int(wrong.sum()))
+    return found.of_workloads(usable).nearest(kept)
 
 
 def outlying(level: FloatArray, known: BoolArray) -> BoolArray:

@@ -10,9 +10,12 @@ from predictor.core.database import FloatArray, IntArray
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
-from predictor.core.transfer.robust import median
+from predictor.core.transfer.robust import MEAN_TO_SIGMA, median
 
 ROUNDS = 4
+ROBUST_ROUNDS = 3
+FEWEST_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
+FAR_OFF = 1.7  # standard deviations of the workload: curves farther off count less
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,18 +27,39 @@ class Parts:
     own: FloatArray  # (R, J): A's curve on the references less their speed
 
 
-def separate(evidence: Evidence) -> Parts:
+def separate(evidence: Evidence, *, robust: bool = True) -> Parts:
     """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means."""
-    known = evidence.known.astype(np.float64)
-    per_workload, per_platform = np.maximum(known.sum(axis=0), 1), np.maximum(known.sum(axis=1), 1)
-    over_platforms, over_workloads = evidence.curves.sum(axis=0), evidence.curves.sum(axis=1)
+    counts = _counts(evidence) if robust else evidence.known.astype(np.float64)
+    per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+    over_platforms = (counts.T[:, None] @ evidence.curves.transpose(1, 0, 2))[:, 0]
+    over_workloads = (counts[:, None] @ evidence.curves)[:, 0]
     speed = np.zeros_like(over_workloads)
     for _ in range(ROUNDS):
-        workload = (over_platforms - known.T @ speed) / per_workload[:, None]
-        speed = (over_workloads - known @ workload) / per_platform[:, None]
+        workload = (over_platforms - counts.T @ speed) / per_workload[:, None]
+        speed = (over_workloads - counts @ workload) / per_platform[:, None]
     rest = evidence.curves - workload - speed[:, None]
-    rest *= known[:, :, None]
+    rest *= evidence.known[:, :, None]
     return Parts(speed, rest, evidence.of_workload - speed[:-1])
+
+
+def _counts(evidence: Evidence) -> FloatArray:
+    """How much each curve counts in the means (P, B): 0 where unknown, less than 1 where it is far off (Huber).
+
+    So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
+    curve moves neither.
+    """
+    known = evidence.known.astype(np.float64)
+    if evidence.measured_on_target.sum() < FEWEST_TO_JUDGE:
+        return known
+    level, counts, speed = evidence.curves.mean(axis=2), known, 0.0
+    for _ in range(ROBUST_ROUNDS):
+        per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+        workload = (counts * (level - speed)).sum(axis=0) / per_workload
+        speed = ((counts * (level - workload)).sum(axis=1) / per_platform)[:, None]
+        off = np.abs(level - workload - speed)
+        typical = MEAN_TO_SIGMA * (counts * off).sum(axis=0) / per_workload
+        counts = known * np.minimum(1.0, FAR_OFF * typical / np.maximum(off, TINY))
+    return counts
 
 
 def correlations(parts: Parts) -> FloatArray:

@@ -6,6 +6,8 @@ import numpy as np
 
 from predictor.core.database import FloatArray
 
+MEAN_TO_SIGMA = 1.2533  # of a normal distribution's mean absolute deviation
+
 
 def median(values: FloatArray, axis: int = 0) -> FloatArray:
     """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.

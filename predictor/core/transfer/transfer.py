@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from predictor.core.database import FloatArray
+from predictor.core.database import BoolArray, FloatArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
+MOST = 0.5  # of an error in ln t
+OTHER_SHARE = 0.2  # of a plainer transfer that errs as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +45,23 @@ def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
         return np.asarray(sum(share * getattr(one, name) for share, one in zip(shares, transfers, strict=True)))
 
     return Transfer(**{field.name: mean(field.name) for field in fields(Transfer)})
+
+
+def steadied(main: Transfer, other: Transfer, measured: BoolArray) -> Transfer:
+    """`main` with a small share of a plainer transfer, the smaller the worse that one does on T's own workloads.
+
+        share = 0.2 / rms(other) / (0.8 / rms(main) + 0.2 / rms(other))
+
+    over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
+    """
+    weight = main.workload_weights * measured
+    main_rms, other_rms = (_root_mean_square(one.errors_on_target, weight) for one in (main, other))
+    share = OTHER_SHARE / other_rms / ((1.0 - OTHER_SHARE) / main_rms + OTHER_SHARE / other_rms)
+    mixed = ("value", "platform_weights", "workload_weights")
+    return replace(main, **{name: (1 - share) * getattr(main, name) + share * getattr(other, name) for name in mixed})
+
+
+def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
+    """Of errors (J, B) weighted over the workloads; no error counts as larger than MOST."""
+    squares = np.minimum(np.abs(errors), MOST) ** 2
+    return float(np.sqrt((squares @ weight).mean() / weight.sum() + LEAST_SQUARE))
