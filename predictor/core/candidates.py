@@ -233,6 +233,8 @@ def reference_rows(database: Database, query: Query) -> IntArray:
 def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
     """The group of the query, and with it, where runtimes are mixed, those that differ in nothing else."""
     options = range(len(database.groups)) if query.group is None else [query.group]
+    if len(options) == 1:
+        return _comparable(database, options[0], mix_runtimes)
     merged = {g: _comparable(database, g, mix_runtimes) for g in options}
 
     def preference(g: int) -> tuple[int, bool, int]:

@@ -51,7 +51,7 @@ def fit_curves(
     if n.tolist() == [1]:
         return parameters, rms
     valid = ~np.isnan(values)
-    designs = {bool(g): _design(n, n_nu, n_ht, bool(g)) for g in np.unique(gaussian_sum)}
+    designs = {g: _design(n, n_nu, n_ht, g) for g in {bool(g) for g in gaussian_sum}}
     for curves, measured, g in _alike(valid, gaussian_sum):
         elements = _valid_elements(n[measured], n_nu, n_ht)
         design = designs[g][np.ix_(measured, elements)]
@@ -111,18 +111,18 @@ def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indi
     ends = dict(zip(order.tolist(), [*np.array(starts)[order][1:].tolist(), math.inf], strict=True))
     elements: list[int] = []
     for segment, start in enumerate(starts):
-        measured = len(np.unique(n[(n > start) & (n <= ends[segment])]))
+        measured = int(np.count_nonzero((n > start) & (n <= ends[segment])))
         elements += [2 * segment] * (measured > 1) + [2 * segment + 1] * (measured > 0)
     return np.array(elements, dtype=np.intp)
 
 
 def _alike(valid: BoolArray, gaussian_sum: BoolArray) -> Iterator[tuple[Indices, Indices, bool]]:
     """Groups of curves with the same valid n and the same g: their rows, which n, which g. Invalid curves left out."""
-    rows = np.flatnonzero(valid.any(axis=1))
-    patterns = np.column_stack([valid[rows], gaussian_sum[rows]])
-    distinct, which = np.unique(patterns, axis=0, return_inverse=True)
-    for index, pattern in enumerate(distinct):
-        yield rows[which.ravel() == index], np.flatnonzero(pattern[:-1]), bool(pattern[-1])
+    patterns: dict[tuple[bytes, bool], list[int]] = {}
+    for row in np.flatnonzero(valid.any(axis=1)).tolist():
+        patterns.setdefault((valid[row].tobytes(), bool(gaussian_sum[row])), []).append(row)
+    for (_, g), rows in patterns.items():
+        yield np.array(rows), np.flatnonzero(valid[rows[0]]), g
 
 
 def _least_squares(design: FloatArray) -> FloatArray:

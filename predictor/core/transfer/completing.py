@@ -10,7 +10,7 @@ from predictor.core.database import BoolArray, FloatArray, IntArray
 from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
-from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.evidence import Evidence, distinct
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once
 from predictor.core.transfer.metadata import PlatformMetadata
@@ -60,7 +60,7 @@ def _filled(
     there = evidence.known[chosen][:, lacking]
     values = (evidence.curves[chosen][:, lacking] - parts.speed[:-1, None]) * there[:, :, None]
     values = _without_gaps(values, there, projection)
-    curves, known = evidence.curves.copy(), evidence.known.copy()
+    curves, known = evidence.curves.copy(order="K"), evidence.known.copy()
     curves[-1, lacking] = np.einsum("p,pbj->bj", weights, values) + parts.speed[-1]
     known[-1, lacking] = True
     families, _ = relatives(evidence.platforms[chosen], evidence.target, metadata)
@@ -74,11 +74,12 @@ def _filled(
 def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) -> FloatArray:
     """Values (R, B, J) with those that are not there (R, B) kriged from the others: to T they add nothing."""
     filled = values.copy()
-    gaps, which = np.unique(~there.T, axis=0, return_inverse=True)
-    for at, gap in enumerate(gaps):
-        missing, columns = np.flatnonzero(gap), np.flatnonzero(which.ravel() == at)
-        if len(missing):
-            known = projection[missing] @ values[:, columns].reshape(len(values), -1)
-            found = np.linalg.solve(projection[np.ix_(missing, missing)], -known)
-            filled[np.ix_(missing, columns)] = found.reshape(len(missing), len(columns), -1)
+    gaps = (~there).sum(axis=0)
+    first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
+    for size in distinct(gaps[gaps > 0]):
+        columns = np.flatnonzero(gaps == size)
+        missing = first[columns, :size]
+        known = projection[missing] @ values[:, columns].transpose(1, 0, 2)
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[missing, columns[:, None]] = np.linalg.solve(block, -known)
     return filled

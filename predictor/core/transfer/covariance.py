@@ -94,8 +94,7 @@ def _typical(distance: FloatArray) -> FloatArray:
     """The median distance between two references, from some of them, (K,)."""
     step = -(-distance.shape[1] // MOST_IN_MEDIAN)
     some = distance[:, ::step, ::step]
-    upper = np.triu_indices(some.shape[1], 1)
-    return np.asarray(median(some[:, upper[0], upper[1]], axis=1) + TINY)
+    return np.asarray(median(some[:, np.tri(some.shape[1], k=-1, dtype=bool)], axis=1) + TINY)
 
 
 def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:

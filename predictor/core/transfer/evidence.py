@@ -42,7 +42,8 @@ class MeanCurve:
 class Evidence:
     """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
 
-    At J thread counts, the knots. `curves` is 0 where `known` is False. `outside` is how far in ln n a knot lies
+    At J thread counts, the knots. `curves` is 0 where `known` is False; in memory it is ordered by knots first, so that
+    numpy's loops are long. `outside` is how far in ln n a knot lies
     outside the measured range of (P,A). Everything of (T,A) is absent.
 
     Where T lacks most workloads that others have, `gather` adds them as columns, and T's relatives without A as rows;
@@ -88,7 +89,7 @@ class Evidence:
             platforms=self.platforms[order],
             rows=self.rows[with_target],
             known=self.known[with_target],
-            curves=self.curves[with_target],
+            curves=by_platform(by_knot(self.curves)[:, with_target]),
             of_workload=self.of_workload[order],
             outside=self.outside[order],
             measured=self.measured[order],
@@ -102,8 +103,18 @@ class Evidence:
             workloads=self.workloads[chosen],
             rows=self.rows[:, with_workload],
             known=self.known[:, chosen],
-            curves=self.curves[:, chosen],
+            curves=by_platform(by_knot(self.curves)[:, :, chosen]),
         )
+
+
+def by_knot(curves: FloatArray) -> FloatArray:
+    """A view of (P, B, J) as (J, P, B)."""
+    return curves.transpose(2, 0, 1)
+
+
+def by_platform(curves: FloatArray) -> FloatArray:
+    """A view of (J, P, B) as (P, B, J)."""
+    return curves.transpose(1, 2, 0)
 
 
 def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
@@ -248,7 +259,7 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
 
 def _values(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) -> FloatArray:
     """values[rows, columns] (P, B, J) by flat positions: several times faster than by two index arrays."""
-    return evaluated.values.ravel().take(rows[..., None] * len(evaluated.n) + columns)
+    return by_platform(evaluated.values.ravel().take(rows * len(evaluated.n) + columns[:, None, None]))
 
 
 def _support(evaluated: EvaluatedCurves, rows: IntArray) -> IntArray:
@@ -299,10 +310,8 @@ def _at_knots(evaluated: EvaluatedCurves, rows: IntArray, mean_curves: FloatArra
         patterns, which = np.unique(which, return_inverse=True)
     left, right, share = (table[patterns][:, knots] for table in (evaluated.left, evaluated.right, evaluated.share))
     linear = (1.0 - share) * mean_curves[:, left] + share * mean_curves[:, right]  # (B, patterns, J)
-    bend = mean_curves[:, knots][:, None] - linear
+    bend = by_knot(mean_curves[:, knots][:, None] - linear).reshape(len(knots), -1)
     values = _values(evaluated, np.where(rows >= 0, rows, 0), knots)
-    values += bend.reshape(-1, len(knots)).take(
-        which.reshape(rows.shape) + len(patterns) * np.arange(rows.shape[1]), axis=0
-    )
-    values[rows < 0] = 0.0
+    values += by_platform(bend.take(which.reshape(rows.shape) + len(patterns) * np.arange(rows.shape[1]), axis=1))
+    values[rows < 0] = 0.0  # not a product: what stands there may be NaN
     return values

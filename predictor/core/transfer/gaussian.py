@@ -16,7 +16,7 @@ from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.kriging import krige
 from predictor.core.transfer.metadata import PlatformMetadata
-from predictor.core.transfer.parts import Parts, correlations, workload_weights
+from predictor.core.transfer.parts import Parts, workload_weights
 from predictor.core.transfer.robust import MEAN_TO_SIGMA
 from predictor.core.transfer.transfer import Transfer
 
@@ -55,8 +55,7 @@ def gaussian_transfer(
     t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)), sum u = 1. The weights u are a mean
     of those of two covariances: one for each knot from what is known at near n, one from whole curves.
     """
-    correlation = correlations(parts)
-    weights = workload_weights(correlation, h)
+    weights = workload_weights(parts.correlation, h)
     position = position_of_target(evidence, metadata)
     knots = [whole_curve(evidence), near_in_n(evidence, h)][: len(evidence.n)]
     alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h=h)
@@ -73,7 +72,7 @@ def gaussian_transfer(
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(-alike[-1].distance.mean(axis=0) / 2),
-        workload_distance=1.0 - np.abs(np.clip(correlation, -1.0, 1.0)),
+        workload_distance=1.0 - np.abs(np.clip(parts.correlation, -1.0, 1.0)),
         errors_on_target=known.on_target,
     )
 

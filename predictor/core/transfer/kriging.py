@@ -89,10 +89,11 @@ def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
     if R < SMALL:
         return np.asarray(np.linalg.inv(matrices))
     for matrix in matrices:
-        factor, failed = dpotrf(matrix.T, lower=1, clean=0)  # transposed: Fortran's order
+        factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
         if failed:
             matrix[:] = np.linalg.inv(matrix)
             continue
-        upper = np.triu(dpotri(factor, lower=1, overwrite_c=1)[0].T)
-        np.add(upper, np.triu(upper, 1).T, out=matrix)
+        half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+        np.add(half, half.T, out=matrix)
+        matrix.flat[:: R + 1] /= 2.0
     return matrices

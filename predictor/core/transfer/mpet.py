@@ -13,7 +13,7 @@ from predictor.core.transfer.evidence import Evidence, gather
 from predictor.core.transfer.gaussian import gaussian_transfer
 from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
 from predictor.core.transfer.outliers import without_outliers
-from predictor.core.transfer.parts import Parts, correlations, nearest_references, separate, workload_weights
+from predictor.core.transfer.parts import Parts, nearest_references, separate, workload_weights
 from predictor.core.transfer.positive import log_transfer, small_transfer
 from predictor.core.transfer.transfer import Transfer, mean_transfer, steadied
 
@@ -74,7 +74,7 @@ def _evidence(
     evidence = complete(evidence, metadata, settings.references)
     if len(evidence.platforms) > settings.references:
         parts = separate(evidence, robust=False)
-        weights = workload_weights(correlations(parts))
+        weights = workload_weights(parts.correlation)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
     return evidence, separate(evidence)
 

@@ -36,10 +36,12 @@ def without_outliers(evidence: Evidence) -> Evidence:
     kept = np.flatnonzero(~wrong[:-1, -1] & remaining[:-1].any(axis=1))
     if not len(kept) or not remaining[-1].any():
         return evidence
-    curves = np.where(remaining[:, :, None], evidence.curves, 0.0)
-    usable = np.flatnonzero(~(evidence.known[-1] & wrong[-1, :-1]))
+    curves = evidence.curves * remaining[:, :, None]
     found = replace(evidence, known=remaining, curves=curves, outliers=int(wrong.sum()))
-    return found.of_workloads(usable).nearest(kept)
+    on_target = evidence.known[-1] & wrong[-1, :-1]
+    if on_target.any():
+        found = found.of_workloads(np.flatnonzero(~on_target))
+    return found.nearest(kept) if len(kept) < len(evidence.platforms) else found
 
 
 def outlying(level: FloatArray, known: BoolArray) -> BoolArray:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from predictor.core.database import FloatArray, IntArray
-from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.evidence import Evidence, by_knot, by_platform
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.robust import MEAN_TO_SIGMA, median
@@ -26,20 +27,31 @@ class Parts:
     rest: FloatArray
     own: FloatArray  # (R, J): A's curve on the references less their speed
 
+    @cached_property
+    def correlation(self) -> FloatArray:
+        """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
+        own = self.own - self.own.mean(axis=0)
+        rest = by_knot(self.rest)[:, :-1]
+        rest = rest - rest.mean(axis=1, keepdims=True)
+        products = (own.T[:, None] @ rest).sum(axis=(0, 1))
+        return np.asarray(products / (np.sqrt((own**2).sum() * (rest**2).sum(axis=(0, 1))) + TINY))
+
 
 def separate(evidence: Evidence, *, robust: bool = True) -> Parts:
     """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means."""
     counts = _counts(evidence) if robust else evidence.known.astype(np.float64)
     per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
-    over_platforms = (counts.T[:, None] @ evidence.curves.transpose(1, 0, 2))[:, 0]
-    over_workloads = (counts[:, None] @ evidence.curves)[:, 0]
+    curves = by_knot(evidence.curves)
+    counted = curves * counts
+    over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
     speed = np.zeros_like(over_workloads)
     for _ in range(ROUNDS):
-        workload = (over_platforms - counts.T @ speed) / per_workload[:, None]
-        speed = (over_workloads - counts @ workload) / per_platform[:, None]
-    rest = evidence.curves - workload - speed[:, None]
-    rest *= evidence.known[:, :, None]
-    return Parts(speed, rest, evidence.of_workload - speed[:-1])
+        workload = (over_platforms - speed @ counts) / per_workload
+        speed = (over_workloads - workload @ counts.T) / per_platform
+    rest = curves - workload[:, None]
+    rest -= speed[:, :, None]
+    rest *= evidence.known
+    return Parts(speed.T, by_platform(rest), evidence.of_workload - speed.T[:-1])
 
 
 def _counts(evidence: Evidence) -> FloatArray:
@@ -62,14 +74,6 @@ def _counts(evidence: Evidence) -> FloatArray:
     return counts
 
 
-def correlations(parts: Parts) -> FloatArray:
-    """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
-    own = parts.own - parts.own.mean(axis=0)
-    rest = parts.rest[:-1] - parts.rest[:-1].mean(axis=0)
-    scale = np.sqrt((own**2).sum() * np.einsum("pbj,pbj->b", rest, rest)) + TINY
-    return np.asarray(np.einsum("pj,pbj->b", own, rest) / scale)
-
-
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much each known workload counts: by how alike it and A deviate from the platforms' speed, (B,)."""
     weights = (h.workload_floor + np.abs(correlation)) ** h.workload_power
@@ -81,7 +85,8 @@ def nearest_references(
 ) -> IntArray:
     """The `most` references most like T in behaviour and on paper, in platform order."""
     gap = parts.rest[:-1] - parts.rest[-1]
-    distance = np.einsum("pbj,pbj,b->p", gap, gap, weights**2) / gap[0].size
+    gap **= 2
+    distance = gap.sum(axis=2) @ weights**2 / gap[0].size
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
     distance += ((shape[:-1] - shape[-1]) ** 2).mean(axis=1)
     distance /= median(distance) + TINY

@@ -12,7 +12,7 @@ from predictor.core.intervals import conformal_factors
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import TINY
 from predictor.core.transfer.metadata import PlatformMetadata
-from predictor.core.transfer.parts import Parts, correlations
+from predictor.core.transfer.parts import Parts
 from predictor.core.transfer.robust import median
 from predictor.core.transfer.transfer import Transfer
 
@@ -21,7 +21,7 @@ LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be 
 
 def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how one ratio fits all workloads."""
-    correlation = correlations(parts)
+    correlation = parts.correlation
     v = np.maximum(correlation, 0.0) ** 2 + 0.05
     ratio, spread = _ratios(evidence, v)
     on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
