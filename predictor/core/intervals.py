@@ -6,45 +6,39 @@ import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray, IntArray
 
-FEWEST_SCORES = 20  # at one thread count, to calibrate it by its own as well
 FEW_FAMILIES = 0.3  # of a family more would be outside, for each family there is
 FEWEST_UNITS = 3
 WIDEST = 3.0  # factor where nothing can be calibrated
 
 
-def conformal_factors(
+def conformal_factor(
     scores: FloatArray, usable: BoolArray, level: float, units: int, few: float = FEW_FAMILIES
-) -> FloatArray:
-    """How many standard deviations hold `level` of the left-out errors, at each of J thread counts.
+) -> float:
+    """How many standard deviations hold `level` of the left-out errors.
 
     A score is |error| / standard deviation of something known that was predicted as if it were not. The factor is the
-    mean of two quantiles, over all scores and over those of the same thread count, at
+    quantile of the scores at
 
         min(level (1 + few / units), 1),    few = 0.3 by default
 
     where the units are what may be exchanged for the target: platforms, or families of them that were left out
     together. Beyond the largest score, where the quantile asks for it, the factor grows by 1 / units.
 
-    Example: 99 scores 0.01 ... 0.99 of 99 platforms, level 0.9: the 90th of them, 0.90 and a little.
+    Example: 99 scores 0.01 ... 0.99 of 99 platforms, level 0.9: the 91st of them, 0.91.
 
-    Parameters: `scores` (J, R); `usable` (J, R), which of them count; 0 < `level` < 1.
-    Returns (J,) without unit; 3 everywhere with fewer than 3 usable scores.
+    Parameters: `scores` of any shape; `usable`, which of them count; 0 < `level` < 1.
+    Returns a number without unit; 3 with fewer than 3 usable scores.
 
     >>> scores = np.arange(1, 100)[None] / 100
-    >>> conformal_factors(scores, scores > 0, 0.9, 99).round(2).tolist()
-    [0.91]
+    >>> round(conformal_factor(scores, scores > 0, 0.9, 99), 2)
+    0.91
     """
     pooled = scores[usable]
     if len(pooled) < FEWEST_UNITS or units < FEWEST_UNITS:
-        return np.full(len(scores), WIDEST)
-    wanted = min(level * (1.0 + few / units), 1.0)
-    overall = _quantile(pooled, wanted)
-    factors = np.full(len(scores), overall)
-    for j, (own, counts) in enumerate(zip(scores, usable, strict=True)):
-        if counts.sum() >= FEWEST_SCORES:
-            factors[j] = (overall + _quantile(own[counts], wanted)) / 2
+        return WIDEST
+    factor = _quantile(pooled, min(level * (1.0 + few / units), 1.0))
     short = (units + 1) * level > units
-    return factors * (1.0 + 1.0 / units) if short else factors
+    return factor * (1.0 + 1.0 / units) if short else factor
 
 
 def _quantile(scores: FloatArray, level: float) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray, IntArray
-from predictor.core.intervals import conformal_factors
+from predictor.core.intervals import conformal_factor
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.metadata import PlatformMetadata
 
@@ -23,6 +23,11 @@ class Position(NamedTuple):
 
     families: IntArray  # (R,)
     usable: BoolArray  # (J, R)
+
+    @property
+    def alone(self) -> bool:
+        """Every reference is left out by itself."""
+        return len(np.unique(self.families)) == len(self.families)
 
 
 class Noisiness(NamedTuple):
@@ -78,8 +83,8 @@ def half_width(
     """
     scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + LEAST)
     units = len(np.unique(position.families))
-    factors = conformal_factors(scores, position.usable, level, units)
-    return np.asarray(factors * deviation * np.sqrt(noise.of_target))
+    factor = conformal_factor(scores, position.usable, level, units)
+    return np.asarray(factor * deviation * np.sqrt(noise.of_target))
 
 
 def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, weights: FloatArray) -> Noisiness:

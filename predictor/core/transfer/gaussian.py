@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -62,9 +62,11 @@ def gaussian_transfer(
     whole, known = whole_model(alike[0].matrix, evidence, parts, position, h)
     models = [whole, *(near_model(one.matrix, evidence, parts.own, position, h) for one in alike[1:])]
     model = _mean(models, stacking([one.errors for one in models], position.usable))
-    learnt = unexplained(known.own, known.alone, known.on_target, h)
-    value = np.einsum("jp,pj->j", model.weights, parts.own) + learnt
+    learnt = unexplained(known, h)
+    value = np.einsum("jp,pj->j", model.weights, parts.own) + learnt.on_target
     noise = noisiness(evidence, known.in_position, known.on_target, weights)
+    if position.alone:
+        model = replace(model, errors=model.errors - learnt.on_references.T)
     errors, deviations, deviation = with_filling(evidence.fill_errors, parts, model)
     return Transfer(
         value=parts.speed[-1] + value - np.minimum(h.shift * model.deviation**2, h.most_shift),
@@ -174,20 +176,38 @@ def _clipped(values: FloatArray, most: float) -> FloatArray:
     return np.clip(values, -limit, limit)
 
 
-def unexplained(own: FloatArray, known: FloatArray, on_target: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """What A's value gains from what the same kriging gets wrong about the known workloads, on T (J,) and (J, R).
+class Unexplained(NamedTuple):
+    """How much of A's error a ridge regression on the errors of the known workloads explains.
 
-    A ridge regression of A's errors on the workloads' errors, over all references and knots, is applied to the errors
-    on T and on the references. Parameters: errors of A (J, R), of the known workloads (J, R, B), and of these on T.
+    On T (J,), and on each reference (R, J), where it was learned from the others.
     """
-    limit = h.clip * MEAN_TO_SIGMA * np.abs(known).mean(axis=1)
-    X = np.clip(known, -limit[:, None], limit[:, None])
-    x = np.clip(on_target, -limit, limit)
-    most = h.clip * MEAN_TO_SIGMA * np.abs(own).mean(axis=1, keepdims=True)
-    y = np.clip(own, -most, most)
-    deviation = np.sqrt(np.einsum("jpb,jpb->b", X, X) / y.size) + TINY
-    X = (X / deviation).reshape(y.size, -1)
-    products = X.T @ X / len(X)
-    products.flat[:: len(products) + 1] += h.ridge
-    found = np.linalg.solve(products, X.T @ y.ravel() / len(X))
-    return np.asarray((x / deviation) @ found)
+
+    on_target: FloatArray
+    on_references: FloatArray
+
+
+def unexplained(known: Known, h: Hyperparameters = DEFAULTS) -> Unexplained:
+    """What A's value gains from what the same kriging gets wrong about the known workloads.
+
+    The regression is over all references and knots, each reference predicted without itself. Without the knots of
+    reference p, its coefficients are
+
+        f_p = f - C^-1 X_p' (1 - H_pp)^-1 (y_p - X_p f),    H_pp = X_p C^-1 X_p',    C = X'X + ridge
+    """
+    J, R, B = known.alone.shape
+    limit = h.clip * MEAN_TO_SIGMA * np.abs(known.alone).mean(axis=1)
+    X = np.clip(known.alone, -limit[:, None], limit[:, None])
+    x = np.clip(known.on_target, -limit, limit)
+    most = h.clip * MEAN_TO_SIGMA * np.abs(known.own).mean(axis=1, keepdims=True)
+    y = np.clip(known.own, -most, most)
+    deviation = np.sqrt((X**2).sum(axis=(0, 1)) / y.size) + TINY
+    X = (X / deviation).reshape(y.size, B)
+    products = X.T @ X
+    products.flat[:: B + 1] += h.ridge * y.size
+    inverse = np.linalg.inv(products)
+    found = inverse @ (X.T @ y.ravel())
+    of_platform = X.reshape(J, R, B).transpose(1, 0, 2)
+    left = (y.ravel() - X @ found).reshape(J, R).T[:, :, None]
+    hat = (X @ inverse).reshape(J, R, B).transpose(1, 0, 2) @ of_platform.transpose(0, 2, 1)
+    correction = hat @ np.linalg.solve(np.eye(J) - hat, left)
+    return Unexplained((x / deviation) @ found, y.T - (left + correction)[:, :, 0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.database import FloatArray
-from predictor.core.intervals import conformal_factors
+from predictor.core.intervals import conformal_factor
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import TINY
 from predictor.core.transfer.metadata import PlatformMetadata
@@ -78,10 +78,10 @@ def _transfer(
     errors = _errors_on_target(evidence, u, v, ratio) * measured
     scores = np.abs(errors) / deviation[:, None]
     usable = np.broadcast_to(measured, scores.shape)
-    factors = conformal_factors(scores, usable, level, int(measured.sum()), few=0.0)
+    factor = conformal_factor(scores, usable, level, int(measured.sum()), few=0.0)
     return Transfer(
         value=value,
-        half_width=factors * deviation,
+        half_width=factor * deviation,
         platform_weights=np.broadcast_to(u, (len(value), len(u))),
         workload_weights=v,
         platform_distance=1.0 - np.exp(-spread / (2 * (median(spread) + TINY))),

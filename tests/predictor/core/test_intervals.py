@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
-from predictor.core.intervals import conformal_factors, left_out
+from predictor.core.intervals import conformal_factor, left_out
 from predictor.core.methods import METHODS, Query, SettingsError
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
@@ -22,27 +22,21 @@ def test_the_factor_covers_another_score_of_the_same_kind(level):
     covered = []
     for _ in range(4000):
         scores = np.abs(rng.standard_cauchy(61))
-        covered.append(scores[-1] <= conformal_factors(scores[None, :-1], np.ones((1, 60), dtype=bool), level, 60)[0])
+        covered.append(scores[-1] <= conformal_factor(scores[:-1], np.ones(60, dtype=bool), level, 60))
     assert level - 0.01 < np.mean(covered) < level + 0.04
-
-
-def test_a_thread_count_with_larger_errors_gets_a_larger_factor():
-    scores = np.abs(np.random.default_rng(1).normal(size=(2, 100))) * np.array([[1.0], [3.0]])
-    easy, hard = conformal_factors(scores, np.ones(scores.shape, dtype=bool), 0.9, 100)
-    assert hard > easy
 
 
 def test_fewer_exchangeable_units_widen():
     scores = np.abs(np.random.default_rng(1).normal(size=(1, 100)))
     usable = np.ones(scores.shape, dtype=bool)
-    factors = [conformal_factors(scores, usable, 0.9, units)[0] for units in (100, 12, 6)]
+    factors = [conformal_factor(scores, usable, 0.9, units) for units in (100, 12, 6)]
     assert factors[0] < factors[1] < factors[2]
 
 
 def test_nothing_to_calibrate_with_is_wide():
     scores = np.full((3, 2), 0.1)
-    assert conformal_factors(scores, np.ones(scores.shape, dtype=bool), 0.9, 2).tolist() == [3.0] * 3
-    assert conformal_factors(scores, np.zeros(scores.shape, dtype=bool), 0.9, 20).tolist() == [3.0] * 3
+    assert conformal_factor(scores, np.ones(scores.shape, dtype=bool), 0.9, 2) == 3.0
+    assert conformal_factor(scores, np.zeros(scores.shape, dtype=bool), 0.9, 20) == 3.0
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
