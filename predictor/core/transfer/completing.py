@@ -11,13 +11,12 @@ from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
 from predictor.core.transfer.evidence import Evidence, distinct
-from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
 
 FEWEST = 20  # platforms
-WORTHWHILE = 0.9  # of the variance without T's relatives: where they take off less, nothing is filled in
 
 
 def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
@@ -35,13 +34,13 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
         return alone.nearest(references)
     chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
     if len(chosen) > most:
-        chosen = nearest_references(alone, separate(alone, robust=False), ones, metadata, most)
+        chosen = nearest_references(alone, separate(alone, PLAIN_MEANS), ones, metadata, most)
     known = alone.nearest(chosen)
-    parts = separate(known)
+    parts = separate(known, h)
     matrix = covariances(parts, ones, on_paper(known, metadata, h), [whole_curve(known)], h=h)[0].matrix[0]
     weights, variance, projection = krige_once(matrix, h)
     with_workload = np.append(np.flatnonzero(known.has_workload), len(chosen))
-    if variance > WORTHWHILE * krige_once(matrix[np.ix_(with_workload, with_workload)], h)[1]:
+    if variance > h.worthwhile * krige_once(matrix[np.ix_(with_workload, with_workload)], h)[1]:
         return alone.nearest(references)
     return _filled(evidence, chosen, parts, metadata, kriging=(weights, projection)).nearest(references)
 

@@ -61,7 +61,7 @@ def gaussian_transfer(
     alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h=h)
     whole, known = whole_model(alike[0].matrix, evidence, parts, position, h)
     models = [whole, *(near_model(one.matrix, evidence, parts.own, position, h) for one in alike[1:])]
-    model = _mean(models, stacking([one.errors for one in models], position.usable))
+    model = _mean(models, _shares(models, position, h))
     learnt = unexplained(known, h)
     value = np.einsum("jp,pj->j", model.weights, parts.own) + learnt.on_target
     noise = noisiness(evidence, known.in_position, known.on_target, weights)
@@ -141,6 +141,13 @@ def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple
     square = (added**2).mean(axis=1)
     deviations = np.sqrt(model.deviations**2 + square[:, None])
     return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
+
+
+def _shares(models: Sequence[Model], position: Position, h: Hyperparameters) -> FloatArray:
+    """Of the model of whole curves, and of the one of near n if there is one."""
+    if len(models) == 1 or h.whole_share is None:
+        return stacking([one.errors for one in models], position.usable)
+    return np.array([h.whole_share, 1.0 - h.whole_share])
 
 
 def _mean(models: Sequence[Model], shares: FloatArray) -> Model:

@@ -11,6 +11,7 @@ from predictor.core.transfer.answering import answer
 from predictor.core.transfer.completing import complete
 from predictor.core.transfer.evidence import Evidence, gather
 from predictor.core.transfer.gaussian import gaussian_transfer
+from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
 from predictor.core.transfer.outliers import without_outliers
 from predictor.core.transfer.parts import Parts, nearest_references, separate, workload_weights
@@ -41,11 +42,11 @@ class MpetSettings:
             raise SettingsError("level", f"{self.level} is not in {LOWEST_LEVEL}..{HIGHEST_LEVEL}")
 
 
-def predict_mpet(database: Database, query: Query, settings: MpetSettings) -> Answer:
+def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS) -> Answer:
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
-    evidence, parts = _evidence(database, query, settings, metadata)
-    return answer(database, evidence, _transfer(evidence, parts, metadata, settings.level))
+    evidence, parts = _evidence(database, query, settings, metadata, h)
+    return answer(database, evidence, _transfer(evidence, parts, metadata, settings.level, h))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
@@ -67,32 +68,34 @@ def _positive_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetad
 
 
 def _evidence(
-    database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata
+    database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, Parts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
     evidence = without_outliers(gather(database, query, settings.mix_runtimes))
-    evidence = complete(evidence, metadata, settings.references)
+    evidence = complete(evidence, metadata, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate(evidence, robust=False)
-        weights = workload_weights(parts.correlation)
+        parts = separate(evidence, PLAIN_MEANS)
+        weights = workload_weights(parts.correlation, h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
-    return evidence, separate(evidence)
+    return evidence, separate(evidence, h)
 
 
-def _transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
+def _transfer(
+    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters
+) -> Transfer:
     """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
     references = len(evidence.platforms)
     if references == 1:
         return small_transfer(evidence, level)
     plain = log_transfer(evidence, parts, metadata, level)
     if references >= SOME_REFERENCES:
-        gaussian = gaussian_transfer(evidence, parts, metadata, level)
-        return steadied(gaussian, plain, evidence.measured_on_target)
+        gaussian = gaussian_transfer(evidence, parts, metadata, level, h)
+        return steadied(gaussian, plain, evidence.measured_on_target, h.other_share)
     transfers = [plain]
     if references < FEW_REFERENCES:
         transfers.append(small_transfer(evidence, level))
     if references >= VERY_FEW_REFERENCES:
-        transfers.append(gaussian_transfer(evidence, parts, metadata, level))
+        transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
     return mean_transfer(transfers)
 
 

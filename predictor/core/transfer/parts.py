@@ -16,7 +16,6 @@ from predictor.core.transfer.robust import MEAN_TO_SIGMA, median
 ROUNDS = 4
 ROBUST_ROUNDS = 3
 FEWEST_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
-FAR_OFF = 1.7  # standard deviations of the workload: curves farther off count less
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +36,9 @@ class Parts:
         return np.asarray(products / (np.sqrt((own**2).sum() * (rest**2).sum(axis=(0, 1))) + TINY))
 
 
-def separate(evidence: Evidence, *, robust: bool = True) -> Parts:
-    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating means."""
-    counts = _counts(evidence) if robust else evidence.known.astype(np.float64)
+def separate(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> Parts:
+    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means."""
+    counts = _counts(evidence, h.far_off)
     per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
     curves = by_knot(evidence.curves)
     counted = curves * counts
@@ -54,14 +53,14 @@ def separate(evidence: Evidence, *, robust: bool = True) -> Parts:
     return Parts(speed.T, by_platform(rest), evidence.of_workload - speed.T[:-1])
 
 
-def _counts(evidence: Evidence) -> FloatArray:
+def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     """How much each curve counts in the means (P, B): 0 where unknown, less than 1 where it is far off (Huber).
 
     So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
     curve moves neither.
     """
     known = evidence.known.astype(np.float64)
-    if evidence.measured_on_target.sum() < FEWEST_TO_JUDGE:
+    if np.isinf(far_off) or evidence.measured_on_target.sum() < FEWEST_TO_JUDGE:
         return known
     level, counts, speed = evidence.curves.mean(axis=2), known, 0.0
     for _ in range(ROBUST_ROUNDS):
@@ -70,7 +69,7 @@ def _counts(evidence: Evidence) -> FloatArray:
         speed = ((counts * (level - workload)).sum(axis=1) / per_platform)[:, None]
         off = np.abs(level - workload - speed)
         typical = MEAN_TO_SIGMA * (counts * off).sum(axis=0) / per_workload
-        counts = known * np.minimum(1.0, FAR_OFF * typical / np.maximum(off, TINY))
+        counts = known * np.minimum(1.0, far_off * typical / np.maximum(off, TINY))
     return counts
 
 

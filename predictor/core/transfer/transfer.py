@@ -11,7 +11,6 @@ from predictor.core.database import BoolArray, FloatArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
 MOST = 0.5  # of an error in ln t
-OTHER_SHARE = 0.2  # of a plainer transfer that errs as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +46,16 @@ def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
     return Transfer(**{field.name: mean(field.name) for field in fields(Transfer)})
 
 
-def steadied(main: Transfer, other: Transfer, measured: BoolArray) -> Transfer:
+def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
     """`main` with a small share of a plainer transfer, the smaller the worse that one does on T's own workloads.
 
-        share = 0.2 / rms(other) / (0.8 / rms(main) + 0.2 / rms(other))
+        share = most / rms(other) / ((1 - most) / rms(main) + most / rms(other))
 
     over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
     """
     weight = main.workload_weights * measured
     main_rms, other_rms = (_root_mean_square(one.errors_on_target, weight) for one in (main, other))
-    share = OTHER_SHARE / other_rms / ((1.0 - OTHER_SHARE) / main_rms + OTHER_SHARE / other_rms)
+    share = most / other_rms / ((1.0 - most) / main_rms + most / other_rms)
     mixed = ("value", "platform_weights", "workload_weights")
     return replace(main, **{name: (1 - share) * getattr(main, name) + share * getattr(other, name) for name in mixed})
 

@@ -14,6 +14,7 @@ from predictor.core.database import Database
 from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.noise import NOISE_FLOOR
+from predictor.core.transfer.ablation import ablated
 from predictor.evaluations import ORIGINS, Subject, evaluated
 from predictor.management.subjects import dataset_subject, stored
 from predictor.tables import number, table
@@ -43,6 +44,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
         )
+        parser.add_argument(
+            "--ablation",
+            action="store_true",
+            help="also mpet with one ingredient changed, each in turn; not kept",
+        )
         parser.add_argument("--holdout", choices=HOLDOUTS, default="pair", help="what is hidden (default: pair)")
         parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
@@ -70,6 +76,11 @@ class Command(BaseCommand):
             if out is not None and not out.resolve().parent.is_dir():
                 raise CommandError(f"{out}: there is no such folder")
         methods = chosen_methods(options["method"], options["baselines"])
+        if options["ablation"]:
+            if options["save"]:
+                raise CommandError("--save: an ablation is not kept")
+            options["save"] = False
+            methods += ablated()
         subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])

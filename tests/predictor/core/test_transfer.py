@@ -349,3 +349,21 @@ def test_time_only_profiles_use_no_decomposed_ones():
     answer = predict(MPET, database, Query(1, 2, group=0))
     assert (answer.curves["utilisation"] == 1).all()
     assert np.isnan(answer.curves["lock_delay"]).all()
+
+
+@BOTH
+def test_a_workload_need_not_be_fixed_work(method):
+    """Multiply A's times by any f(n), as if work grew with n: the answer is multiplied by it, and others stay.
+
+    With under 12 references the shapes of curves decide, and this holds nearly.
+    """
+    arrays = curve_arrays(6, 30, 12, missing=0.0)
+    counts = np.array(arrays["curve_n"])
+    growing = np.where(np.repeat(arrays["workload_index"], len(COUNTS)) == 5, counts**1.5 / (1 + np.log(counts)), 1.0)
+    database = Database.build(**arrays)
+    changed = Database.build(**arrays | {"curve_time_s": arrays["curve_time_s"] * growing})
+    f = np.array(COUNTS) ** 1.5 / (1 + np.log(COUNTS))
+    for workload, factor in ((5, f), (7, 1.0)):
+        query = Query(workload, 1, n=COUNTS)
+        before, after = predict(method, database, query), predict(method, changed, query)
+        assert after.time_s == pytest.approx(before.time_s * factor, rel=0.02 if workload == 7 else 1e-6)

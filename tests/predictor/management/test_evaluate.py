@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
+from predictor.core.transfer.ablation import ablated
 from predictor.models import Evaluation
 from predictor.snapshot import snapshot
 from tests.predictor.conftest import store
@@ -218,6 +219,18 @@ def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
     names = list(json.loads(out.read_text())["methods"])
     assert names[:2] == ["ridge", "mpet2020"]
     assert len(names) == len(set(names))
+
+
+def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
+    out = folder.parent / "report.json"
+    asked = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
+    call_command(*asked, "--dataset", str(folder))
+    names = list(json.loads(out.read_text())["methods"])
+    assert names == ["mpet", *(method.name for method in ablated())]
+    call_command(*asked, "--database")
+    assert not Evaluation.objects.exists()
+    with pytest.raises(CommandError, match="an ablation is not kept"):
+        call_command(*asked, "--database", "--save")
 
 
 def test_evaluations_of_the_database_are_kept(measured, capsys):

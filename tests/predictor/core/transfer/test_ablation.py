@@ -1,0 +1,40 @@
+"""The ablation really changes what it says, in the method itself."""
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Query
+from predictor.core.transfer.ablation import CHANGES, REFERENCES, ablated
+from predictor.core.transfer.mpet import MPET
+from tests.predictor.core.curves import curve_database
+
+
+@pytest.fixture(scope="module")
+def database():
+    return curve_database(4, 150, 14, noise=0.05, missing=0.0)
+
+
+@pytest.fixture(scope="module")
+def lacking(database):
+    """T known by three workloads, and its relatives without A: something can be filled in."""
+    metadata = database.platform_table
+    alike = np.flatnonzero(np.array(metadata["microarchitecture"]) == metadata["microarchitecture"][3])
+    return database.without(3, np.arange(3, 14)).without(alike, 5)
+
+
+def times(method, database):
+    return method.predict(database, Query(5, 3, n=(1, 4, 16)), method.settings()).time_s
+
+
+def test_every_change_is_a_method_of_its_own():
+    names = [method.name for method in ablated()]
+    assert names == [f"mpet: {name}" for name in [*CHANGES, *REFERENCES]]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("method", ablated(), ids=lambda method: method.name)
+def test_every_change_changes_the_answer(method, database, lacking):
+    view = lacking if "filled" in method.name else database
+    same = method.name == "mpet: filled in whatever it tells"  # here relatives tell so much that it is filled in anyway
+    assert np.array_equal(times(method, view), times(MPET, view)) == same
+    assert times(method, view) == pytest.approx(times(MPET, view), rel=0.5)
