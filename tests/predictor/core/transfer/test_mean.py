@@ -1,10 +1,13 @@
 """The mean of transfers, and the metadata that transfers use."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from predictor.core.database import Database
 from predictor.core.transfer.metadata import platform_metadata
-from predictor.core.transfer.transfer import Transfer, mean_transfer
+from predictor.core.transfer.transfer import Transfer, mean_transfer, steadied
 from tests.predictor.core.curves import curve_arrays
 
 
@@ -25,6 +28,23 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target():
     np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
     np.testing.assert_allclose(mean.platform_weights.sum(axis=1), 1.0)
     np.testing.assert_allclose(mean_transfer([transfer(1.0, 0.0), transfer(2.0, 0.0)]).value, 1.5)
+
+
+@pytest.mark.parametrize(("error", "share"), [(0.1, 0.2), (0.3, 1 / 13), (1e9, 1 / 21)])
+def test_a_transfer_is_steadied_by_a_small_share_of_another(error, share):
+    """0.2 of one that errs as much; less of a worse one, in which no error counts as larger than 0.5."""
+    main, other = transfer(1.0, 0.1), replace(transfer(2.0, error), half_width=np.full(2, 9.0))
+    steady = steadied(main, other, np.ones(4, dtype=bool), 0.2)
+    np.testing.assert_allclose(steady.value, 1.0 + share, rtol=1e-4)
+    np.testing.assert_allclose(steady.platform_weights.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(steady.half_width, main.half_width)
+
+
+def test_only_what_was_measured_on_the_target_says_how_good_a_transfer_is():
+    wrong = np.array([[0.1, 0.1, 0.5, 0.5]] * 2)
+    other = replace(transfer(2.0, 0.1), errors_on_target=wrong)
+    steady = steadied(transfer(1.0, 0.1), other, np.array([True, True, False, False]), 0.2)
+    np.testing.assert_allclose(steady.value, 1.2, rtol=1e-4)
 
 
 def test_platforms_of_one_generation_are_nearer_on_paper():

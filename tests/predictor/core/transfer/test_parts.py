@@ -1,0 +1,77 @@
+"""Curves taken apart, and what the known workloads explain, against the plain sums they stand for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Query
+from predictor.core.transfer.evidence import gather
+from predictor.core.transfer.gaussian import Known, unexplained
+from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS
+from predictor.core.transfer.parts import separate
+from tests.predictor.core.curves import curve_database
+
+TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
+
+
+@pytest.fixture(scope="module")
+def evidence():
+    return gather(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0), False)
+
+
+def with_absurd_curve(evidence):
+    curves = evidence.curves.copy(order="K")
+    p, b = np.argwhere(evidence.known[:-1])[7]
+    curves[p, b] += 5.0
+    return p, replace(evidence, curves=curves)
+
+
+@pytest.mark.parametrize("h", [DEFAULTS, PLAIN_MEANS])
+def test_the_parts_make_up_the_curves(evidence, h):
+    parts = separate(evidence, h)
+    workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.known]
+    which = np.nonzero(evidence.known)[1]
+    for b in range(len(evidence.workloads)):
+        np.testing.assert_allclose(workload[which == b], workload[which == b][:1].repeat((which == b).sum(), axis=0))
+    assert not parts.rest[~evidence.known].any()
+
+
+def test_plain_parts_have_no_mean_left(evidence):
+    rest = separate(evidence, PLAIN_MEANS).rest
+    np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-9)
+    np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-3)  # by alternating means
+
+
+def test_one_absurd_curve_hardly_moves_a_speed(evidence):
+    p, absurd = with_absurd_curve(evidence)
+
+    def moved(h):
+        return np.abs(separate(absurd, h).speed[p] - separate(evidence, h).speed[p]).max()
+
+    assert moved(PLAIN_MEANS) > 0.4
+    assert moved(DEFAULTS) < 0.15 * moved(PLAIN_MEANS)
+
+
+def test_a_few_workloads_on_the_target_are_all_believed(evidence):
+    few = evidence.of_workloads(np.arange(5))
+    np.testing.assert_array_equal(separate(few).speed, separate(few, PLAIN_MEANS).speed)
+
+
+def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference():
+    rng = np.random.default_rng(5)
+    J, R, B = 3, 8, 4
+    X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
+    y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
+    found = unexplained(Known(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
+    scale = np.sqrt((X**2).mean(axis=(0, 1)))
+    penalty = TRUSTING.ridge * J * R * np.eye(B)
+
+    def coefficients(references):
+        A, b = (X / scale)[:, references].reshape(-1, B), y[:, references].ravel()
+        return np.linalg.solve(A.T @ A + penalty, A.T @ b)
+
+    np.testing.assert_allclose(found.on_target, on_target / scale @ coefficients(np.arange(R)))
+    for p in range(R):
+        others = np.delete(np.arange(R), p)
+        np.testing.assert_allclose(found.on_references[p], (X / scale)[:, p] @ coefficients(others))
