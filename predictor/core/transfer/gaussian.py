@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import Position, half_width, noisiness, position_of_target
 from predictor.core.transfer.covariance import covariances, near_in_n, on_paper, whole_curve
 from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.explaining import Explaining, Known
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.kriging import krige
 from predictor.core.transfer.metadata import PlatformMetadata
@@ -22,19 +22,6 @@ from predictor.core.transfer.transfer import Transfer
 
 SHRINK = 0.02  # of the errors' covariance, towards equal shares
 FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
-
-
-class Known(NamedTuple):
-    """Errors of kriging with one covariance, in ln t, where the truth is known.
-
-    Of A (J, R) and of T's workloads (J, R, B) on each reference without itself; of the workloads in T's position
-    (J, R, B); and on T (J, B), 0 where nothing was measured.
-    """
-
-    own: FloatArray
-    alone: FloatArray
-    in_position: FloatArray
-    on_target: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +49,11 @@ def gaussian_transfer(
     whole, known = whole_model(alike[0].matrix, evidence, parts, position, h)
     models = [whole, *(near_model(one.matrix, evidence, parts.own, position, h) for one in alike[1:])]
     model = _mean(models, _shares(models, position, h))
-    learnt = unexplained(known, h)
-    value = np.einsum("jp,pj->j", model.weights, parts.own) + learnt.on_target
+    explaining = Explaining.of(known, h)
+    value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
     noise = noisiness(evidence, known.in_position, known.on_target, weights)
     if position.alone:
-        model = replace(model, errors=model.errors - learnt.on_references.T)
+        model = replace(model, errors=model.errors - explaining.on_references())
     errors, deviations, deviation = with_filling(evidence.fill_errors, parts, model)
     return Transfer(
         value=parts.speed[-1] + value - np.minimum(h.shift * model.deviation**2, h.most_shift),
@@ -181,40 +168,3 @@ def _clipped(values: FloatArray, most: float) -> FloatArray:
     """Within `most` robust standard deviations."""
     limit = most * MEAN_TO_SIGMA * np.abs(values).mean()
     return np.clip(values, -limit, limit)
-
-
-class Unexplained(NamedTuple):
-    """How much of A's error a ridge regression on the errors of the known workloads explains.
-
-    On T (J,), and on each reference (R, J), where it was learned from the others.
-    """
-
-    on_target: FloatArray
-    on_references: FloatArray
-
-
-def unexplained(known: Known, h: Hyperparameters = DEFAULTS) -> Unexplained:
-    """What A's value gains from what the same kriging gets wrong about the known workloads.
-
-    The regression is over all references and knots, each reference predicted without itself. Without the knots of
-    reference p, its coefficients are
-
-        f_p = f - C^-1 X_p' (1 - H_pp)^-1 (y_p - X_p f),    H_pp = X_p C^-1 X_p',    C = X'X + ridge
-    """
-    J, R, B = known.alone.shape
-    limit = h.clip * MEAN_TO_SIGMA * np.abs(known.alone).mean(axis=1)
-    X = np.clip(known.alone, -limit[:, None], limit[:, None])
-    x = np.clip(known.on_target, -limit, limit)
-    most = h.clip * MEAN_TO_SIGMA * np.abs(known.own).mean(axis=1, keepdims=True)
-    y = np.clip(known.own, -most, most)
-    deviation = np.sqrt((X**2).sum(axis=(0, 1)) / y.size) + TINY
-    X = (X / deviation).reshape(y.size, B)
-    products = X.T @ X
-    products.flat[:: B + 1] += h.ridge * y.size
-    inverse = np.linalg.inv(products)
-    found = inverse @ (X.T @ y.ravel())
-    of_platform = X.reshape(J, R, B).transpose(1, 0, 2)
-    left = (y.ravel() - X @ found).reshape(J, R).T[:, :, None]
-    hat = (X @ inverse).reshape(J, R, B).transpose(1, 0, 2) @ of_platform.transpose(0, 2, 1)
-    correction = hat @ np.linalg.solve(np.eye(J) - hat, left)
-    return Unexplained((x / deviation) @ found, y.T - (left + correction)[:, :, 0])

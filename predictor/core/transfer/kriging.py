@@ -83,17 +83,23 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
 
 def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
     """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
-    matrices = covariances[:, :-1, :-1].copy()
-    K, R, _ = matrices.shape
-    matrices.reshape(K, R * R)[:, :: R + 1] += noise
+    matrices = _noisy(covariances, noise)
+    R = matrices.shape[1]
     if R < SMALL:
         return np.asarray(np.linalg.inv(matrices))
-    for matrix in matrices:
-        factor, failed = dpotrf(matrix.T, lower=1)  # transposed: Fortran's order
+    for k, matrix in enumerate(matrices):
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
         if failed:
-            matrix[:] = np.linalg.inv(matrix)
+            matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
             continue
         half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
         np.add(half, half.T, out=matrix)
         matrix.flat[:: R + 1] /= 2.0
+    return matrices
+
+
+def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:
+    matrices = covariances[:, :-1, :-1].copy()
+    K, R, _ = matrices.shape
+    matrices.reshape(K, R * R)[:, :: R + 1] += noise
     return matrices

@@ -7,7 +7,7 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.transfer.evidence import gather
-from predictor.core.transfer.gaussian import Known, unexplained
+from predictor.core.transfer.explaining import Explaining, Known
 from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS
 from predictor.core.transfer.parts import separate
 from tests.predictor.core.curves import curve_database
@@ -63,7 +63,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    found = unexplained(Known(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
+    found = Explaining.of(Known(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
     penalty = TRUSTING.ridge * J * R * np.eye(B)
 
@@ -71,7 +71,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
         A, b = (X / scale)[:, references].reshape(-1, B), y[:, references].ravel()
         return np.linalg.solve(A.T @ A + penalty, A.T @ b)
 
-    np.testing.assert_allclose(found.on_target, on_target / scale @ coefficients(np.arange(R)))
+    np.testing.assert_allclose(found.on_target(), on_target / scale @ coefficients(np.arange(R)))
     for p in range(R):
         others = np.delete(np.arange(R), p)
-        np.testing.assert_allclose(found.on_references[p], (X / scale)[:, p] @ coefficients(others))
+        np.testing.assert_allclose(found.on_references()[:, p], (X / scale)[:, p] @ coefficients(others))
