@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,11 +136,12 @@ def run_preloaded(program: Path, library: Path, folder: Path, threads: int, **en
 
 
 def eventually(check: Callable[[], None], attempts: int = 8) -> None:
-    """Tries a measurement again where other programs have disturbed it; the tolerance stays what it is."""
+    """Tries a measurement again, later and later, where others have disturbed it; the tolerance stays what it is."""
     for attempt in range(attempts):
         try:
             return check()
         except AssertionError:
             if attempt == attempts - 1:
                 raise
+            time.sleep(attempt)
     return None
