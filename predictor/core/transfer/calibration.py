@@ -25,9 +25,14 @@ class Position(NamedTuple):
     usable: BoolArray  # (J, R)
 
     @property
+    def units(self) -> int:
+        """How many families there are."""
+        return len(np.unique(self.families))
+
+    @property
     def alone(self) -> bool:
         """Every reference is left out by itself."""
-        return len(np.unique(self.families)) == len(self.families)
+        return self.units == len(self.families)
 
 
 class Noisiness(NamedTuple):
@@ -82,8 +87,7 @@ def half_width(
     (J, R) and of how noisy the platform is for the known workloads, are the scores.
     """
     scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + LEAST)
-    units = len(np.unique(position.families))
-    factor = conformal_factor(scores, position.usable, level, units)
+    factor = conformal_factor(scores, position.usable, level, position.units)
     return np.asarray(factor * deviation * np.sqrt(noise.of_target))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
 from predictor.core.transfer.evidence import Evidence, distinct
-from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS, Hyperparameters
+from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
@@ -34,9 +35,9 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
         return alone.nearest(references)
     chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
     if len(chosen) > most:
-        chosen = nearest_references(alone, separate(alone, PLAIN_MEANS), ones, metadata, most)
+        chosen = nearest_references(alone, separate(alone, far_off=math.inf), ones, metadata, most)
     known = alone.nearest(chosen)
-    parts = separate(known, h)
+    parts = separate(known, h.far_off)
     matrix = covariances(parts, ones, on_paper(known, metadata, h), [whole_curve(known)], h=h)[0].matrix[0]
     weights, variance, projection = krige_once(matrix, h)
     with_workload = np.append(np.flatnonzero(known.has_workload), len(chosen))

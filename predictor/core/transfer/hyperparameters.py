@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 TINY = 1e-12
 
@@ -41,4 +40,3 @@ class Hyperparameters:
 
 
 DEFAULTS = Hyperparameters()
-PLAIN_MEANS = replace(DEFAULTS, far_off=math.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from predictor.core.answers import Answer, Method, Query
@@ -11,7 +12,7 @@ from predictor.core.transfer.answering import answer
 from predictor.core.transfer.completing import complete
 from predictor.core.transfer.evidence import Evidence, gather
 from predictor.core.transfer.gaussian import gaussian_transfer
-from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS, Hyperparameters
+from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
 from predictor.core.transfer.outliers import without_outliers
 from predictor.core.transfer.parts import Parts, nearest_references, separate, workload_weights
@@ -74,10 +75,10 @@ def _evidence(
     evidence = without_outliers(gather(database, query, settings.mix_runtimes))
     evidence = complete(evidence, metadata, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate(evidence, PLAIN_MEANS)
+        parts = separate(evidence, far_off=math.inf)
         weights = workload_weights(parts.correlation, h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
-    return evidence, separate(evidence, h)
+    return evidence, separate(evidence, h.far_off)
 
 
 def _transfer(

@@ -36,9 +36,12 @@ class Parts:
         return np.asarray(products / (np.sqrt((own**2).sum() * (rest**2).sum(axis=(0, 1))) + TINY))
 
 
-def separate(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> Parts:
-    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means."""
-    counts = _counts(evidence, h.far_off)
+def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
+    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means.
+
+    `far_off` infinite: plain means.
+    """
+    counts = _counts(evidence, far_off)
     per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
     curves = by_knot(evidence.curves)
     counted = curves * counts

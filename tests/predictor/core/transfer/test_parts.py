@@ -1,5 +1,6 @@
 """Curves taken apart, and what the known workloads explain, against the plain sums they stand for."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.transfer.evidence import gather
 from predictor.core.transfer.explaining import Explaining, Known
-from predictor.core.transfer.hyperparameters import DEFAULTS, PLAIN_MEANS
+from predictor.core.transfer.hyperparameters import DEFAULTS
 from predictor.core.transfer.parts import separate
 from tests.predictor.core.curves import curve_database
 
@@ -27,9 +28,9 @@ def with_absurd_curve(evidence):
     return p, replace(evidence, curves=curves)
 
 
-@pytest.mark.parametrize("h", [DEFAULTS, PLAIN_MEANS])
-def test_the_parts_make_up_the_curves(evidence, h):
-    parts = separate(evidence, h)
+@pytest.mark.parametrize("far_off", [DEFAULTS.far_off, math.inf])
+def test_the_parts_make_up_the_curves(evidence, far_off):
+    parts = separate(evidence, far_off)
     workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.known]
     which = np.nonzero(evidence.known)[1]
     for b in range(len(evidence.workloads)):
@@ -38,7 +39,7 @@ def test_the_parts_make_up_the_curves(evidence, h):
 
 
 def test_plain_parts_have_no_mean_left(evidence):
-    rest = separate(evidence, PLAIN_MEANS).rest
+    rest = separate(evidence, math.inf).rest
     np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-9)
     np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-3)  # by alternating means
 
@@ -46,16 +47,16 @@ def test_plain_parts_have_no_mean_left(evidence):
 def test_one_absurd_curve_hardly_moves_a_speed(evidence):
     p, absurd = with_absurd_curve(evidence)
 
-    def moved(h):
-        return np.abs(separate(absurd, h).speed[p] - separate(evidence, h).speed[p]).max()
+    def moved(far_off):
+        return np.abs(separate(absurd, far_off).speed[p] - separate(evidence, far_off).speed[p]).max()
 
-    assert moved(PLAIN_MEANS) > 0.4
-    assert moved(DEFAULTS) < 0.15 * moved(PLAIN_MEANS)
+    assert moved(math.inf) > 0.4
+    assert moved(DEFAULTS.far_off) < 0.15 * moved(math.inf)
 
 
 def test_a_few_workloads_on_the_target_are_all_believed(evidence):
     few = evidence.of_workloads(np.arange(5))
-    np.testing.assert_array_equal(separate(few).speed, separate(few, PLAIN_MEANS).speed)
+    np.testing.assert_array_equal(separate(few).speed, separate(few, math.inf).speed)
 
 
 def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference():
