@@ -62,6 +62,27 @@ class Answer:
     confidence: dict[str, Any] = field(default_factory=dict)
 
 
+class DeferredAnswer(Answer):
+    """An answer with fields that are worked out when they are first read: who ranks or evaluates needs times alone.
+
+    `later`: how, for each field that is not among the `known` ones; it is given the answer, lest that refer to itself.
+
+    >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
+    {'redundancy': 1.0}
+    """
+
+    def __init__(self, later: Mapping[str, Callable[[Answer], object]] | None = None, **known: object) -> None:
+        defaults = {one.name: one.default_factory() for one in fields(Answer) if one.default_factory is not MISSING}
+        self.__dict__.update(defaults | known, _later=dict(later or {}))
+
+    def __getattr__(self, name: str) -> Any:  # only what is not there yet comes here
+        later = self.__dict__.get("_later", {})
+        if name not in later:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = self.__dict__[name] = later.pop(name)(self)
+        return value
+
+
 @dataclass(frozen=True)
 class Method(Generic[Settings]):
     """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices."""

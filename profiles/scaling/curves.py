@@ -63,7 +63,7 @@ def fit_curves(
 
 
 def evaluate_curves(
-    params: FloatArray, n: ArrayLike, n_nu: float | None, n_ht: float | None, gaussian_sum: ArrayLike
+    params: FloatArray, n: ArrayLike, n_nu: ArrayLike | None, n_ht: ArrayLike | None, gaussian_sum: ArrayLike
 ) -> FloatArray:
     """The curve model p(n) of Eq. 5-7 at any thread counts (formula: see `fit_curves`).
 
@@ -71,7 +71,8 @@ def evaluate_curves(
     n for an invalid curve, and up to the first breakpoint for one that was measured only beyond it.
 
     Parameters: `params` (..., 6) in the order of ELEMENTS, NaN = invalid; `n` (N,) thread counts; `n_nu`, `n_ht`
-    thread counts, None or NaN = no such effect (equal ones: no NUMA pair); `gaussian_sum` (...).
+    thread counts of all curves or, as (...), of each, None or NaN = no such effect (equal ones: no NUMA pair);
+    `gaussian_sum` (...).
     Returns: (..., N) in the unit of the curve. Errors: ValueError where the shapes disagree.
 
     >>> evaluate_curves(np.array([2, 5, np.nan, np.nan, np.nan, 10]), [1, 4, 6], None, 4, False).tolist()
@@ -80,19 +81,27 @@ def evaluate_curves(
     params, n, gaussian_sum = np.asarray(params, dtype=np.float64), np.asarray(n), np.asarray(gaussian_sum, dtype=bool)
     if params.shape != (*gaussian_sum.shape, PARAMETERS):
         raise ValueError(f"{params.shape} parameters for {gaussian_sum.shape} curves")
-    lines = _design(n, n_nu, n_ht, False)
-    sums = _design(n, n_nu, n_ht, True) if gaussian_sum.any() else lines
-    design = np.where(gaussian_sum[..., None, None], sums, lines)
-    valid = ~np.isnan(params)[..., None, :]
-    terms = np.where(valid, params[..., None, :], 0.0) * design
-    takes_part = valid & (lines[:, [1, 1, 3, 3, 5, 5]] > 0)
-    return np.where(takes_part.any(axis=-1), terms.sum(axis=-1), np.nan)
+    params = np.moveaxis(params, -1, 0).copy()
+    valid = ~np.isnan(params)
+    params[~valid] = 0.0
+    values = np.zeros((len(n), *gaussian_sum.shape))  # n first: there are far more curves, and numpy's loops are long
+    takes_part = np.zeros(values.shape, dtype=bool)
+    n = n.reshape(-1, *[1] * gaussian_sum.ndim)
+    for segment, start in enumerate((0.0, *_breakpoints(n_nu, n_ht))):
+        beyond = np.maximum(n - start, 0.0)
+        m, b = 2 * segment, 2 * segment + 1
+        values += params[m] * np.where(gaussian_sum, beyond * (beyond + 1) / 2, beyond)
+        values += params[b] * (beyond > 0)
+        takes_part |= (valid[m] | valid[b]) & (beyond > 0)
+    values[~takes_part] = np.nan
+    return np.moveaxis(values, 0, -1)
 
 
-def _breakpoints(n_nu: float | None, n_ht: float | None) -> tuple[float, float]:
-    """n_nu and n_ht as numbers, infinite where there is no such effect."""
-    nu, ht = (math.inf if at is None or math.isnan(at) else float(at) for at in (n_nu, n_ht))
-    return (math.inf if nu == ht else nu), ht
+def _breakpoints(n_nu: ArrayLike | None, n_ht: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """n_nu and n_ht as arrays, infinite where there is no such effect."""
+    given = (np.asarray(math.nan if at is None else at, dtype=np.float64) for at in (n_nu, n_ht))
+    nu, ht = (np.where(np.isnan(at), math.inf, at) for at in given)
+    return np.where(nu == ht, math.inf, nu), ht
 
 
 def _design(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: bool) -> FloatArray:
@@ -106,7 +115,7 @@ def _design(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: b
 
 def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indices:
     """Which of the six parameters the thread counts n determine."""
-    starts = (0.0, *_breakpoints(n_nu, n_ht))
+    starts = (0.0, *(float(at) for at in _breakpoints(n_nu, n_ht)))
     order = np.argsort(starts, kind="stable")
     ends = dict(zip(order.tolist(), [*np.array(starts)[order][1:].tolist(), math.inf], strict=True))
     elements: list[int] = []

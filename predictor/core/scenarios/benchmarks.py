@@ -107,9 +107,8 @@ def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatAr
 
 def feature_logs(database: Database, row: int, n: IntArray) -> FloatArray:
     """Log shares and logs of the measures of one profile at n (13, J), from its fitted elements; NaN = not valid."""
-    platform = int(database.platform_index[row])
-    values, _ = log_shares(database, np.array([row]), platform, n)
-    logs: FloatArray = values[0]
+    values, _ = log_shares(database, np.array([[row]]), database.platform_index[[row]].astype(np.int64), n)
+    logs: FloatArray = values[0, 0]
     return logs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate
+from predictor.core.answers import Answer, Candidate, DeferredAnswer
 from predictor.core.database import Database, FloatArray, IntArray
 from predictor.core.distance import tuple_distance
 from predictor.core.transfer.evidence import Evidence
@@ -27,18 +27,27 @@ def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer
     sequential = evidence.mean_curve.largest_n == 1
     time_s = np.where(sequential & (n > 1), np.nan, np.exp(log_time))
     t1_s = first_time(evidence, transfer, n, time_s)
-    shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
-    curves = consistent_curves(n, time_s, t1_s, shares)
     half_width = np.where(np.isnan(time_s), np.nan, half_widths(evidence, transfer, n))
-    values = np.stack([time_s, *(curves[name] for name in CURVE_NAMES)])
-    return Answer(
+
+    def curves(found: Answer) -> dict[str, FloatArray]:
+        shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
+        return consistent_curves(n, time_s, t1_s, shares)
+
+    def features(found: Answer) -> FloatArray:
+        values = np.stack([time_s, *(found.curves[name] for name in CURVE_NAMES)])
+        return fitted_features(database, evidence.target, n, values)
+
+    u = transfer.platform_weights
+    return DeferredAnswer(
+        {
+            "features": features,
+            "curves": curves,
+            "candidates_t1": lambda _: candidates(database, evidence, transfer, u[0]),
+            "candidates_scaling": lambda _: candidates(database, evidence, transfer, u.mean(axis=0)),
+        },
         t1_s=t1_s,
         n=n,
         time_s=time_s,
-        features=fitted_features(database, evidence.target, n, values),
-        curves=curves,
-        candidates_t1=candidates(database, evidence, transfer, transfer.platform_weights[0]),
-        candidates_scaling=candidates(database, evidence, transfer, transfer.platform_weights.mean(axis=0)),
         warnings=warnings(database, evidence, transfer),
         low_s=time_s * np.exp(-half_width),
         high_s=time_s * np.exp(half_width),

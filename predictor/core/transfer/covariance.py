@@ -97,7 +97,7 @@ def _covariance(gram: FloatArray, apart: FloatArray, alike: FloatArray, h: Hyper
 
 
 def _half_squares(gram: FloatArray, half: FloatArray, half_apart: FloatArray) -> FloatArray:
-    """Half the squared distances (K, P, P), from scalar products, halves of their diagonals (K, P) and what is apart."""
+    """Half the squared distances (K, P, P) by scalar products, halves of their diagonals (K, P), and what is apart."""
     distance = half_apart - gram
     distance += half[:, :, None]
     distance += half[:, None]

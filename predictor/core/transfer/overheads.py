@@ -16,6 +16,7 @@ LEAST_SHARE = 1e-4  # of the thread time: shares below are alike
 LEAST_MEASURE = 1e-9
 LEAST_UTILISATION = 0.01  # as in reconstruction
 MOST_PLATFORMS = 16
+VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
 PARTS = slice(1, 1 + len(FRACTIONS))
 MEASURES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 
@@ -40,18 +41,21 @@ def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Ove
     u = np.maximum(transfer.platform_weights.mean(axis=0), 0.0)
     chosen = np.argsort(-u, kind="stable")[:MOST_PLATFORMS]
     chosen = chosen[u[chosen] > 0]
-    n = evidence.asked_n
-    target, _ = log_shares(database, evidence.rows[-1, :-1], evidence.target, n)
-    each = np.full((len(chosen), *target.shape[1:]), np.nan)
-    absent = np.ones(len(FRACTIONS), dtype=bool)
-    for at, p in enumerate(chosen.tolist()):
-        rows = evidence.rows[p]
-        known = np.flatnonzero((rows[:-1] >= 0) & evidence.measured_on_target)
-        of_platform, present = log_shares(database, rows[np.append(known, -1)], int(evidence.platforms[p]), n)
-        weights = transfer.workload_weights[known][:, None, None]
-        each[at] = of_platform[-1] + _mean(target[known] - of_platform[:-1], weights)
-        absent &= ~present[-1]
-    combined = _mean(each, u[chosen][:, None, None])
+    platforms = np.append(evidence.platforms[chosen], evidence.target)
+    rows = evidence.rows[np.append(chosen, -1)]
+    rows[:, :-1][:, ~evidence.measured_on_target] = -1
+    at_once = max(1, VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
+    combined, absent = [], np.ones(len(FRACTIONS), dtype=bool)
+    for start in range(0, len(evidence.asked_n), at_once):
+        logs, present = log_shares(database, rows, platforms, evidence.asked_n[start : start + at_once])
+        gap = _mean(logs[-1:, :-1] - logs[:-1, :-1], transfer.workload_weights[:, None, None], axis=1)
+        combined.append(_mean(logs[:-1, -1] + gap, u[chosen][:, None, None], axis=0))
+        absent &= ~present[:-1, -1].any(axis=0)
+    return _overheads(np.concatenate(combined, axis=1), absent)
+
+
+def _overheads(combined: FloatArray, absent: BoolArray) -> Overheads:
+    """Back from log shares and logs of the measures (13, J)."""
     shares = np.exp(np.minimum(combined[: len(FRACTIONS)], -np.log(LEAST_SHARE)))
     shares[absent] = 0.0
     fractions = shares / (1.0 + shares.sum(axis=0))
@@ -60,25 +64,27 @@ def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Ove
     return Overheads(fractions, measures)
 
 
-def log_shares(database: Database, rows: IntArray, platform: int, n: IntArray) -> tuple[FloatArray, BoolArray]:
-    """Log shares of the six fractions and logs of the seven relative measures of profiles, (rows, 13, J).
+def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Log shares of the six fractions and logs of the seven relative measures of profiles `rows` (P, B) of platforms.
 
-    And which fractions are more than nothing at some n, (rows, 6).
+    (P, B, 13, J), NaN where a row is -1; and which fractions are more than nothing at some n, (P, B, 6).
     """
-    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))
-    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:2])
-    values = evaluate_curves(params, n, float(database.n_nu[platform]), float(database.n_ht[platform]), gaussian_sum)
-    fractions = np.clip(values[:, PARTS], 0.0, 1.0)
-    used = np.maximum(1.0 - fractions.sum(axis=1, keepdims=True), LEAST_UTILISATION)
+    params = database.features[rows].reshape(*rows.shape, len(CURVE_NAMES), len(ELEMENTS))
+    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM, params.shape[:-1])
+    n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
+    values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
+    values[rows < 0] = np.nan
+    fractions = np.clip(values[:, :, PARTS], 0.0, 1.0)
+    used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
     shares = np.log((fractions + LEAST_SHARE) / (used + LEAST_SHARE))
-    logs = np.concatenate([shares, np.log(np.maximum(values[:, MEASURES], LEAST_MEASURE))], axis=1)
-    return logs, np.asarray((fractions > LEAST_MEASURE).any(axis=2))
+    logs = np.concatenate([shares, np.log(np.maximum(values[:, :, MEASURES], LEAST_MEASURE))], axis=2)
+    return logs, np.asarray((fractions > LEAST_MEASURE).any(axis=3))
 
 
-def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted mean over the first axis of what is not NaN; NaN where nothing is."""
+def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:
+    """Weighted mean over an axis of what is not NaN; NaN where nothing is."""
     valid = ~np.isnan(values)
     weight = np.where(valid, weights, 0.0)
-    total = weight.sum(axis=0)
-    mean = (np.where(valid, values, 0.0) * weight).sum(axis=0) / np.where(total > 0, total, 1.0)
+    total = weight.sum(axis=axis)
+    mean = (np.where(valid, values, 0.0) * weight).sum(axis=axis) / np.where(total > 0, total, 1.0)
     return np.where(total > 0, mean, np.nan)
