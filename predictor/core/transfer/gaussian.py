@@ -55,8 +55,9 @@ def gaussian_transfer(
     if position.alone:
         model = replace(model, errors=model.errors - explaining.on_references())
     errors, deviations, deviation = with_filling(evidence.fill_errors, parts, model)
+    errors = errors + shift(model.deviations, h)
     return Transfer(
-        value=parts.speed[-1] + value - np.minimum(h.shift * model.deviation**2, h.most_shift),
+        value=parts.speed[-1] + value - shift(model.deviation, h),
         half_width=half_width(position, noise, level, errors=errors, deviations=deviations, deviation=deviation),
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
@@ -64,6 +65,11 @@ def gaussian_transfer(
         workload_distance=1.0 - np.abs(np.clip(parts.correlation, -1.0, 1.0)),
         errors_on_target=known.on_target,
     )
+
+
+def shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
+    """How much lower than the mean the answer is: relative errors punish too large predictions more."""
+    return np.asarray(np.minimum(h.shift * deviation**2, h.most_shift))
 
 
 def near_model(
@@ -74,6 +80,7 @@ def near_model(
     values = own.T[:, :, None]
     kriged = krige(matrices, values, noise, h)
     errors, variances = left_out(kriged.projections, kriged.projections @ values, position.families)
+    variances = np.maximum(variances - kriged.added, h.noise)
     return Model(
         weights=kriged.weights,
         deviation=np.sqrt(kriged.variance[:, 0]),
@@ -93,6 +100,7 @@ def whole_model(
     products = kriged.projections @ np.concatenate([parts.own, rest], axis=1)
     alone, _ = left_out(kriged.projections, products, np.arange(R))
     errors, variances = left_out(kriged.projections, products, position.families)
+    variances = np.maximum(variances - kriged.added, h.noise)
     on_target = parts.rest[-1].T - (kriged.weights @ rest).reshape(J, B)
     on_target[:, ~evidence.measured_on_target] = 0.0
     model = Model(

@@ -19,7 +19,7 @@ class Kriged(NamedTuple):
     """The weights of the references (K, R), sum 1; the values that they give (K, C), and their variances.
 
     `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal; `scale` (K, C) is the
-    variance of the process.
+    variance of the process, and `added` (K, R) the noise that outlying references got, in units of it.
     """
 
     weights: FloatArray
@@ -27,6 +27,7 @@ class Kriged(NamedTuple):
     variance: FloatArray
     projections: FloatArray
     scale: FloatArray
+    added: FloatArray
 
 
 def krige(covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS) -> Kriged:
@@ -34,11 +35,11 @@ def krige(covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyp
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
     """
-    inverses = _without_outliers(_noisy_inverses(covariances, noise), values, h)
+    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
     scale = (values * (projections @ values)).sum(axis=1) / values.shape[1]
     value = (weights[:, None] @ values)[:, 0]
-    return Kriged(weights, value, variance[:, None] * scale, projections, scale)
+    return Kriged(weights, value, variance[:, None] * scale, projections, scale, added)
 
 
 def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
@@ -66,8 +67,10 @@ def ordinary_weights(
     return weights, np.maximum(variance, 1e-9), inverses
 
 
-def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> FloatArray:
-    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury)."""
+def _without_outliers(
+    inverses: FloatArray, values: FloatArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
+    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
     residual = inverses @ values
     residual -= rows[:, :, None] * (residual.sum(axis=1) / rows.sum(axis=1)[:, None])[:, None]
@@ -75,16 +78,16 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
     squares = residual**2 / own[:, :, None]
     squares /= h.robust**2 * TO_SIGMA**2 * median(squares, axis=1)[:, None] + 1e-18
     excess = np.maximum(squares.mean(axis=2) - 1.0, 0.0)
+    added = (h.noise + 1.0 / own) * excess / 2.0
     most = np.count_nonzero(excess, axis=1).max()
     if most:
         out = np.argsort(-excess, axis=1)[:, :most]
         k = np.arange(len(out))[:, None]
-        more = (h.noise + 1.0 / own[k, out]) * excess[k, out] / 2.0
         columns = inverses[k, out]
         block = columns.transpose(0, 2, 1)[k, out]
-        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(more, LEAST_NOISE)
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_NOISE)
         inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
-    return inverses
+    return inverses, added
 
 
 def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
