@@ -12,11 +12,14 @@ from predictor.core.database import Database
 from predictor.core.transfer.hyperparameters import DEFAULTS
 from predictor.core.transfer.mpet import MPET, MpetSettings, predict_mpet
 
-CHANGES: dict[str, dict[str, float]] = {
+CHANGES: dict[str, dict[str, Any]] = {
     "nothing filled in": {"worthwhile": 0.0},
     "filled in whatever it tells": {"worthwhile": math.inf},
     "plain means as speed": {"far_off": math.inf},
     "no share of mpet-log": {"other_share": 0.0},
+    "no process of the nearest alone": {"neighbours": 1_000_000},
+    "the 48 nearest": {"neighbours": 48},
+    "nearest on paper": {"neighbours_paper": 1e6},
     "near n alone": {"whole_share": 0.0},
     "whole curves alone": {"whole_share": 1.0},
     "halves of both": {"whole_share": 0.5},

@@ -36,6 +36,8 @@ class Hyperparameters:
     clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors
     most_shift: float = 0.35
+    neighbours: int = 32  # references, of which a second process is made
+    neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
     other_share: float = 0.2  # of the transfer with positive weights, where it errs as much
 
 

@@ -67,9 +67,7 @@ def ordinary_weights(
     return weights, np.maximum(variance, 1e-9), inverses
 
 
-def _without_outliers(
-    inverses: FloatArray, values: FloatArray, h: Hyperparameters
-) -> tuple[FloatArray, FloatArray]:
+def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> tuple[FloatArray, FloatArray]:
     """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
     residual = inverses @ values

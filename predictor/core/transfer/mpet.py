@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
@@ -14,6 +16,7 @@ from predictor.core.transfer.evidence import Evidence, gather
 from predictor.core.transfer.gaussian import gaussian_transfer
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata, platform_metadata
+from predictor.core.transfer.neighbours import with_neighbours
 from predictor.core.transfer.outliers import without_outliers
 from predictor.core.transfer.parts import Parts, nearest_references, separate, workload_weights
 from predictor.core.transfer.positive import log_transfer, small_transfer
@@ -90,8 +93,11 @@ def _transfer(
         return small_transfer(evidence, level)
     plain = log_transfer(evidence, parts, metadata, level)
     if references >= SOME_REFERENCES:
-        gaussian = gaussian_transfer(evidence, parts, metadata, level, h)
-        return steadied(gaussian, plain, evidence.measured_on_target, h.other_share)
+        wide = gaussian_transfer(evidence, parts, metadata, level, h)
+        both = with_neighbours(wide, evidence, metadata, level, h)
+        steady = steadied(both, plain, evidence.measured_on_target, h.other_share)
+        # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
+        return replace(steady, half_width=np.hypot(wide.half_width, steady.value - wide.value))
     transfers = [plain]
     if references < FEW_REFERENCES:
         transfers.append(small_transfer(evidence, level))
@@ -102,14 +108,14 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="3",
+    version="4",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="3",
+    version="4",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",
