@@ -9,6 +9,7 @@ from predictor.core.database import Database, Group
 from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionError, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
+from predictor.core.transfer import overheads
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, time_only_features, without_rows
 from tests.predictor.core.databases import TIME_ONLY, permuted, random_arrays, random_database
 
@@ -262,6 +263,14 @@ def test_decomposed_curves_and_times_are_consistent(method):
     np.testing.assert_allclose(answer.curves["BR/INSTR"], 0.22, rtol=0.05)
     assert np.isnan(answer.curves["BR-M/BR"]).all()
     assert np.isfinite(answer.features[:14]).any()
+
+
+def test_long_decomposed_curves_are_predicted_a_few_n_at_a_time(monkeypatch):
+    database, query = Database.build(**decomposed_arrays(3)), Query(2, 1)
+    whole = predict(MPET, database, query).curves
+    monkeypatch.setattr(overheads, "VALUES_AT_ONCE", 1)
+    for name, values in predict(MPET, database, query).curves.items():
+        np.testing.assert_allclose(values, whole[name], rtol=1e-12, err_msg=name)
 
 
 @BOTH

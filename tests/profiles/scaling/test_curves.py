@@ -194,3 +194,14 @@ def test_shapes_must_agree():
         fit_curves(np.array([1, 2]), np.zeros((2, 2)), None, None, SUM)
     with pytest.raises(ValueError, match="parameters"):
         evaluate_curves(np.zeros((2, 5)), [1], None, None, np.zeros(2, bool))
+
+
+def test_every_curve_may_have_breakpoints_of_its_own():
+    rng = np.random.default_rng(5)
+    params = np.where(rng.random((4, 3, 6)) < 0.2, NAN, rng.normal(size=(4, 3, 6)))
+    n, gaussian_sum = [1, 2, 5, 9], rng.random((4, 3)) < 0.5
+    n_nu, n_ht = np.array([NAN, 2.0, 4.0, 3.0]), np.array([4.0, 6.0, 4.0, NAN])
+    together = evaluate_curves(params, n, n_nu[:, None], n_ht[:, None], gaussian_sum)
+    for row in range(4):
+        alone = evaluate_curves(params[row], n, n_nu[row], n_ht[row], gaussian_sum[row])
+        np.testing.assert_array_equal(together[row], alone)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from predictor.core.transfer.gaussian import stacking
+from predictor.core.intervals import left_out
+from predictor.core.transfer.gaussian import shift, stacking
 from predictor.core.transfer.hyperparameters import Hyperparameters
-from predictor.core.transfer.kriging import SMALL, krige, krige_once
+from predictor.core.transfer.kriging import SMALL, inverted, krige, krige_once
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 
@@ -38,6 +39,33 @@ def test_an_outlying_reference_counts_less(R):
     y[0, 3] = 50.0
     weight = [abs(krige(C, y, noise, h).weights[0, 3]) for h in (TRUSTING, Hyperparameters())]
     assert weight[1] < 0.5 * weight[0]
+
+
+def test_noise_for_being_outlying_can_be_told_from_the_variance_it_adds():
+    """An outlier's left-out variance, less its own noise, is what the others alone give it."""
+    rng = np.random.default_rng(2)
+    C, y, noise = np.eye(13)[None], 0.1 * rng.normal(size=(1, 12, 1)), np.full((1, 12), 0.01)
+    y[0, 3] = 50.0
+    trusting, wary = (krige(C, y, noise, h) for h in (TRUSTING, Hyperparameters()))
+    assert not trusting.added.any()
+    assert np.flatnonzero(wary.added).tolist() == [3]
+    plain, inflated = (left_out(one.projections, one.projections @ y, np.arange(12))[1] for one in (trusting, wary))
+    assert inflated[0, 3] > 2 * plain[0, 3]
+    np.testing.assert_allclose(inflated[0, 3] - wary.added[0, 3], plain[0, 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize("R", [1, SMALL - 1, SMALL, 2 * SMALL + 1, 129])
+def test_inverses_by_halves_are_inverses(R):
+    rng = np.random.default_rng(R)
+    matrices = covariances(rng, 3, R)[:, :-1, :-1] + 0.02 * np.eye(R)
+    found = inverted(matrices)
+    np.testing.assert_allclose(found, np.linalg.inv(matrices), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(found, found.transpose(0, 2, 1), rtol=1e-8, atol=1e-9)
+
+
+def test_the_answer_is_lower_by_a_share_of_the_variance():
+    lower = shift(np.array([0.1, 0.5, 10.0]), Hyperparameters(shift=0.7, most_shift=0.35))
+    np.testing.assert_allclose(lower, [0.007, 0.175, 0.35])
 
 
 def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
