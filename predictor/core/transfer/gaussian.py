@@ -18,7 +18,7 @@ from predictor.core.transfer.kriging import krige
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, workload_weights
 from predictor.core.transfer.robust import MEAN_TO_SIGMA
-from predictor.core.transfer.transfer import Transfer
+from predictor.core.transfer.transfer import LeftOut, Transfer
 
 SHRINK = 0.02  # of the errors' covariance, towards equal shares
 FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
@@ -64,6 +64,7 @@ def gaussian_transfer(
         platform_distance=1.0 - np.exp(-alike[-1].distance.mean(axis=0) / 2),
         workload_distance=1.0 - np.abs(np.clip(parts.correlation, -1.0, 1.0)),
         errors_on_target=known.on_target,
+        left_out=LeftOut(errors, deviations, position.usable),
     )
 
 

@@ -24,6 +24,7 @@ from predictor.core.transfer.transfer import Transfer, mean_transfer, steadied
 
 VERY_FEW_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEW_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
+DEPARTING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.99
 SOME_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 
@@ -97,7 +98,8 @@ def _transfer(
         both = with_neighbours(wide, evidence, metadata, level, h)
         steady = steadied(both, plain, evidence.measured_on_target, h.other_share)
         # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
-        return replace(steady, half_width=np.hypot(wide.half_width, steady.value - wide.value))
+        departs = DEPARTING * (steady.value - wide.value)
+        return replace(steady, half_width=np.hypot(both.half_width, departs))
     transfers = [plain]
     if references < FEW_REFERENCES:
         transfers.append(small_transfer(evidence, level))

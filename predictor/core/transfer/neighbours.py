@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.database import FloatArray, IntArray
+from predictor.core.transfer.calibration import FEWEST_CELLS
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.gaussian import gaussian_transfer
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import separate
-from predictor.core.transfer.robust import median
-from predictor.core.transfer.transfer import Transfer, mean_transfer
+from predictor.core.transfer.robust import MEAN_TO_SIGMA, median
+from predictor.core.transfer.transfer import LeftOut, Transfer, mean_transfer
 
+LEAST_RATIO = 0.8  # of errors: thirty references do not tell more
 FEWEST_BESIDE = 1.5  # times as many references as are near: with fewer both processes are nearly the same
 
 
@@ -23,8 +25,8 @@ def with_neighbours(
 ) -> Transfer:
     """The mean of `wide`, which carried A from all references, and of the same from the `h.neighbours` nearest.
 
-    Speeds, correlations and typical distances are theirs there. Distances and the interval are those of `wide`: too few
-    families are near to calibrate one.
+    Speeds, correlations and typical distances are theirs there. Distances are those of `wide`, and so is the interval,
+    as much narrower as the mean errs less on the nearest: too few are near to calibrate one.
     """
     references = len(evidence.platforms)
     if references < FEWEST_BESIDE * h.neighbours:
@@ -34,14 +36,27 @@ def with_neighbours(
     narrow = gaussian_transfer(among, separate(among, h.far_off), metadata, level, h)
     weights = np.zeros((len(evidence.n), references))
     weights[:, nearest] = narrow.platform_weights
-    narrow = replace(
-        narrow,
-        half_width=wide.half_width,
-        platform_weights=weights,
-        platform_distance=wide.platform_distance,
-        workload_distance=wide.workload_distance,
-    )
-    return mean_transfer([wide, narrow])
+    half_width = wide.half_width * _less_wrong(wide.left_out, narrow.left_out, nearest, h)
+    distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
+    both = mean_transfer([wide, replace(narrow, platform_weights=weights, **distances)])
+    return replace(both, half_width=half_width)
+
+
+def _less_wrong(wide: LeftOut | None, narrow: LeftOut | None, nearest: IntArray, h: Hyperparameters) -> float:
+    """Errors of the mean of both over those of the wide process, on the nearest references in T's position.
+
+    In units of the wide process's deviations, clipped; 1 where there are too few of them.
+    """
+    if wide is None or narrow is None:
+        return 1.0
+    usable = wide.usable[:, nearest] & narrow.usable
+    if usable.sum() < FEWEST_CELLS:
+        return 1.0
+    errors, deviations = wide.errors[:, nearest], wide.deviations[:, nearest]
+    alone, both = ((one / deviations)[usable] for one in (errors, (errors + narrow.errors) / 2.0))
+    limit = h.clip * MEAN_TO_SIGMA * np.abs(alone).mean()
+    squares = [(np.clip(one, -limit, limit) ** 2).mean() + TINY for one in (both, alone)]
+    return float(np.clip(np.sqrt(squares[0] / squares[1]), LEAST_RATIO, 1.0 / LEAST_RATIO))
 
 
 def _nearest(distance: FloatArray, evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> IntArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,14 @@ from predictor.core.database import BoolArray, FloatArray
 
 LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
 MOST = 0.5  # of an error in ln t
+
+
+class LeftOut(NamedTuple):
+    """A on the references as if each were T: errors in ln t, expected deviations, and where they tell anything."""
+
+    errors: FloatArray  # (J, R)
+    deviations: FloatArray  # (J, R)
+    usable: BoolArray  # (J, R)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,7 @@ class Transfer:
     platform_distance: FloatArray
     workload_distance: FloatArray
     errors_on_target: FloatArray
+    left_out: LeftOut | None = None  # of one process, not of a mean
 
 
 def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
@@ -43,7 +53,8 @@ def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
     def mean(name: str) -> FloatArray:
         return np.asarray(sum(share * getattr(one, name) for share, one in zip(shares, transfers, strict=True)))
 
-    return Transfer(**{field.name: mean(field.name) for field in fields(Transfer)})
+    means = {field.name: mean(field.name) for field in fields(Transfer) if field.name != "left_out"}
+    return replace(transfers[0], left_out=None, **means)
 
 
 def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
