@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from predictor.core.database import FloatArray
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
@@ -12,7 +13,7 @@ from predictor.core.transfer.robust import median
 
 LEAST_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
 TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
-SMALL = 24  # rows: a library inverts smaller matrices as fast
+SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
 
 
 class Kriged(NamedTuple):
@@ -89,35 +90,23 @@ def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparamete
 
 
 def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
-    """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal."""
-    return inverted(_noisy(covariances, noise))
+    """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal.
 
-
-def inverted(matrices: FloatArray) -> FloatArray:
-    """The inverses of symmetric positive definite matrices (K, R, R), by halves (Schur complement).
-
-        [A B; B' D]^-1 = [A^-1 + X S X', -X S; -S X', S],    X = A^-1 B,    S = (D - B'X)^-1
-
-    Nearly all of it is products of matrices, at which a processor is several times faster than at factorisations of
-    this size.
-
-    >>> inverted(np.array([[[4.0, 2.0], [2.0, 2.0]]])).tolist()
-    [[[0.5, -0.5], [-0.5, 1.0]]]
+    By Cholesky: inverting by halves is faster, but loses all digits where R is some hundreds.
     """
+    matrices = _noisy(covariances, noise)
     R = matrices.shape[1]
     if R < SMALL:
         return np.asarray(np.linalg.inv(matrices))
-    half = R // 2
-    inverse = np.empty_like(matrices)
-    first = inverted(matrices[:, :half, :half])
-    across = first @ matrices[:, :half, half:]
-    second = inverted(matrices[:, half:, half:] - matrices[:, half:, :half] @ across)
-    both = across @ second
-    inverse[:, half:, half:] = second
-    np.negative(both, out=inverse[:, :half, half:])
-    inverse[:, half:, :half] = inverse[:, :half, half:].transpose(0, 2, 1)
-    np.add(first, both @ across.transpose(0, 2, 1), out=inverse[:, :half, :half])
-    return inverse
+    for k, matrix in enumerate(matrices):
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
+        if failed:
+            matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
+            continue
+        half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+        np.add(half, half.T, out=matrix)
+        matrix.flat[:: R + 1] /= 2.0
+    return matrices
 
 
 def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:
