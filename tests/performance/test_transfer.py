@@ -1,11 +1,15 @@
 """How fast `mpet` answers: `pytest tests/performance/test_transfer.py --benchmark-enable` on one core."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
+from predictor.core.answers import Answer
+from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
-from tests.predictor.core.curves import curve_database
+from tests.predictor.core.curves import curve_database, decomposed_arrays
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
 BOTH = pytest.mark.parametrize("method", [MPET, MPET_LOG], ids=lambda method: method.name)
@@ -37,6 +41,19 @@ def answers_with_an_interval(answer):
 def test_one_prediction_among_15_platforms(benchmark, small_database, method):
     answer = benchmark(method.predict, small_database, Query(3, 5, n=(1, 2, 4, 8, 16)), method.settings())
     assert answers_with_an_interval(answer)
+
+
+@BOTH
+@pytest.mark.parametrize("read", ["times", "everything"])
+def test_one_decomposed_prediction_among_15_platforms(benchmark, method, read):
+    """Overheads, elements and candidates are worked out when they are read."""
+    database = Database.build(**decomposed_arrays(1, 15, 26))
+
+    def predict():
+        answer = method.predict(database, Query(3, 5, n=(1, 2, 4, 8)), method.settings())
+        return [getattr(answer, one.name) for one in fields(answer)] if read == "everything" else answer.time_s
+
+    assert len(benchmark(predict)) in (4, len(fields(Answer)))
 
 
 @BOTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.database import Database
+from predictor.core.database import Database, Group
 from profiles.scaling.features import feature_fits
 from profiles.scaling.runs import ScalingCurves
 from tests.predictor.core.databases import TIME_ONLY
@@ -63,6 +63,18 @@ def time_only_features(counts, time_s):
         values[0], values[1] = row, n * row / row[0]
         profiles.append(ScalingCurves(n, values, False, False, float(row[0])))
     return feature_fits(profiles, [None] * len(profiles), [None] * len(profiles)).values
+
+
+def decomposed_arrays(seed, platforms=12, workloads=6):
+    """Profiles with all 84 elements of which lock delay is 0 everywhere and imbalance depends on the workload."""
+    arrays = curve_arrays(seed, platforms, workloads, group=Group(True, "mpal", "measured"))
+    values = np.array(time_only_features(COUNTS, arrays["curve_time_s"].reshape(-1, len(COUNTS))))
+    imbalance = 0.02 * (1 + arrays["workload_index"])
+    for curve, element in ((1, 0.0), (2, imbalance), (3, 0.001), (4, 0.0), (5, 0.002), (6, 0.01)):
+        values[:, 6 * curve] = 0.0
+        values[:, 6 * curve + 1] = element
+    values[:, 6 * 7 + 1] = 0.2 + 0.01 * arrays["workload_index"]  # BR/INSTR
+    return arrays | {"features": values}
 
 
 def curve_database(seed, *shape, **options):

@@ -10,7 +10,13 @@ from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionEr
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
 from predictor.core.transfer import overheads
-from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database, time_only_features, without_rows
+from tests.predictor.core.curves import (
+    COUNTS,
+    curve_arrays,
+    curve_database,
+    decomposed_arrays,
+    without_rows,
+)
 from tests.predictor.core.databases import TIME_ONLY, permuted, random_arrays, random_database
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
@@ -234,18 +240,6 @@ def test_references_of_other_sizes_are_carried_to_the_target_s_n():
     large = tuple(range(1, 40, 2))
     report = evaluate(database, [MPET], Protocol(targets=large, sample=40)).report()["methods"]["mpet"]
     assert report["full"]["median"] < 5.0
-
-
-def decomposed_arrays(seed, platforms=12, workloads=6):
-    """Profiles with all 84 elements of which lock delay is 0 everywhere and imbalance depends on the workload."""
-    arrays = curve_arrays(seed, platforms, workloads, group=Group(True, "mpal", "measured"))
-    values = np.array(time_only_features(COUNTS, arrays["curve_time_s"].reshape(-1, len(COUNTS))))
-    imbalance = 0.02 * (1 + arrays["workload_index"])
-    for curve, element in ((1, 0.0), (2, imbalance), (3, 0.001), (4, 0.0), (5, 0.002), (6, 0.01)):
-        values[:, 6 * curve] = 0.0
-        values[:, 6 * curve + 1] = element
-    values[:, 6 * 7 + 1] = 0.2 + 0.01 * arrays["workload_index"]  # BR/INSTR
-    return arrays | {"features": values}
 
 
 @BOTH
