@@ -20,6 +20,10 @@ class PlatformMetadata:
     cpu: IntArray
     microarchitecture: IntArray
 
+    def apart(self, platforms: IntArray, target: int) -> FloatArray:
+        """Squared distances of `platforms` (R,) to the target, (R,)."""
+        return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
+
 
 def platform_metadata(database: Database) -> PlatformMetadata:
     """The metadata of all platforms, computed once for a database and all its views."""

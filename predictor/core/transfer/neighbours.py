@@ -62,6 +62,6 @@ def _less_wrong(wide: LeftOut | None, narrow: LeftOut | None, nearest: IntArray,
 def _nearest(distance: FloatArray, evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> IntArray:
     """The references that behave most like T (D_p, back in squares) and are most like it on paper, in their order."""
     squares = -np.log(np.maximum(1.0 - distance, TINY))
-    on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
-    apart = squares / (median(squares) + TINY) + h.neighbours_paper * (on_paper**2).sum(axis=1)
+    on_paper = metadata.apart(evidence.platforms, evidence.target)
+    apart = squares / (median(squares) + TINY) + h.neighbours_paper * on_paper
     return np.sort(np.argsort(apart, kind="stable")[: h.neighbours])

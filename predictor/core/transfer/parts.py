@@ -92,6 +92,5 @@ def nearest_references(
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
     distance += ((shape[:-1] - shape[-1]) ** 2).mean(axis=1)
     distance /= median(distance) + TINY
-    on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
-    distance += 0.3 * (on_paper**2).sum(axis=1) + evidence.outside.mean(axis=1)
+    distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.mean(axis=1)
     return np.sort(np.argsort(distance, kind="stable")[:most])

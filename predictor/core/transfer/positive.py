@@ -24,8 +24,7 @@ def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, l
     correlation = parts.correlation
     v = np.maximum(correlation, 0.0) ** 2 + 0.05
     ratio, spread = _ratios(evidence, v)
-    on_paper = metadata.vectors[evidence.platforms] - metadata.vectors[evidence.target]
-    distance = spread + 0.1 * median(spread) * (on_paper**2).sum(axis=1)
+    distance = spread + 0.1 * median(spread) * metadata.apart(evidence.platforms, evidence.target)
     least = distance.min() + TINY
     u = np.exp(-(distance - least) / least)
     return _transfer(evidence, u, v, ratio, spread=spread, apart=1.0 - np.clip(correlation, 0.0, 1.0), level=level)
