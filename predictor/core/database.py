@@ -172,12 +172,16 @@ class Database:
 
     def without(self, platforms: ArrayLike, workloads: ArrayLike) -> Database:
         """The database as if the pairs (platforms[i], workloads[i]) had been measured in no group (broadcast)."""
-        p, w = np.broadcast_arrays(np.asarray(platforms), np.asarray(workloads))
-        found = [self.lookup(p.ravel(), w.ravel(), g) for g in range(len(self.groups))]
+        pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
+        keys = pairs.ravel() * len(self.groups)
+        starts, stops = self._keys.searchsorted(keys), self._keys.searchsorted(keys + len(self.groups))
+        found = [starts[starts + g < stops] + g for g in range(len(self.groups))]
         rows = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
-        rows = np.unique(rows[rows >= 0])
+        rows = rows[~self.hidden[rows]]
         if not len(rows):
             return self
+        if len(rows) > 1:
+            rows = np.unique(rows)
         hidden = self.hidden.copy()
         hidden[rows] = True
         return replace(self, hidden=_frozen(hidden), hidden_rows=_frozen(np.append(self.hidden_rows, rows)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray, IntArray
@@ -43,7 +45,7 @@ def conformal_factor(
 
 def _quantile(scores: FloatArray, level: float) -> float:
     """The smallest score that at least ceil((count + 1) level) reach; the largest where there are not so many."""
-    at = min(int(np.ceil((len(scores) + 1) * level)), len(scores)) - 1
+    at = min(math.ceil((len(scores) + 1) * level), len(scores)) - 1
     return float(np.partition(scores, at)[at])
 
 
@@ -63,10 +65,10 @@ def left_out(projections: FloatArray, products: FloatArray, families: IntArray) 
     >>> errors.ravel().tolist(), variances.ravel().tolist()
     ([-3.0, 3.0], [0.5, 0.5])
     """
+    ascending = np.sort(families)
+    if (ascending[1:] != ascending[:-1]).all():
+        return left_out_alone(projections, products)
     names, members = np.unique(families, return_inverse=True)
-    if len(names) == len(families):
-        own = np.diagonal(projections, axis1=1, axis2=2)
-        return products / own[:, :, None], 1.0 / own
     errors = np.full(products.shape, np.nan)
     variances = np.full(products.shape[:2], np.nan)
     if len(names) == 1:
@@ -80,3 +82,14 @@ def left_out(projections: FloatArray, products: FloatArray, families: IntArray) 
         errors[:, at] = inverse @ products[:, at]
         variances[:, at] = np.diagonal(inverse, axis1=2, axis2=3)
     return errors, variances
+
+
+def left_out_alone(projections: FloatArray, products: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """As `left_out`, every platform being its own family.
+
+    >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
+    >>> left_out_alone(projection, projection @ np.array([[1.0], [4.0]]))[0].ravel().tolist()
+    [-3.0, 3.0]
+    """
+    variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)
+    return products * variances[:, :, None], variances

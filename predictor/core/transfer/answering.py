@@ -23,11 +23,12 @@ FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as 
 def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
     """The answer to what the evidence was gathered for."""
     n = evidence.asked_n
-    log_time = at_counts(evidence, transfer.value, n) - np.log(n)
-    sequential = evidence.mean_curve.largest_n == 1
-    time_s = np.where(sequential & (n > 1), np.nan, np.exp(log_time))
-    t1_s = first_time(evidence, transfer, n, time_s)
-    half_width = np.where(np.isnan(time_s), np.nan, half_widths(evidence, transfer, n))
+    thread_time = np.exp(at_counts(evidence, transfer.value, np.append(n, 1)))
+    time_s = thread_time[:-1] / n
+    if evidence.mean_curve.largest_n == 1:
+        time_s[n > 1] = np.nan
+    t1_s = first_time(evidence, n, thread_time)
+    half_width = half_widths(evidence, transfer, n)
 
     def curves(found: Answer) -> dict[str, FloatArray]:
         shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
@@ -69,12 +70,14 @@ def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArr
     return np.asarray(np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST))
 
 
-def first_time(evidence: Evidence, transfer: Transfer, n: IntArray, time_s: FloatArray) -> float:
-    """t(1) in seconds. Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in."""
+def first_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
+    """t(1) in seconds, from t(n) n at the n asked for and at 1 (last).
+
+    Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in.
+    """
     if evidence.measured_at_one < 0.5 and n.min() > 1:
-        least = int(n.argmin())
-        return float(time_s[least] * n[least])
-    return float(np.exp(at_counts(evidence, transfer.value, np.ones(1, dtype=np.int64))[0]))
+        return float(thread_time[n.argmin()])
+    return float(thread_time[-1])
 
 
 def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Overheads | None) -> dict[str, FloatArray]:
@@ -159,11 +162,12 @@ def range_warnings(database: Database, evidence: Evidence) -> list[str]:
 
 def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
     """What a reader can judge the answer by."""
-    u = transfer.platform_weights.mean(axis=0)
+    u = transfer.platform_weights.sum(axis=0) / len(transfer.platform_weights)
+    measured = int(np.count_nonzero(evidence.measured_on_target))
     return {
         "references": len(evidence.platforms),
-        "benchmarks": int(evidence.measured_on_target.sum()),
-        "filled_in": int((~evidence.measured_on_target).sum()),
+        "benchmarks": measured,
+        "filled_in": len(evidence.workloads) - measured,
         "nearest_distance": float(transfer.platform_distance.min()),
         "negative_weight": float(np.maximum(-u, 0.0).sum()),
     }

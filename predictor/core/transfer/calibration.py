@@ -23,11 +23,7 @@ class Position(NamedTuple):
 
     families: IntArray  # (R,)
     usable: BoolArray  # (J, R)
-
-    @property
-    def units(self) -> int:
-        """How many families there are."""
-        return len(np.unique(self.families))
+    units: int  # how many families there are
 
     @property
     def alone(self) -> bool:
@@ -61,15 +57,16 @@ def relatives(platforms: IntArray, target: int, metadata: PlatformMetadata) -> t
 
 
 def _occurrences(codes: IntArray) -> IntArray:
-    """How often each code occurs among them."""
-    _, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    return np.asarray(counts[at])
+    """How often each code (0, 1, ...) occurs among them."""
+    return np.bincount(codes)[codes]
 
 
 def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> Position:
     families, can_be = relatives(evidence.platforms, evidence.target, metadata)
     usable = evidence.measured.T & can_be
-    return Position(families, usable if usable.sum() >= FEWEST_CELLS else np.ones_like(usable))
+    if np.count_nonzero(usable) < FEWEST_CELLS:
+        usable = np.ones(usable.shape, dtype=bool)
+    return Position(families, usable, int(np.count_nonzero(np.bincount(families))))
 
 
 def half_width(
@@ -93,15 +90,16 @@ def half_width(
 
 def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, weights: FloatArray) -> Noisiness:
     """From the errors of the known workloads, on the references (J, R, B) and on T (J, B)."""
-    typical = np.abs(errors).mean(axis=1) / MEAN_OF_NORMAL + LEAST
-    found = []
-    for relative, known in (
-        (errors / typical[:, None], evidence.known[:-1]),
-        (of_target / typical, evidence.measured_on_target),
-    ):
-        count = known * weights**2
-        total = count.sum(axis=-1) + LEAST
-        mean = (np.minimum(np.abs(relative), MOST).mean(axis=0) * count).sum(axis=-1) / total
-        effective = total**2 / ((count**2).sum(axis=-1) + LEAST)
-        found.append((LIKE_ALL + effective * mean / MEAN_OF_NORMAL) / (LIKE_ALL + effective))
-    return Noisiness(found[0], float(found[1]))
+    J, R, B = errors.shape
+    relative = np.empty((J, R + 1, B))
+    np.abs(errors, out=relative[:, :-1])
+    np.abs(of_target, out=relative[:, -1])
+    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_OF_NORMAL) + LEAST
+    relative /= typical[:, None]
+    mean = np.minimum(relative, MOST, out=relative).sum(axis=0) / J
+    count = evidence.known * weights**2
+    count[-1] *= evidence.measured_on_target
+    total = count.sum(axis=1) + LEAST
+    effective = total**2 / ((count**2).sum(axis=1) + LEAST)
+    found = (LIKE_ALL + effective * (mean * count).sum(axis=1) / (total * MEAN_OF_NORMAL)) / (LIKE_ALL + effective)
+    return Noisiness(found[:-1], float(found[-1]))

@@ -11,9 +11,10 @@ from predictor.core.database import BoolArray, FloatArray, IntArray
 from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
-from predictor.core.transfer.evidence import Evidence, distinct
+from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once
+from predictor.core.transfer.mean_curves import distinct
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
 
@@ -38,7 +39,7 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
         chosen = nearest_references(alone, separate(alone, far_off=math.inf), ones, metadata, most)
     known = alone.nearest(chosen)
     parts = separate(known, h.far_off)
-    matrix = covariances(parts, ones, on_paper(known, metadata, h), [whole_curve(known)], h=h)[0].matrix[0]
+    matrix = covariances(parts, ones, on_paper(known, metadata, h), whole_curve(known), h).matrix[0]
     weights, variance, projection = krige_once(matrix, h)
     with_workload = np.append(np.flatnonzero(known.has_workload), len(chosen))
     if variance > h.worthwhile * krige_once(matrix[np.ix_(with_workload, with_workload)], h)[1]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import FloatArray
+from predictor.core.database import FloatArray, IntArray
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.metadata import PlatformMetadata
@@ -37,25 +37,22 @@ def whole_curve(evidence: Evidence) -> FloatArray:
 
 
 def covariances(
-    parts: Parts,
-    weights: FloatArray,
-    paper: FloatArray,
-    knots: Sequence[FloatArray],
-    *,
-    h: Hyperparameters = DEFAULTS,
-) -> list[Covariance]:
-    """A covariance for each row of each of `knots` (K, J): how much the behaviour at every knot counts.
+    parts: Parts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
+) -> Covariance:
+    """A covariance for each row of `knots` (K, J): how much the behaviour at every knot counts.
 
     `paper` (R + 1, R + 1) is what metadata alone says.
     """
-    grams = _behaviour(parts, weights)
-    shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
-    slope = shape @ shape.T / shape.shape[1]
-    level = parts.speed.mean(axis=1)
-    apart = _squared_distances(slope) + h.level * (level[:, None] - level) ** 2
-    alike = h.shape * slope / (np.diag(slope)[:-1].mean() + TINY) + paper
-    P = len(slope)
-    return [_covariance((near @ grams).reshape(-1, P, P), apart, alike, h) for near in knots]
+    P, J = parts.speed.shape
+    level = parts.speed.sum(axis=1) / J
+    shape = parts.speed - level[:, None]
+    slope = shape @ shape.T
+    slope /= J
+    apart = _squared_distances(slope)
+    apart += h.level * (level[:, None] - level) ** 2
+    alike = slope * (h.shape / (np.trace(slope[:-1, :-1]) / (P - 1) + TINY))
+    alike += paper
+    return _covariance((knots @ _behaviour(parts, weights)).reshape(-1, P, P), apart, alike, h)
 
 
 def _behaviour(parts: Parts, weights: FloatArray) -> FloatArray:
@@ -73,8 +70,9 @@ def _covariance(gram: FloatArray, apart: FloatArray, alike: FloatArray, h: Hyper
     half = np.diagonal(gram, axis1=1, axis2=2) / 2.0
     half_apart = apart / 2.0
     units = 1.0 / _typical(gram, half, half_apart)[:, None, None]
-    linear = (h.linear / (2.0 * half[:, :-1].mean(axis=1) + TINY))[:, None, None]
-    to_target = np.empty((len(gram), len(apart) - 1))
+    references = len(apart) - 1
+    linear = (h.linear * references / (2.0 * half[:, :-1].sum(axis=1) + TINY))[:, None, None]
+    to_target = np.empty((len(gram), references))
     at_once = max(1, IN_CACHE // apart.size)
     for k in range(0, len(gram), at_once):
         some = slice(k, k + at_once)
@@ -108,7 +106,14 @@ def _typical(gram: FloatArray, half: FloatArray, half_apart: FloatArray) -> Floa
     """The median of half the squared distances between two references, from some of them, (K,)."""
     some = slice(0, -1, -(-(len(half_apart) - 1) // MOST_IN_MEDIAN))
     distance = _half_squares(gram[:, some, some], half[:, some], half_apart[some, some])
-    return np.asarray(median(distance[:, np.tri(distance.shape[1], k=-1, dtype=bool)], axis=1) + TINY)
+    pairs = distance.reshape(len(gram), -1).take(_pairs(distance.shape[1]), axis=1)
+    return np.asarray(median(pairs, axis=1) + TINY)
+
+
+@cache
+def _pairs(size: int) -> IntArray:
+    """Flat positions of the pairs below the diagonal."""
+    return np.flatnonzero(np.tri(size, k=-1, dtype=bool))
 
 
 def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -124,5 +129,8 @@ def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters 
 
 
 def _squared_distances(products: FloatArray) -> FloatArray:
-    own = np.diag(products)
-    return np.maximum(own[:, None] + own - 2 * products, 0.0)
+    own = np.diagonal(products)
+    squares = own[:, None] + own
+    squares -= products
+    squares -= products
+    return np.maximum(squares, 0.0, out=squares)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,24 +15,36 @@ VALUES_KEPT = 1 << 22  # of rows x columns, where FEWEST_COLUMNS allows it
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedCurves:
-    """Every profile's curve on a grid of G thread counts. Rows without any curve or time are NaN.
+    """Every profile's curve on a grid of G thread counts.
 
-    `values` (N, G) is ln(n t(n)), linear in ln n between measured thread counts and held outside them. Rows that were
-    measured at the same n share a pattern: `pattern` (N,) points into the tables (patterns, G) of which columns were
-    measured, which lie inside the measured range, how far in ln n the others are outside it, and between which
-    measured columns (`left`, `right`, `share` of the right one) each column was interpolated.
+    `values` (G, N + 1) is ln(n t(n)), linear in ln n between measured thread counts and held outside them. Rows that
+    were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of which
+    columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and between
+    which measured columns (`left`, `right`, `share` of the right one) each column was interpolated. Row -1, a profile
+    that there is not, is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
     """
 
     n: IntArray  # (G,)
     log_n: FloatArray  # (G,)
-    values: FloatArray  # (N, G)
-    pattern: IntArray  # (N,)
+    values: FloatArray
+    pattern: IntArray
     measured: BoolArray
     inside: BoolArray
     outside: FloatArray
     left: IntArray
     right: IntArray
     share: FloatArray
+
+    def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """The values of rows of any shape at some columns, columns first."""
+        found = np.empty((len(columns), *rows.shape))
+        for column, values in zip(columns.tolist(), found, strict=True):
+            self.values[column].take(rows, out=values, mode="wrap")
+        return found
+
+    def measured_in(self, patterns: IntArray) -> IntArray:
+        """Columns that rows of some of these patterns measured."""
+        return np.flatnonzero(self.measured[:, patterns].any(axis=1))
 
 
 def evaluated_curves(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
@@ -44,20 +57,20 @@ def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
     rows = np.flatnonzero(np.isin(database.group, groups))
     curves = [_curve(database, row) for row in rows.tolist()]
     n = _grid(np.concatenate([np.ones(1, dtype=np.int64), *[n for n, _ in curves]]), len(database))
-    values = np.full((len(database), len(n)), np.nan)
-    pattern = np.zeros(len(database), dtype=np.int64)
+    values = np.zeros((len(n), len(database) + 1))
+    pattern = np.zeros(len(database) + 1, dtype=np.int64)
     alike: dict[bytes, list[int]] = {}
     for at, (counts, _) in enumerate(curves):
         if len(counts):
             alike.setdefault(counts.tobytes(), []).append(at)
-    tables = [_Pattern.of(n, np.ones(1, dtype=np.int64))]
+    tables = [_Pattern.of_nothing(n)]
     for members in alike.values():
         counts = curves[members[0]][0]
         pattern[rows[members]] = len(tables)
         tables.append(_Pattern.of(n, counts))
         measured = np.log(counts) + np.log(np.stack([curves[at][1] for at in members]))
-        values[rows[members]] = _interpolated(measured, np.log(counts), np.log(n))
-    columns = {name: np.stack([getattr(one, name) for one in tables]) for name in _Pattern.__dataclass_fields__}
+        values[:, rows[members]] = interpolated(measured, np.log(counts), np.log(n)).T
+    columns = {name: np.stack([getattr(one, name) for one in tables], axis=1) for name in _Pattern._fields}
     return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
 
 
@@ -89,8 +102,7 @@ def spread(x: FloatArray, most: int) -> IntArray:
     return np.unique(np.abs(x[None, :] - wanted[:, None]).argmin(axis=1))
 
 
-@dataclass(frozen=True)
-class _Pattern:
+class _Pattern(NamedTuple):
     """What all rows measured at the same thread counts share, over the grid."""
 
     measured: BoolArray
@@ -99,6 +111,11 @@ class _Pattern:
     left: IntArray
     right: IntArray
     share: FloatArray
+
+    @classmethod
+    def of_nothing(cls, grid: IntArray) -> _Pattern:
+        none, zero = np.zeros(len(grid), dtype=bool), np.zeros(len(grid), dtype=np.int64)
+        return cls(none, none, np.zeros(len(grid)), zero, zero, np.zeros(len(grid)))
 
     @classmethod
     def of(cls, grid: IntArray, n: IntArray) -> _Pattern:
@@ -120,10 +137,12 @@ class _Pattern:
         return cls(measured, inside, outside, left, right, np.clip(share, 0.0, 1.0))
 
 
-def _interpolated(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
+def interpolated(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     """Rows (R, K) measured at `x`, linear at `at` (G,), held outside. A row's result is independent of the others'."""
-    right = np.clip(np.searchsorted(x, at), 0, len(x) - 1)
-    left = np.maximum(right - 1, 0)
-    width = x[right] - x[left]
-    share = np.clip(np.where(width > 0, (at - x[left]) / np.where(width > 0, width, 1.0), 1.0), 0.0, 1.0)
+    if len(x) == 1:
+        return np.repeat(values, len(at), axis=1)
+    right = np.minimum(np.maximum(np.searchsorted(x, at), 1), len(x) - 1)
+    left = right - 1
+    start = x[left]
+    share = np.minimum(np.maximum((at - start) / (x[right] - start), 0.0), 1.0)
     return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)

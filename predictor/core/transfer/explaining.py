@@ -9,6 +9,7 @@ import numpy as np
 
 from predictor.core.database import FloatArray
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.transfer.kriging import invert
 from predictor.core.transfer.robust import MEAN_TO_SIGMA
 
 
@@ -41,18 +42,16 @@ class Explaining:
 
     @classmethod
     def of(cls, known: Known, h: Hyperparameters = DEFAULTS) -> Explaining:
-        limit = h.clip * MEAN_TO_SIGMA * np.abs(known.alone).mean(axis=1)
-        X = np.clip(known.alone, -limit[:, None], limit[:, None])
-        x = np.clip(known.on_target, -limit, limit)
-        most = h.clip * MEAN_TO_SIGMA * np.abs(known.own).mean(axis=1, keepdims=True)
-        y = np.clip(known.own, -most, most)
-        deviation = np.sqrt((X**2).sum(axis=(0, 1)) / y.size) + TINY
-        X /= deviation
-        rows = X.reshape(y.size, -1)
-        products = rows.T @ rows
-        products.flat[:: len(products) + 1] += h.ridge * y.size
-        inverse = np.asarray(np.linalg.inv(products), dtype=np.float64)
-        return cls(X, x / deviation, y, inverse, inverse @ (rows.T @ y.ravel()))
+        J, R, B = known.alone.shape
+        limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.alone).sum(axis=1)
+        rows, x = _within(known.alone, limit[:, None]).reshape(J * R, B), _within(known.on_target, limit)
+        y = _within(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
+        deviation = np.sqrt(np.einsum("ib,ib->b", rows, rows) / len(rows)) + TINY
+        rows /= deviation
+        inverse = rows.T @ rows
+        inverse.flat[:: B + 1] += h.ridge * len(rows)
+        invert(inverse)
+        return cls(rows.reshape(J, R, B), x / deviation, y, inverse, inverse @ (y.ravel() @ rows))
 
     def on_target(self) -> FloatArray:
         """What A's value on T gains from what the same kriging gets wrong about T's known workloads, (J,)."""
@@ -61,9 +60,13 @@ class Explaining:
     def on_references(self) -> FloatArray:
         """The same for every reference p, learned from the others, (J, R).
 
-        X_p f_p = y_p - r_p - H_pp (1 - H_pp)^-1 r_p,    r_p = y_p - X_p f,    H_pp = X_p C^-1 X_p'
+        X_p f_p = y_p - (1 - H_pp)^-1 r_p,    r_p = y_p - X_p f,    H_pp = X_p C^-1 X_p'
         """
-        of_platform = self.X.transpose(1, 0, 2)
-        left = (self.y - self.X @ self.f).T[:, :, None]
-        hat = of_platform @ self.inverse @ of_platform.transpose(0, 2, 1)
-        return np.asarray(self.y - (left + hat @ np.linalg.solve(np.eye(len(self.y)) - hat, left))[:, :, 0].T)
+        left = self.y - self.X @ self.f
+        hat = self.X.transpose(1, 0, 2) @ (self.X @ self.inverse).transpose(1, 2, 0)
+        return np.asarray(self.y - np.linalg.solve(np.eye(len(left)) - hat, left.T[:, :, None])[:, :, 0].T)
+
+
+def _within(values: FloatArray, limit: FloatArray) -> FloatArray:
+    found = np.maximum(values, -limit)
+    return np.minimum(found, limit, out=found)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray
-from predictor.core.intervals import left_out
+from predictor.core.intervals import left_out, left_out_alone
 from predictor.core.transfer.calibration import Position, half_width, noisiness, position_of_target
 from predictor.core.transfer.covariance import covariances, near_in_n, on_paper, whole_curve
-from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.evidence import Evidence, by_knot
 from predictor.core.transfer.explaining import Explaining, Known
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.transfer.kriging import krige
+from predictor.core.transfer.kriging import Kriged, krige
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, workload_weights
 from predictor.core.transfer.robust import MEAN_TO_SIGMA
@@ -34,6 +34,9 @@ class Model:
     deviations: FloatArray  # (J, R)
 
 
+NAMES = tuple(field.name for field in fields(Model))
+
+
 def gaussian_transfer(
     evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
 ) -> Transfer:
@@ -44,10 +47,14 @@ def gaussian_transfer(
     """
     weights = workload_weights(parts.correlation, h)
     position = position_of_target(evidence, metadata)
-    knots = [whole_curve(evidence), near_in_n(evidence, h)][: len(evidence.n)]
-    alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h=h)
-    whole, known = whole_model(alike[0].matrix, evidence, parts, position, h)
-    models = [whole, *(near_model(one.matrix, evidence, parts.own, position, h) for one in alike[1:])]
+    knots = whole_curve(evidence)
+    if len(evidence.n) > 1:
+        knots = np.concatenate([knots, near_in_n(evidence, h)])
+    alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h)
+    values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
+    kriged = krige(alike.matrix, values, _noise(evidence, h)[: len(knots)], h)
+    whole, known = whole_model(kriged, evidence, parts, position, h)
+    models = [whole, near_model(kriged, parts.own, position, h)][: len(knots)]
     model = _mean(models, _shares(models, position, h))
     explaining = Explaining.of(known, h)
     value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
@@ -61,8 +68,8 @@ def gaussian_transfer(
         half_width=half_width(position, noise, level, errors=errors, deviations=deviations, deviation=deviation),
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
-        platform_distance=1.0 - np.exp(-alike[-1].distance.mean(axis=0) / 2),
-        workload_distance=1.0 - np.abs(np.clip(parts.correlation, -1.0, 1.0)),
+        platform_distance=1.0 - np.exp(-alike.distance[-len(evidence.n) :].mean(axis=0) / 2),
+        workload_distance=1.0 - np.minimum(np.abs(parts.correlation), 1.0),
         errors_on_target=known.on_target,
         left_out=LeftOut(errors, deviations, position.usable),
     )
@@ -73,50 +80,46 @@ def shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
     return np.asarray(np.minimum(h.shift * deviation**2, h.most_shift))
 
 
-def near_model(
-    matrices: FloatArray, evidence: Evidence, own: FloatArray, position: Position, h: Hyperparameters
-) -> Model:
-    """A covariance (J, R + 1, R + 1) for each knot."""
-    noise = h.noise + h.outside_noise * evidence.outside.T**2
-    values = own.T[:, :, None]
-    kriged = krige(matrices, values, noise, h)
-    errors, variances = left_out(kriged.projections, kriged.projections @ values, position.families)
-    variances = np.maximum(variances - kriged.added, h.noise)
-    return Model(
-        weights=kriged.weights,
-        deviation=np.sqrt(kriged.variance[:, 0]),
-        errors=errors[:, :, 0],
-        deviations=np.sqrt(variances * kriged.scale),
-    )
+def _noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
+    """Of the references: for whole curves (first) and for each knot, (1 + J, R)."""
+    outside = evidence.outside.T**2
+    mean = outside.sum(axis=0, keepdims=True) / len(outside)
+    return np.asarray(h.noise + h.outside_noise * np.concatenate([mean, outside]))
 
 
 def whole_model(
-    matrix: FloatArray, evidence: Evidence, parts: Parts, position: Position, h: Hyperparameters
+    kriged: Kriged, evidence: Evidence, parts: Parts, position: Position, h: Hyperparameters
 ) -> tuple[Model, Known]:
-    """One covariance (1, R + 1, R + 1) for all knots, and how wrong T's known workloads would be with it."""
-    R, B, J = parts.rest[:-1].shape
-    noise = h.noise + h.outside_noise * (evidence.outside**2).mean(axis=1)
-    kriged = krige(matrix, parts.own[None], noise[None], h)
-    rest = parts.rest[:-1].transpose(0, 2, 1).reshape(R, J * B)
-    products = kriged.projections @ np.concatenate([parts.own, rest], axis=1)
-    alone, _ = left_out(kriged.projections, products, np.arange(R))
-    errors, variances = left_out(kriged.projections, products, position.families)
-    variances = np.maximum(variances - kriged.added, h.noise)
-    on_target = parts.rest[-1].T - (kriged.weights @ rest).reshape(J, B)
-    on_target[:, ~evidence.measured_on_target] = 0.0
+    """By the first covariance, for all knots, and how wrong T's known workloads would be with it."""
+    rest, J = by_knot(parts.rest), len(evidence.n)
+    values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
+    products = kriged.projections[0] @ values
+    errors, variances = alone, _ = left_out_alone(kriged.projections[:1], products)
+    if not position.alone:
+        errors, variances = left_out(kriged.projections[:1], products, position.families)
+    variances = np.maximum(variances - kriged.added[:1], h.noise)
+    on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
+    on_target *= evidence.measured_on_target
     model = Model(
-        weights=np.broadcast_to(kriged.weights, (J, R)),
-        deviation=np.sqrt(kriged.variance[0]),
-        errors=errors[0, :, :J].T,
-        deviations=np.sqrt(variances * kriged.scale.T),
+        weights=kriged.weights[:1],
+        deviation=np.sqrt(kriged.variance[:J]),
+        errors=errors[:, :, -1],
+        deviations=np.sqrt(variances * kriged.scale[:J, None]),
     )
-    known = Known(
-        own=alone[0, :, :J].T,
-        alone=alone[0, :, J:].reshape(R, J, B).transpose(1, 0, 2),
-        in_position=errors[0, :, J:].reshape(R, J, B).transpose(1, 0, 2),
-        on_target=on_target,
+    return model, Known(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
+
+
+def near_model(kriged: Kriged, own: FloatArray, position: Position, h: Hyperparameters) -> Model:
+    """By the other covariances, one for each knot."""
+    projections, J = kriged.projections[1:], own.shape[1]
+    errors, variances = left_out(projections, projections @ own.T[:, :, None], position.families)
+    variances = np.maximum(variances - kriged.added[1:], h.noise)
+    return Model(
+        weights=kriged.weights[1:],
+        deviation=np.sqrt(kriged.variance[J:]),
+        errors=errors[:, :, 0],
+        deviations=np.sqrt(variances * kriged.scale[J:, None]),
     )
-    return model, known
 
 
 def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -147,10 +150,10 @@ def _shares(models: Sequence[Model], position: Position, h: Hyperparameters) -> 
 
 
 def _mean(models: Sequence[Model], shares: FloatArray) -> Model:
-    def mean(name: str) -> FloatArray:
-        return np.asarray(sum(share * getattr(one, name) for share, one in zip(shares, models, strict=True)))
-
-    return Model(mean("weights"), mean("deviation"), mean("errors"), mean("deviations"))
+    if len(models) == 1:
+        return models[0]
+    (one, other), (share, rest) = models, shares.tolist()
+    return Model(*(share * getattr(one, name) + rest * getattr(other, name) for name in NAMES))
 
 
 def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:
@@ -169,11 +172,12 @@ def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFA
     shrink = SHRINK * (first @ first + second @ second) / 2 + TINY
     both = first @ second
     own = first @ first - both + shrink, second @ second - both + shrink
-    share = float(np.clip(own[0] / (own[0] + own[1]), 0.0, 1.0))
+    share = min(max(float(own[0] / (own[0] + own[1])), 0.0), 1.0)
     return np.array([1.0 - share, share])
 
 
 def _clipped(values: FloatArray, most: float) -> FloatArray:
     """Within `most` robust standard deviations."""
-    limit = most * MEAN_TO_SIGMA * np.abs(values).mean()
-    return np.clip(values, -limit, limit)
+    limit = most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size
+    found = np.maximum(values, -limit)
+    return np.asarray(np.minimum(found, limit, out=found))

