@@ -1,6 +1,9 @@
 import os
 from pathlib import Path
 
+# Tests run side by side, a worker on each core: more threads of linear algebra would only wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 

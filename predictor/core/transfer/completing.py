@@ -11,10 +11,9 @@ from predictor.core.database import BoolArray, FloatArray, IntArray
 from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
-from predictor.core.transfer.evidence import Evidence
+from predictor.core.transfer.evidence import Evidence, by_knot
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.transfer.kriging import krige_once
-from predictor.core.transfer.mean_curves import distinct
+from predictor.core.transfer.kriging import krige_once, krige_variance
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
 
@@ -41,8 +40,8 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
     parts = separate(known, h.far_off)
     matrix = covariances(parts, ones, on_paper(known, metadata, h), whole_curve(known), h).matrix[0]
     weights, variance, projection = krige_once(matrix, h)
-    with_workload = np.append(np.flatnonzero(known.has_workload), len(chosen))
-    if variance > h.worthwhile * krige_once(matrix[np.ix_(with_workload, with_workload)], h)[1]:
+    with_workload = np.append(known.has_workload, True)
+    if variance > h.worthwhile * krige_variance(matrix[with_workload][:, with_workload], h):
         return alone.nearest(references)
     return _filled(evidence, chosen, parts, metadata, kriging=(weights, projection)).nearest(references)
 
@@ -58,29 +57,35 @@ def _filled(
     """With T's missing workloads kriged from the `chosen` platforms, whose `parts` are of T's own workloads alone."""
     weights, projection = kriging
     lacking = np.flatnonzero(~evidence.measured_on_target)
-    there = evidence.known[chosen][:, lacking]
-    values = (evidence.curves[chosen][:, lacking] - parts.speed[:-1, None]) * there[:, :, None]
+    at = chosen[:, None], lacking
+    there = evidence.known[at]
+    values = by_knot(evidence.curves)[:, *at]
+    values -= parts.speed[:-1].T[:, :, None]
+    values *= there
     values = _without_gaps(values, there, projection)
     curves, known = evidence.curves.copy(order="K"), evidence.known.copy()
-    curves[-1, lacking] = np.einsum("p,pbj->bj", weights, values) + parts.speed[-1]
+    by_knot(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
     known[-1, lacking] = True
     families, _ = relatives(evidence.platforms[chosen], evidence.target, metadata)
-    R, B, J = values.shape
-    found, _ = left_out(projection[None], (projection @ values.reshape(R, B * J))[None], families)
-    errors = np.zeros((J, len(evidence.platforms), len(evidence.workloads)))
-    errors[:, chosen[:, None], lacking] = found[0].reshape(R, B, J).transpose(2, 0, 1)
+    errors = np.zeros(by_knot(evidence.curves[:-1]).shape)
+    errors[:, *at], _ = left_out(projection[None], projection @ values, families)
     return replace(evidence, curves=curves, known=known, fill_errors=errors)
 
 
 def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) -> FloatArray:
-    """Values (R, B, J) with those that are not there (R, B) kriged from the others: to T they add nothing."""
-    filled = values.copy()
-    gaps = (~there).sum(axis=0)
-    first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
-    for size in distinct(gaps[gaps > 0]):
-        columns = np.flatnonzero(gaps == size)
-        missing = first[columns, :size]
-        known = projection[missing] @ values[:, columns].transpose(1, 0, 2)
-        block = projection[missing[:, :, None], missing[:, None, :]]
-        filled[missing, columns[:, None]] = np.linalg.solve(block, -known)
-    return filled
+    """Values (J, R, B) with those that are not there (R, B) kriged from the others: to T they add nothing.
+
+    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    """
+    R, B = there.shape
+    most = int((R - np.count_nonzero(there, axis=0)).max(initial=0))
+    if not most:
+        return values
+    columns = np.arange(B)[:, None]
+    first = np.argsort(there, axis=0, kind="stable")[:most].T  # (B, most): what is missing, and some that is there
+    missing = ~there[first, columns]
+    block = projection[first[:, :, None], first[:, None, :]]
+    block = np.where(missing[:, :, None] & missing[:, None, :], block, np.eye(most))
+    known = projection[first] @ values.transpose(2, 1, 0) * missing[:, :, None]
+    values[:, first, columns] -= np.linalg.solve(block, known).transpose(2, 0, 1)
+    return values

@@ -130,14 +130,15 @@ def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple
     """
     if errors is None:
         return model.errors, model.deviations, model.deviation
-    R, B, J = parts.rest[:-1].shape
-    X = parts.rest[:-1].transpose(0, 2, 1).reshape(R * J, B)
-    X = X - X.mean(axis=0)
+    rest = by_knot(parts.rest)[:, :-1]
+    J, R, B = rest.shape
+    X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
+    own = (parts.own - parts.own.sum(axis=0) / R).T.ravel()
     products = X.T @ X
     products.flat[:: B + 1] += FILL_RIDGE * np.trace(products) / B + TINY
-    gain = np.linalg.solve(products, X.T @ (parts.own - parts.own.mean(axis=0)).ravel())
-    added = errors @ (gain - gain.mean() + 1.0 / B)
-    square = (added**2).mean(axis=1)
+    gain = np.linalg.solve(products, own @ X)
+    added = errors @ (gain - gain.sum() / B + 1.0 / B)
+    square = (added**2).sum(axis=1) / R
     deviations = np.sqrt(model.deviations**2 + square[:, None])
     return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
 

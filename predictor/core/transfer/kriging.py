@@ -63,6 +63,15 @@ def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[F
     return weights[0], float(variance[0]), projections[0]
 
 
+def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> float:
+    """As of `krige_once`, alone."""
+    R = len(covariance) - 1
+    to_target = covariance[:-1, -1]
+    values = np.stack([to_target, np.ones(R)], axis=1)
+    through, rows = np.linalg.solve(_noisy(covariance[None], np.full((1, R), h.noise))[0], values).T
+    return float(covariance[-1, -1] - to_target @ through + h.noise + (1.0 - rows @ to_target) ** 2 / rows.sum())
+
+
 def ordinary_weights(
     inverses: FloatArray, covariances: FloatArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
