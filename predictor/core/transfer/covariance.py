@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from predictor.core.transfer.robust import median
 
 MOST_IN_MEDIAN = 48  # platforms
 IN_CACHE = 1 << 14  # numbers
+MOST_KEPT = 256  # platforms: triangles of more are large
 
 
 class Covariance(NamedTuple):
@@ -23,6 +24,36 @@ class Covariance(NamedTuple):
 
     matrix: FloatArray
     distance: FloatArray
+
+
+class Triangle(NamedTuple):
+    """The pairs of P platforms on and below the diagonal, row after row, each once: half the work of a square."""
+
+    row: IntArray
+    column: IntArray
+    flat: IntArray  # in the flat square
+    diagonal: IntArray  # (P,) the pairs of a platform with itself
+    square: IntArray  # (P, P) which pair stands there
+    typical: IntArray  # pairs of two different platforms but the last, of some of them
+
+    @classmethod
+    def of(cls, P: int) -> Triangle:
+        return _kept_triangle(P) if P <= MOST_KEPT else cls._of(P)
+
+    @classmethod
+    def _of(cls, P: int) -> Triangle:
+        row, column = np.tril_indices(P)
+        square = np.empty((P, P), dtype=np.int64)
+        square[row, column] = square[column, row] = np.arange(len(row))
+        some = np.arange(P - 1)[:: -(-(P - 1) // MOST_IN_MEDIAN)]
+        one, other = np.tril_indices(len(some), k=-1)
+        diagonal = np.diagonal(square).copy()
+        return cls(row, column, P * row + column, diagonal, square, square[some[one], some[other]])
+
+
+@lru_cache(maxsize=32)
+def _kept_triangle(P: int) -> Triangle:
+    return Triangle._of(P)
 
 
 def near_in_n(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -41,18 +72,19 @@ def covariances(
 ) -> Covariance:
     """A covariance for each row of `knots` (K, J): how much the behaviour at every knot counts.
 
-    `paper` (R + 1, R + 1) is what metadata alone says.
+    `paper` (pairs,) is what metadata alone says.
     """
     P, J = parts.speed.shape
+    triangle = Triangle.of(P)
     level = parts.speed.sum(axis=1) / J
     shape = parts.speed - level[:, None]
-    slope = shape @ shape.T
-    slope /= J
-    apart = _squared_distances(slope)
-    apart += h.level * (level[:, None] - level) ** 2
-    alike = slope * (h.shape / (np.trace(slope[:-1, :-1]) / (P - 1) + TINY))
+    slope = (shape @ shape.T).ravel().take(triangle.flat) / J
+    apart = _apart(slope[None], triangle)[0]
+    apart += h.level * (level.take(triangle.row) - level.take(triangle.column)) ** 2
+    alike = slope * (h.shape / (slope[triangle.diagonal[:-1]].sum() / (P - 1) + TINY))
     alike += paper
-    return _covariance((knots @ _behaviour(parts, weights)).reshape(-1, P, P), apart, alike, h)
+    gram = knots @ _behaviour(parts, weights).take(triangle.flat, axis=1)
+    return _covariance(gram, apart, alike, triangle, h)
 
 
 def _behaviour(parts: Parts, weights: FloatArray) -> FloatArray:
@@ -62,75 +94,60 @@ def _behaviour(parts: Parts, weights: FloatArray) -> FloatArray:
     return np.asarray((weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P))
 
 
-def _covariance(gram: FloatArray, apart: FloatArray, alike: FloatArray, h: Hyperparameters) -> Covariance:
-    """Of the behaviour `gram` (K, P, P), which it overwrites: linear, smooth and short-range part.
+def _covariance(
+    gram: FloatArray, apart: FloatArray, alike: FloatArray, triangle: Triangle, h: Hyperparameters
+) -> Covariance:
+    """Of the behaviour `gram` (K, pairs), which it overwrites: linear, smooth and short-range part.
 
     With so many knots at once that they stay in the processor's cache.
     """
-    half = np.diagonal(gram, axis1=1, axis2=2) / 2.0
-    half_apart = apart / 2.0
-    units = 1.0 / _typical(gram, half, half_apart)[:, None, None]
-    references = len(apart) - 1
-    linear = (h.linear * references / (2.0 * half[:, :-1].sum(axis=1) + TINY))[:, None, None]
-    to_target = np.empty((len(gram), references))
-    at_once = max(1, IN_CACHE // apart.size)
+    P = len(triangle.diagonal)
+    own = gram.take(triangle.diagonal[:-1], axis=1).sum(axis=1) / (P - 1)
+    distance = _apart(gram, triangle)
+    distance += apart
+    units = 1.0 / (median(distance.take(triangle.typical, axis=1), axis=1) + TINY)
+    gram *= (h.linear / (own + TINY))[:, None]
+    to_target = distance[:, -P:-1] * units[:, None]
+    smooth, short = -units[:, None] / h.smooth_length, -np.sqrt(units / h.short_length)[:, None]
+    at_once = max(1, IN_CACHE // len(apart))
     for k in range(0, len(gram), at_once):
         some = slice(k, k + at_once)
-        distance = _half_squares(gram[some], half[some], half_apart)
-        distance *= units[some]
-        to_target[some] = distance[:, :-1, -1]
-        total = gram[some]
-        total *= linear[some]
+        total, near = gram[some], distance[some]
         total += alike
-        smooth = distance * (-1.0 / h.smooth_length)
-        np.exp(smooth, out=smooth)
-        smooth *= h.smooth
-        total += smooth
-        np.sqrt(distance, out=distance)
-        distance *= -1.0 / np.sqrt(h.short_length)
-        np.exp(distance, out=distance)
-        distance *= h.short
-        total += distance
-    return Covariance(gram, to_target)
+        part = near * smooth[some]
+        np.exp(part, out=part)
+        part *= h.smooth
+        total += part
+        np.sqrt(near, out=part)
+        part *= short[some]
+        np.exp(part, out=part)
+        part *= h.short
+        total += part
+    return Covariance(gram.take(triangle.square, axis=1), to_target)
 
 
-def _half_squares(gram: FloatArray, half: FloatArray, half_apart: FloatArray) -> FloatArray:
-    """Half the squared distances (K, P, P) by scalar products, halves of their diagonals (K, P), and what is apart."""
-    distance = half_apart - gram
-    distance += half[:, :, None]
-    distance += half[:, None]
-    return np.maximum(distance, 0.0, out=distance)
-
-
-def _typical(gram: FloatArray, half: FloatArray, half_apart: FloatArray) -> FloatArray:
-    """The median of half the squared distances between two references, from some of them, (K,)."""
-    some = slice(0, -1, -(-(len(half_apart) - 1) // MOST_IN_MEDIAN))
-    distance = _half_squares(gram[:, some, some], half[:, some], half_apart[some, some])
-    pairs = distance.reshape(len(gram), -1).take(_pairs(distance.shape[1]), axis=1)
-    return np.asarray(median(pairs, axis=1) + TINY)
-
-
-@cache
-def _pairs(size: int) -> IntArray:
-    """Flat positions of the pairs below the diagonal."""
-    return np.flatnonzero(np.tri(size, k=-1, dtype=bool))
+def _apart(gram: FloatArray, triangle: Triangle) -> FloatArray:
+    """Squared distances of pairs by their scalar products (K, pairs)."""
+    own = gram.take(triangle.diagonal, axis=1)
+    squares = own.take(triangle.row, axis=1)
+    squares += own.take(triangle.column, axis=1)
+    squares -= gram
+    squares -= gram
+    return np.maximum(squares, 0.0, out=squares)
 
 
 def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How alike the platforms are by their metadata and names, (R + 1, R + 1)."""
+    """How alike the platforms, T last, are by their metadata and names, (pairs,) of the triangle."""
     index = np.append(evidence.platforms, evidence.target)
+    triangle = Triangle.of(len(index))
     vectors, cpu = metadata.vectors[index], metadata.cpu[index]
-    alike = h.metadata * np.exp(-_squared_distances(vectors @ vectors.T) / h.metadata_length)
-    if not (cpu[:-1] == cpu[-1]).any():
-        return np.asarray(alike + h.cpu_model * (cpu[:, None] == cpu))
-    family = metadata.microarchitecture[index]
-    alike += h.twin_cpu_model * (cpu[:, None] == cpu) + h.twin_microarchitecture * (family[:, None] == family)
+    alike = _apart((vectors @ vectors.T).ravel().take(triangle.flat)[None], triangle)[0]
+    alike *= -1.0 / h.metadata_length
+    np.exp(alike, out=alike)
+    alike *= h.metadata
+    twin = (cpu[:-1] == cpu[-1]).any()
+    alike += (h.twin_cpu_model if twin else h.cpu_model) * (cpu.take(triangle.row) == cpu.take(triangle.column))
+    if twin:
+        family = metadata.microarchitecture[index]
+        alike += h.twin_microarchitecture * (family.take(triangle.row) == family.take(triangle.column))
     return np.asarray(alike)
-
-
-def _squared_distances(products: FloatArray) -> FloatArray:
-    own = np.diagonal(products)
-    squares = own[:, None] + own
-    squares -= products
-    squares -= products
-    return np.maximum(squares, 0.0, out=squares)

@@ -68,11 +68,11 @@ class Evidence:
         with_target = np.append(order, len(self.platforms))
         return replace(
             self,
-            fill_errors=None if self.fill_errors is None else self.fill_errors[:, order],
+            fill_errors=None if self.fill_errors is None else self.fill_errors.take(order, axis=1),
             platforms=self.platforms[order],
             rows=self.rows[with_target],
             known=self.known[with_target],
-            curves=by_platform(by_knot(self.curves)[:, with_target]),
+            curves=by_platform(by_knot(self.curves).take(with_target, axis=1)),
             of_workload=self.of_workload[order],
             outside=self.outside[order],
             measured=self.measured[order],
@@ -84,9 +84,9 @@ class Evidence:
         return replace(
             self,
             workloads=self.workloads[chosen],
-            rows=self.rows[:, with_workload],
-            known=self.known[:, chosen],
-            curves=by_platform(by_knot(self.curves)[:, :, chosen]),
+            rows=self.rows.take(with_workload, axis=1),
+            known=self.known.take(chosen, axis=1),
+            curves=by_platform(by_knot(self.curves).take(chosen, axis=2)),
         )
 
 
@@ -160,7 +160,7 @@ def _rows(
     if not len(workloads):
         rows_t = database.rows_of_platform(query.target)
         raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
-    related = table[:-1, workloads].max(axis=1) >= 0
+    related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
     if not related.any():
         names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
         raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
@@ -170,11 +170,11 @@ def _rows(
         others = _relatives(database, query, platforms)
         if len(others):
             more = _table(database, others, groups, evaluated)
-            shares = more[:, workloads].max(axis=1) >= 0
+            shares = more.take(workloads, axis=1).max(axis=1) >= 0
             platforms = np.append(platforms, others[shares])
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
             workloads = np.append(workloads, missing)
-    return table[:, np.append(workloads, query.workload)], platforms, workloads
+    return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
 
 
 def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from predictor.core.database import BoolArray, FloatArray, IntArray
 from predictor.core.transfer.evidence import Evidence, by_knot
@@ -58,7 +59,7 @@ def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
     >>> np.argwhere(outlying(level, np.ones(level.shape, dtype=bool))).tolist()
     [[2, 1]]
     """
-    rest = np.where(known, level, np.inf)
+    rest = np.where(known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
     some = slice(None, None, -(-len(rest) // MOST_JUDGES))
     per_platform, per_workload = known.sum(axis=1), known[some].sum(axis=0)
     for _ in range(ROUNDS):
@@ -70,8 +71,8 @@ def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
     return np.asarray(known & (rest > np.maximum(DEVIATIONS * spread, LEAST)))
 
 
-def _medians(rows: FloatArray, counts: IntArray) -> FloatArray:
+def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
     """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
     ascending = np.sort(rows, axis=1)
     middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
-    return np.where(counts > 0, middle, 0.0)
+    return np.where(counts > 0, middle, np.float32(0.0))
