@@ -14,6 +14,7 @@ from predictor.core.transfer.covariance import covariances, on_paper, whole_curv
 from predictor.core.transfer.evidence import Evidence, by_knot
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once, krige_variance
+from predictor.core.transfer.mean_curves import distinct
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
 
@@ -77,15 +78,13 @@ def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) 
 
     Of each column (b, j) the missing m are those with (projection value)_m = 0.
     """
-    R, B = there.shape
-    most = int((R - np.count_nonzero(there, axis=0)).max(initial=0))
-    if not most:
-        return values
-    columns = np.arange(B)[:, None]
-    first = np.argsort(there, axis=0, kind="stable")[:most].T  # (B, most): what is missing, and some that is there
-    missing = ~there[first, columns]
-    block = projection[first[:, :, None], first[:, None, :]]
-    block = np.where(missing[:, :, None] & missing[:, None, :], block, np.eye(most))
-    known = projection[first] @ values.transpose(2, 1, 0) * missing[:, :, None]
-    values[:, first, columns] -= np.linalg.solve(block, known).transpose(2, 0, 1)
-    return values
+    gaps = np.count_nonzero(~there, axis=0)
+    first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
+    filled = values.copy()
+    for size in distinct(gaps[gaps > 0]).tolist():
+        columns = np.flatnonzero(gaps == size)[:, None]
+        missing = first[columns[:, 0], :size]
+        known = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[:, missing, columns] = -np.linalg.solve(block, known).transpose(2, 0, 1)
+    return filled

@@ -67,13 +67,15 @@ def _bend(
     if len(found) > MOST_PATTERNS:
         found = distinct(patterns)
         patterns = np.searchsorted(found, patterns)
-    left, right, share = (table[knots][:, found] for table in (evaluated.left, evaluated.right, evaluated.share))
-    bends = means[knots][:, None] - means[left]
-    bends -= share[:, :, None] * (means[right] - means[left])
-    bends[:, found == 0] = 0.0
     at = patterns * means.shape[1] + np.arange(means.shape[1])
-    for k in np.flatnonzero(bends.any(axis=(1, 2))).tolist():
-        values[k] += bends[k].take(at)
+    for value, knot in zip(values, knots.tolist(), strict=True):
+        left, right, share = evaluated.left[knot], evaluated.right[knot], evaluated.share[knot]
+        between = np.flatnonzero((left[found] != knot) & (found > 0))
+        if len(between):
+            left, right, share = (table[found[between]] for table in (left, right, share))
+            bends = np.zeros((len(found), means.shape[1]))
+            bends[between] = means[knot] - means[left] - share[:, None] * (means[right] - means[left])
+            np.add(value, bends.take(at), out=value)
 
 
 def _mean_curve(evaluated: EvaluatedCurves, values: FloatArray, support: IntArray) -> MeanCurve:
