@@ -39,21 +39,17 @@ def krige(
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
     """
-    columns = np.concatenate([one.T for one in values])
     of = np.repeat(np.arange(len(values)), [one.shape[1] for one in values])
-    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), columns, of, h)
+    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, of, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
-    scale = (columns * _products(projections, columns, of)).sum(axis=1) / columns.shape[1]
+    columns = np.concatenate([one.T for one in values])
+    scale = np.einsum("fr,fr->f", columns, _products(projections, values)) / columns.shape[1]
     return Kriged(weights, variance[of] * scale, projections, scale, added)
 
 
-def _products(matrices: FloatArray, columns: FloatArray, of: IntArray) -> FloatArray:
-    """Each of `columns` (F, R) times its symmetric matrix, the `of`-th (F,) ascending."""
-    found = np.empty_like(columns)
-    ends = np.searchsorted(of, np.arange(len(matrices) + 1))
-    for matrix, start, stop in zip(matrices, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        np.matmul(columns[start:stop], matrix, out=found[start:stop])
-    return found
+def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+    """Each symmetric matrix times the columns of its values (R, any), as rows (F, R)."""
+    return np.concatenate([one.T @ matrix for one, matrix in zip(values, matrices, strict=True)])
 
 
 def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
@@ -91,11 +87,11 @@ def ordinary_weights(
 
 
 def _without_outliers(
-    inverses: FloatArray, columns: FloatArray, of: IntArray, h: Hyperparameters
+    inverses: FloatArray, values: Sequence[FloatArray], of: IntArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray]:
     """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
-    squares = _products(inverses, columns, of)
+    squares = _products(inverses, values)
     squares -= rows[of] * (squares.sum(axis=1) / rows.sum(axis=1)[of])[:, None]
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
