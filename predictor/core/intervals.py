@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,22 +66,35 @@ def left_out(projections: FloatArray, products: FloatArray, families: IntArray) 
     >>> errors.ravel().tolist(), variances.ravel().tolist()
     ([-3.0, 3.0], [0.5, 0.5])
     """
-    ascending = np.sort(families)
-    if (ascending[1:] != ascending[:-1]).all():
-        return left_out_alone(projections, products)
-    names, members = np.unique(families, return_inverse=True)
-    errors = np.full(products.shape, np.nan)
-    variances = np.full(products.shape[:2], np.nan)
-    if len(names) == 1:
-        return errors, variances
+    return left_out_together(projections, products, members_of(families))
+
+
+def members_of(families: IntArray) -> list[IntArray]:
+    """The positions of the families of each size, (families of this size, size), smallest size first.
+
+    >>> [members.tolist() for members in members_of(np.array([4, 7, 4]))]
+    [[[1]], [[0, 2]]]
+    """
+    _, members = np.unique(families, return_inverse=True)
     order = np.argsort(members, kind="stable")
     sizes = np.bincount(members)
     starts = np.cumsum(sizes) - sizes
-    for size in np.unique(sizes):
-        at = order[starts[sizes == size][:, None] + np.arange(size)]  # (families of this size, size)
-        inverse = np.linalg.inv(projections[:, at[:, :, None], at[:, None, :]])
-        errors[:, at] = inverse @ products[:, at]
-        variances[:, at] = np.diagonal(inverse, axis1=2, axis2=3)
+    return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes).tolist()]
+
+
+def left_out_together(
+    projections: FloatArray, products: FloatArray, members: Sequence[IntArray]
+) -> tuple[FloatArray, FloatArray]:
+    """As `left_out`, for families that were found by `members_of`; one projection may serve all thread counts."""
+    errors, variances = left_out_alone(projections, products)
+    for at in members:
+        size = at.shape[1]
+        if size == projections.shape[1]:
+            errors[:], variances[:] = np.nan, np.nan
+        elif size > 1:
+            inverse = np.linalg.inv(projections[:, at[:, :, None], at[:, None, :]])
+            errors[:, at] = inverse @ products[:, at]
+            variances[:, at] = np.diagonal(inverse, axis1=2, axis2=3)
     return errors, variances
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray, IntArray
-from predictor.core.intervals import conformal_factor
+from predictor.core.intervals import conformal_factor, members_of
 from predictor.core.transfer.evidence import Evidence
 from predictor.core.transfer.metadata import PlatformMetadata
 
@@ -21,14 +21,14 @@ LEAST = 1e-12
 class Position(NamedTuple):
     """How references are put in T's position: what is left out together, and where that tells something."""
 
-    families: IntArray  # (R,)
+    members: list[IntArray]  # of the families of each size; none if every reference is left out by itself
     usable: BoolArray  # (J, R)
     units: int  # how many families there are
 
     @property
     def alone(self) -> bool:
         """Every reference is left out by itself."""
-        return self.units == len(self.families)
+        return not self.members
 
 
 class Noisiness(NamedTuple):
@@ -66,7 +66,8 @@ def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> Positi
     usable = evidence.measured.T & can_be
     if np.count_nonzero(usable) < FEWEST_CELLS:
         usable = np.ones(usable.shape, dtype=bool)
-    return Position(families, usable, int(np.count_nonzero(np.bincount(families))))
+    units = int(np.count_nonzero(np.bincount(families)))
+    return Position(members_of(families) if units < len(families) else [], usable, units)
 
 
 def half_width(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from predictor.core.database import BoolArray, FloatArray
-from predictor.core.intervals import left_out, left_out_alone
+from predictor.core.intervals import left_out_alone, left_out_together
 from predictor.core.transfer.calibration import Position, half_width, noisiness, position_of_target
 from predictor.core.transfer.covariance import covariances, near_in_n, on_paper, whole_curve
 from predictor.core.transfer.evidence import Evidence, by_knot
@@ -96,7 +96,7 @@ def whole_model(
     products = kriged.projections[0] @ values
     errors, variances = alone, _ = left_out_alone(kriged.projections[:1], products)
     if not position.alone:
-        errors, variances = left_out(kriged.projections[:1], products, position.families)
+        errors, variances = left_out_together(kriged.projections[:1], products, position.members)
     variances = np.maximum(variances - kriged.added[:1], h.noise)
     on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
     on_target *= evidence.measured_on_target
@@ -112,7 +112,7 @@ def whole_model(
 def near_model(kriged: Kriged, own: FloatArray, position: Position, h: Hyperparameters) -> Model:
     """By the other covariances, one for each knot."""
     projections, J = kriged.projections[1:], own.shape[1]
-    errors, variances = left_out(projections, projections @ own.T[:, :, None], position.families)
+    errors, variances = left_out_together(projections, projections @ own.T[:, :, None], position.members)
     variances = np.maximum(variances - kriged.added[1:], h.noise)
     return Model(
         weights=kriged.weights[1:],
