@@ -5,6 +5,7 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
+from predictor.core.transfer.completing import _without_gaps
 from tests.predictor.core.curves import COUNTS, curve_arrays, without_rows
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
@@ -100,3 +101,19 @@ def test_a_gap_of_the_relatives_is_as_good_as_kriging_without_it():
     fewer = without_rows(arrays, lacking)
     assert np.isfinite(predict(MPET, fewer, 7).time_s).all()
     assert error(predict(MPET, fewer, 7), arrays, 7) < 2 * error(predict(MPET, arrays, 7), arrays, 7) + 0.02
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_gaps_are_filled_by_what_adds_nothing(share):
+    """What is kriged from the others has no leave-one-out residual, and what is there stays."""
+    rng = np.random.default_rng(7)
+    F = rng.normal(size=(12, 20))
+    inverse = np.linalg.inv(F @ F.T / 20 + 0.1 * np.eye(12))
+    rows = inverse.sum(axis=1)
+    projection = inverse - np.outer(rows, rows) / rows.sum()
+    there = rng.random((12, 6)) >= share
+    values = rng.normal(size=(3, 12, 6)) * there
+    filled = _without_gaps(values, there, projection)
+    np.testing.assert_array_equal(filled[:, there], values[:, there])
+    np.testing.assert_allclose((projection @ filled)[:, ~there], 0.0, atol=1e-12)
+    assert (~there).any() == (share > 0)

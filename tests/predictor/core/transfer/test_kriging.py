@@ -6,7 +6,7 @@ import pytest
 from predictor.core.intervals import left_out
 from predictor.core.transfer.gaussian import shift, stacking
 from predictor.core.transfer.hyperparameters import Hyperparameters
-from predictor.core.transfer.kriging import SMALL, krige, krige_once
+from predictor.core.transfer.kriging import SMALL, invert, krige, krige_once, krige_variance
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 
@@ -76,6 +76,34 @@ def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
     C = covariances(rng, 1, SMALL + 5)
     C[0, 0, 0] = -1.0
     assert np.isfinite(krige_once(C[0])[0]).all()
+
+
+def test_the_variance_alone_is_that_of_kriging():
+    C = covariances(np.random.default_rng(5), 1, 30)[0]
+    assert krige_variance(C) == pytest.approx(krige_once(C)[1], rel=1e-9)
+
+
+def test_what_is_not_definite_cannot_be_inverted():
+    matrix = np.diag([2.0, 4.0])
+    assert invert(matrix)
+    np.testing.assert_allclose(matrix, [[0.5, 0.0], [0.0, 0.25]])
+    assert not invert(np.diag([2.0, -4.0]))
+
+
+def test_columns_belong_to_their_covariance():
+    """Several columns for one covariance and one for another, as each by itself."""
+    rng = np.random.default_rng(6)
+    C, values, noise = (
+        covariances(rng, 2, 15),
+        [rng.normal(size=(15, 3)), rng.normal(size=(15, 1))],
+        np.full((2, 15), 0.05),
+    )
+    values[1][4] = 40.0
+    both = krige(C, values, noise)
+    each = [krige(C[k : k + 1], values[k : k + 1], noise[k : k + 1]) for k in range(2)]
+    for name in ("weights", "variance", "projections", "scale", "added"):
+        np.testing.assert_allclose(getattr(both, name), np.concatenate([getattr(one, name) for one in each]), atol=1e-9)
+    assert both.added[1, 4] > 0
 
 
 def test_the_better_model_gets_the_larger_share():

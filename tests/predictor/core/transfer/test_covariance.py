@@ -1,0 +1,80 @@
+"""Covariances of pairs against the plain formula, platform by platform."""
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Query
+from predictor.core.transfer.covariance import MOST_KEPT, Triangle, covariances, near_in_n, on_paper, whole_curve
+from predictor.core.transfer.evidence import gather
+from predictor.core.transfer.hyperparameters import DEFAULTS
+from predictor.core.transfer.metadata import platform_metadata
+from predictor.core.transfer.parts import separate
+from tests.predictor.core.curves import curve_database
+
+h = DEFAULTS
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["with a twin", "without"])
+def known(request):
+    """Platforms 2 k and 2 k + 1 are twins; without 7 the target 6 has none."""
+    database = curve_database(8, 25, 12, missing=0.1, noise=0.02)
+    references = tuple(p for p in range(25) if request.param or p != 7)
+    evidence = gather(database, Query(4, 6, group=0, references=references), False)
+    return evidence, platform_metadata(database), separate(evidence)
+
+
+def plain_on_paper(evidence, metadata):
+    index = [*evidence.platforms, evidence.target]
+    alike = np.empty((len(index), len(index)))
+    twin = metadata.cpu[evidence.target] in metadata.cpu[evidence.platforms]
+    for i, p in enumerate(index):
+        for j, q in enumerate(index):
+            alike[i, j] = h.metadata * np.exp(
+                -((metadata.vectors[p] - metadata.vectors[q]) ** 2).sum() / h.metadata_length
+            )
+            same, related = (
+                metadata.cpu[p] == metadata.cpu[q],
+                metadata.microarchitecture[p] == metadata.microarchitecture[q],
+            )
+            alike[i, j] += (h.twin_cpu_model if twin else h.cpu_model) * same + h.twin_microarchitecture * (
+                twin and related
+            )
+    return alike
+
+
+def test_metadata_and_names(known):
+    evidence, metadata, _ = known
+    square = on_paper(evidence, metadata)[Triangle.of(len(evidence.platforms) + 1).square]
+    np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
+
+
+def test_the_three_parts(known):
+    evidence, metadata, parts = known
+    weights = np.linspace(0.5, 1.5, len(evidence.workloads))
+    knots = np.concatenate([whole_curve(evidence), near_in_n(evidence)])
+    found = covariances(parts, weights, on_paper(evidence, metadata), knots)
+    shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
+    level = parts.speed.mean(axis=1)
+    for k, near in enumerate(knots):
+        vectors = (parts.rest * weights[:, None] * np.sqrt(near / len(weights))).reshape(len(shape), -1)
+        gap = np.array([((vectors - one) ** 2).sum(axis=1) for one in vectors])
+        gap += np.array([((shape - one) ** 2).mean(axis=1) for one in shape]) + h.level * (level[:, None] - level) ** 2
+        gap /= np.median(gap[:-1, :-1][np.tri(len(gap) - 1, k=-1, dtype=bool)])
+        linear = vectors @ vectors.T
+        slope = shape @ shape.T / shape.shape[1]
+        expected = h.linear * linear / np.diag(linear)[:-1].mean() + h.shape * slope / np.diag(slope)[:-1].mean()
+        expected += h.smooth * np.exp(-gap / h.smooth_length) + h.short * np.exp(-np.sqrt(gap / h.short_length))
+        expected += plain_on_paper(evidence, metadata)
+        np.testing.assert_allclose(found.matrix[k], expected, atol=1e-6)
+        np.testing.assert_allclose(found.distance[k], gap[-1, :-1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("P", [2, 7, MOST_KEPT + 1])
+def test_a_triangle_has_every_pair_once(P):
+    triangle = Triangle.of(P)
+    assert len(triangle.row) == P * (P + 1) // 2
+    square = np.arange(P * P).reshape(P, P)
+    np.testing.assert_array_equal(square.ravel()[triangle.flat][triangle.square], np.maximum(square, square.T))
+    np.testing.assert_array_equal(triangle.row[triangle.diagonal], triangle.column[triangle.diagonal])
+    assert (triangle.row[triangle.typical] != triangle.column[triangle.typical]).all()
+    assert (triangle.row[triangle.typical] < P - 1).all()
