@@ -50,7 +50,7 @@ class Explaining:
         rows /= deviation
         inverse = rows.T @ rows
         inverse.flat[:: B + 1] += h.ridge * len(rows)
-        invert(inverse)
+        invert(inverse)  # definite, by the ridge
         return cls(rows.reshape(J, R, B), x / deviation, y, inverse, inverse @ (y.ravel() @ rows))
 
     def on_target(self) -> FloatArray:

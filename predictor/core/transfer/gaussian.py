@@ -34,7 +34,7 @@ class Model:
     deviations: FloatArray  # (J, R)
 
 
-NAMES = tuple(field.name for field in fields(Model))
+MODEL_PARTS = tuple(field.name for field in fields(Model))
 
 
 def gaussian_transfer(
@@ -54,7 +54,9 @@ def gaussian_transfer(
     values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
     kriged = krige(alike.matrix, values, _noise(evidence, h)[: len(knots)], h)
     whole, known = whole_model(kriged, evidence, parts, position, h)
-    models = [whole, near_model(kriged, parts.own, position, h)][: len(knots)]
+    models = [whole]
+    if len(knots) > 1:
+        models.append(near_model(kriged, parts.own, position, h))
     model = _mean(models, _shares(models, position, h))
     explaining = Explaining.of(known, h)
     value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
@@ -154,7 +156,7 @@ def _mean(models: Sequence[Model], shares: FloatArray) -> Model:
     if len(models) == 1:
         return models[0]
     (one, other), (share, rest) = models, shares.tolist()
-    return Model(*(share * getattr(one, name) + rest * getattr(other, name) for name in NAMES))
+    return Model(*(share * getattr(one, name) + rest * getattr(other, name) for name in MODEL_PARTS))
 
 
 def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from predictor.core.database import FloatArray
@@ -19,16 +21,26 @@ from predictor.core.transfer.transfer import Transfer
 LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it
 
 
+class Ratios(NamedTuple):
+    """Log ratios of T to the references over their common workloads: their means (J, R), how far each workload is from
+    it (J, R, B), and how far they spread, squared (R,).
+    """
+
+    mean: FloatArray
+    gap: FloatArray
+    spread: FloatArray
+
+
 def log_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how one ratio fits all workloads."""
     correlation = parts.correlation
     v = np.maximum(correlation, 0.0) ** 2 + 0.05
-    ratio, gap, spread = _ratios(evidence, v)
-    distance = spread + 0.1 * median(spread) * metadata.apart(evidence.platforms, evidence.target)
+    ratios = _ratios(evidence, v)
+    distance = ratios.spread + 0.1 * median(ratios.spread) * metadata.apart(evidence.platforms, evidence.target)
     least = distance.min() + TINY
     u = np.exp(-(distance - least) / least)
     apart = 1.0 - np.minimum(np.maximum(correlation, 0.0), 1.0)
-    return _transfer(evidence, u, v, (ratio, gap), spread=spread, apart=apart, level=level)
+    return _transfer(evidence, u, v, ratios, apart=apart, level=level)
 
 
 def small_transfer(evidence: Evidence, level: float) -> Transfer:
@@ -42,17 +54,15 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
     shape_distance = np.where(shared > 0, shape_distance, shape_distance.max(initial=0.0))
     width = np.sort(shape_distance)[min(2, len(shape_distance) - 1)] + 0.01
     v = np.exp(-shape_distance / width) + 0.001
-    ratio, gap, spread = _ratios(evidence, v)
+    ratios = _ratios(evidence, v)
     together = known.sum(axis=1)
-    distance = 0.02 + np.sqrt(spread) * np.sqrt((together + 2) / together)
+    distance = 0.02 + np.sqrt(ratios.spread) * np.sqrt((together + 2) / together)
     apart = 1.0 - np.exp(-shape_distance / width)
-    return _transfer(evidence, distance**-2, v, (ratio, gap), spread=distance**2, apart=apart, level=level)
+    ratios = ratios._replace(spread=distance**2)
+    return _transfer(evidence, distance**-2, v, ratios, apart=apart, level=level)
 
 
-def _ratios(evidence: Evidence, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The mean log ratio of T to each reference over their common workloads (J, R), how far each workload's is from it
-    (J, R, B), and the mean square of that (R,).
-    """
+def _ratios(evidence: Evidence, v: FloatArray) -> Ratios:
     curves, J = by_knot(evidence.curves), len(evidence.n)
     weight = evidence.known[:-1] * v
     weight /= weight.sum(axis=1, keepdims=True)
@@ -61,20 +71,19 @@ def _ratios(evidence: Evidence, v: FloatArray) -> tuple[FloatArray, FloatArray, 
     gap -= ratio[:, :, None]
     spread = np.einsum("rb,jrb,jrb->r", weight, gap, gap)
     spread += 0.3 * ((ratio - ratio.sum(axis=0) / J) ** 2).sum(axis=0)
-    return ratio, gap, spread / J
+    return Ratios(ratio, gap, spread / J)
 
 
 def _transfer(
     evidence: Evidence,
     u: FloatArray,
     v: FloatArray,
-    ratio_and_gap: tuple[FloatArray, FloatArray],
+    ratios: Ratios,
     *,
-    spread: FloatArray,
     apart: FloatArray,
     level: float,
 ) -> Transfer:
-    ratio, gap = ratio_and_gap
+    ratio, gap, spread = ratios
     u, v = u / u.sum(), v / v.sum()
     each = evidence.of_workload.T + ratio
     value = each @ u
