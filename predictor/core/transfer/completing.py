@@ -11,10 +11,10 @@ from predictor.core.database import BoolArray, FloatArray, IntArray
 from predictor.core.intervals import left_out
 from predictor.core.transfer.calibration import relatives
 from predictor.core.transfer.covariance import covariances, on_paper, whole_curve
+from predictor.core.transfer.evaluated import distinct
 from predictor.core.transfer.evidence import Evidence, by_knot
 from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.kriging import krige_once, krige_variance
-from predictor.core.transfer.mean_curves import distinct
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, nearest_references, separate
 

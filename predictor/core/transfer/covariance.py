@@ -38,10 +38,6 @@ class Triangle(NamedTuple):
 
     @classmethod
     def of(cls, P: int) -> Triangle:
-        return _kept_triangle(P) if P <= MOST_KEPT else cls._of(P)
-
-    @classmethod
-    def _of(cls, P: int) -> Triangle:
         row, column = np.tril_indices(P)
         square = np.empty((P, P), dtype=np.int64)
         square[row, column] = square[column, row] = np.arange(len(row))
@@ -51,9 +47,11 @@ class Triangle(NamedTuple):
         return cls(row, column, P * row + column, diagonal, square, square[some[one], some[other]])
 
 
-@lru_cache(maxsize=32)
-def _kept_triangle(P: int) -> Triangle:
-    return Triangle._of(P)
+_kept = lru_cache(maxsize=32)(Triangle.of)
+
+
+def triangle_of(P: int) -> Triangle:
+    return _kept(P) if P <= MOST_KEPT else Triangle.of(P)
 
 
 def near_in_n(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -75,7 +73,7 @@ def covariances(
     `paper` (pairs,) is what metadata alone says.
     """
     P, J = parts.speed.shape
-    triangle = Triangle.of(P)
+    triangle = triangle_of(P)
     level = parts.speed.sum(axis=1) / J
     shape = parts.speed - level[:, None]
     slope = (shape @ shape.T).ravel().take(triangle.flat) / J
@@ -139,7 +137,7 @@ def _apart(gram: FloatArray, triangle: Triangle) -> FloatArray:
 def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (pairs,) of the triangle."""
     index = np.append(evidence.platforms, evidence.target)
-    triangle = Triangle.of(len(index))
+    triangle = triangle_of(len(index))
     vectors, cpu = metadata.vectors[index], metadata.cpu[index]
     alike = _apart((vectors @ vectors.T).ravel().take(triangle.flat)[None], triangle)[0]
     alike *= -1.0 / h.metadata_length

@@ -85,9 +85,18 @@ def _curve(database: Database, row: int) -> tuple[IntArray, FloatArray]:
 
 def _grid(n: IntArray, rows: int) -> IntArray:
     """All thread counts, or where they are too many those nearest to equal steps of ln n."""
-    distinct = np.unique(n)
+    counts = np.unique(n)
     most = int(np.clip(VALUES_KEPT // max(rows, 1), FEWEST_COLUMNS, MOST_COLUMNS))
-    return distinct[spread(np.log(distinct), most)]
+    return counts[spread(np.log(counts), most)]
+
+
+def distinct(codes: IntArray) -> IntArray:
+    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+
+    >>> distinct(np.array([3, 0, 3])).tolist()
+    [0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes.ravel()))
 
 
 def spread(x: FloatArray, most: int) -> IntArray:

@@ -11,8 +11,8 @@ from predictor.core.candidates import check_query, choose_groups, reference_rows
 from predictor.core.database import BoolArray, Database, FloatArray, IntArray
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.reconstruct import thread_counts
-from predictor.core.transfer.evaluated import EvaluatedCurves, evaluated_curves, spread
-from predictor.core.transfer.mean_curves import MeanCurve, curves_at, distinct
+from predictor.core.transfer.evaluated import EvaluatedCurves, distinct, evaluated_curves, spread
+from predictor.core.transfer.mean_curves import MeanCurve, curves_at
 from predictor.core.transfer.metadata import platform_metadata
 
 MOST_KNOTS = 12

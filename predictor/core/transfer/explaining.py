@@ -10,7 +10,7 @@ import numpy as np
 from predictor.core.database import FloatArray
 from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.transfer.kriging import invert
-from predictor.core.transfer.robust import MEAN_TO_SIGMA
+from predictor.core.transfer.robust import MEAN_TO_SIGMA, within
 
 
 class Known(NamedTuple):
@@ -44,8 +44,8 @@ class Explaining:
     def of(cls, known: Known, h: Hyperparameters = DEFAULTS) -> Explaining:
         J, R, B = known.alone.shape
         limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.alone).sum(axis=1)
-        rows, x = _within(known.alone, limit[:, None]).reshape(J * R, B), _within(known.on_target, limit)
-        y = _within(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
+        rows, x = within(known.alone, limit[:, None]).reshape(J * R, B), within(known.on_target, limit)
+        y = within(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
         deviation = np.sqrt(np.einsum("ib,ib->b", rows, rows) / len(rows)) + TINY
         rows /= deviation
         inverse = rows.T @ rows
@@ -65,8 +65,3 @@ class Explaining:
         left = self.y - self.X @ self.f
         hat = self.X.transpose(1, 0, 2) @ (self.X @ self.inverse).transpose(1, 2, 0)
         return np.asarray(self.y - np.linalg.solve(np.eye(len(left)) - hat, left.T[:, :, None])[:, :, 0].T)
-
-
-def _within(values: FloatArray, limit: FloatArray) -> FloatArray:
-    found = np.maximum(values, -limit)
-    return np.minimum(found, limit, out=found)

@@ -17,7 +17,7 @@ from predictor.core.transfer.hyperparameters import DEFAULTS, TINY, Hyperparamet
 from predictor.core.transfer.kriging import Kriged, krige
 from predictor.core.transfer.metadata import PlatformMetadata
 from predictor.core.transfer.parts import Parts, workload_weights
-from predictor.core.transfer.robust import MEAN_TO_SIGMA
+from predictor.core.transfer.robust import MEAN_TO_SIGMA, within
 from predictor.core.transfer.transfer import LeftOut, Transfer
 
 SHRINK = 0.02  # of the errors' covariance, towards equal shares
@@ -181,6 +181,4 @@ def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFA
 
 def _clipped(values: FloatArray, most: float) -> FloatArray:
     """Within `most` robust standard deviations."""
-    limit = most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size
-    found = np.maximum(values, -limit)
-    return np.asarray(np.minimum(found, limit, out=found))
+    return within(values, float(most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size))

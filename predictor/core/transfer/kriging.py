@@ -13,6 +13,7 @@ from predictor.core.transfer.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.transfer.robust import median
 
 LEAST_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
+LEAST_VARIANCE = 1e-9
 TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
 SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
 
@@ -65,7 +66,7 @@ def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> flo
     to_target = covariance[:-1, -1]
     values = np.stack([to_target, np.ones(R)], axis=1)
     through, rows = np.linalg.solve(_noisy(covariance[None], np.full((1, R), h.noise))[0], values).T
-    return float(covariance[-1, -1] - to_target @ through + h.noise + (1.0 - rows @ to_target) ** 2 / rows.sum())
+    return float(_variance(covariance[-1, -1], to_target, through, rows, h)[0])
 
 
 def ordinary_weights(
@@ -76,14 +77,25 @@ def ordinary_weights(
     The projections take the place of the inverses.
     """
     rows = inverses.sum(axis=2)
-    total = rows.sum(axis=1)
     to_target = covariances[:, :-1, -1]
     through = (inverses @ to_target[:, :, None])[:, :, 0]
-    free = 1.0 - (rows * to_target).sum(axis=1)
-    variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free**2 / total
-    weights = through + rows * (free / total)[:, None]
-    inverses -= rows[:, :, None] * (rows / total[:, None])[:, None]
-    return weights, np.maximum(variance, 1e-9), inverses
+    variance, shortfall = _variance(covariances[:, -1, -1], to_target, through, rows, h)
+    weights = through + rows * shortfall[:, None]
+    inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
+    return weights, variance, inverses
+
+
+def _variance(
+    own: FloatArray, to_target: FloatArray, through: FloatArray, rows: FloatArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
+    """Of the value on T, c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1; and (1 - 1'K^-1 c) / 1'K^-1 1.
+
+    Of c, K^-1 c and K^-1 1 (..., R).
+    """
+    free = 1.0 - (rows * to_target).sum(axis=-1)
+    shortfall = free / rows.sum(axis=-1)
+    variance = own - (to_target * through).sum(axis=-1) + h.noise + free * shortfall
+    return np.maximum(variance, LEAST_VARIANCE), shortfall
 
 
 def _without_outliers(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.core.database import FloatArray, IntArray
-from predictor.core.transfer.evaluated import EvaluatedCurves, interpolated, spread
+from predictor.core.transfer.evaluated import EvaluatedCurves, distinct, interpolated, spread
 
 MOST_SUPPORT = 12  # thread counts at which mean curves are known
 MOST_AVERAGED = 48  # platforms: more of them change a mean curve no more
@@ -28,15 +28,6 @@ class MeanCurve:
     def at(self, log_n: FloatArray) -> FloatArray:
         beyond = np.maximum(log_n - np.log(self.largest_n), 0.0)
         return np.asarray(np.interp(log_n, self.log_n, self.values) + beyond * self.slope)
-
-
-def distinct(codes: IntArray) -> IntArray:
-    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
-
-    >>> distinct(np.array([3, 0, 3])).tolist()
-    [0, 3]
-    """
-    return np.flatnonzero(np.bincount(codes.ravel()))
 
 
 def curves_at(

@@ -9,6 +9,16 @@ from predictor.core.database import FloatArray
 MEAN_TO_SIGMA = 1.2533  # of a normal distribution's mean absolute deviation
 
 
+def within(values: FloatArray, limit: FloatArray | float) -> FloatArray:
+    """Values beyond +-limit as large as that; much faster than numpy's clip on small arrays.
+
+    >>> within(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
+    [-1.0, 0.5, 1.0]
+    """
+    found = np.maximum(values, -limit)
+    return np.asarray(np.minimum(found, limit, out=found))
+
+
 def median(values: FloatArray, axis: int = 0) -> FloatArray:
     """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.
 

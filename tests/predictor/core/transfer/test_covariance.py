@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.transfer.covariance import MOST_KEPT, Triangle, covariances, near_in_n, on_paper, whole_curve
+from predictor.core.transfer.covariance import MOST_KEPT, covariances, near_in_n, on_paper, triangle_of, whole_curve
 from predictor.core.transfer.evidence import gather
 from predictor.core.transfer.hyperparameters import DEFAULTS
 from predictor.core.transfer.metadata import platform_metadata
@@ -44,7 +44,7 @@ def plain_on_paper(evidence, metadata):
 
 def test_metadata_and_names(known):
     evidence, metadata, _ = known
-    square = on_paper(evidence, metadata)[Triangle.of(len(evidence.platforms) + 1).square]
+    square = on_paper(evidence, metadata)[triangle_of(len(evidence.platforms) + 1).square]
     np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
 
 
@@ -71,7 +71,7 @@ def test_the_three_parts(known):
 
 @pytest.mark.parametrize("P", [2, 7, MOST_KEPT + 1])
 def test_a_triangle_has_every_pair_once(P):
-    triangle = Triangle.of(P)
+    triangle = triangle_of(P)
     assert len(triangle.row) == P * (P + 1) // 2
     square = np.arange(P * P).reshape(P, P)
     np.testing.assert_array_equal(square.ravel()[triangle.flat][triangle.square], np.maximum(square, square.T))
