@@ -13,7 +13,7 @@ from django.db import transaction
 
 from mpet_site.json import clean
 from predictor.core.database import Database
-from predictor.core.evaluate import PARTS, Evaluation, Outcome, Progress, Protocol, chosen_rows, evaluate
+from predictor.core.evaluate import PARTS, Evaluation, Outcome, Progress, Protocol, evaluate, predicted_rows
 from predictor.core.methods import METHODS, Method, settings_values
 from predictor.core.noise import noise_floor
 from predictor.models import EvaluatedMethod
@@ -85,7 +85,7 @@ def evaluated(
 ) -> Evaluation:
     """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
     found = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
-    noise = noise_floor(subject.runs(chosen_rows(subject.database, protocol))) if floor else []
+    noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
     return Evaluation(found.protocol, found.outcomes, noise)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
+from predictor.core.cuts import Cut, Size, random_cut
 from predictor.core.database import BoolArray, Database, FloatArray, IntArray
 from predictor.core.errors import PredictionError
 
@@ -32,15 +33,21 @@ class Protocol:
     holdout: Holdout = "pair"
     probes: int | None = None  # the target is known by this many random workloads; None = by all
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
-    sample: int | None = None  # at most this many random profiles; None = all
+    sample: int | None = None  # at most this many random profiles (of each cut); None = all
     seed: int = 0
+    cut: Size | None = None  # random small databases of this size in place of the whole one
+    cuts: int = 1  # so many of them
 
     def __post_init__(self) -> None:
         if self.holdout not in HOLDOUTS:
             raise ValueError(f"unknown holdout {self.holdout!r}; known: {', '.join(HOLDOUTS)}")
-        for name, value in (("probes", self.probes), ("sample", self.sample)):
+        for name, value in (("probes", self.probes), ("sample", self.sample), ("cuts", self.cuts)):
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
+        if self.cut is not None and min(self.cut) < 2:
+            raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
+        if self.cut is not None and self.targets is not None:
+            raise ValueError("targets are of the whole database: not with a cut, whose platforms are random")
 
 
 @dataclass(frozen=True)
@@ -102,20 +109,33 @@ def evaluate(
     each timed where it ran. Raises ValueError where the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
-    rows = chosen_rows(database, protocol)
-    if not len(rows):
+    drawn = [(part.database, chosen_rows(part.database, protocol)) for part in parts_of(database, protocol)]
+    total = sum(len(rows) for _, rows in drawn) * len(methods)
+    if not total:
         raise ValueError("no measured profile to predict: check the targets")
-    database.prepare()
     chosen = [(method, (settings or {}).get(method.name, method.settings())) for method in methods]
     outcomes: dict[str, list[Outcome]] = {method.name: [] for method in methods}
     done = 0
-    for batch in _batches(database, chosen, protocol, rows, n_jobs):
+    for batch in (batch for part, rows in drawn for batch in _batches(part, chosen, protocol, rows, n_jobs)):
         for outcome in batch:
             outcomes[outcome.method].append(outcome)
         done += len(batch)
         if progress:
-            progress(done, len(rows) * len(chosen))
+            progress(done, total)
     return Evaluation(protocol, outcomes)
+
+
+def parts_of(database: Database, protocol: Protocol) -> list[Cut]:
+    """The databases that are evaluated each by itself: the whole one, or cuts. Raises ValueError if it is too small."""
+    if protocol.cut is None:
+        return [Cut(database, np.arange(len(database)))]
+    return [random_cut(database, protocol.cut, protocol.seed, which) for which in range(protocol.cuts)]
+
+
+def predicted_rows(database: Database, protocol: Protocol) -> IntArray:
+    """Rows of `database` that are predicted, in whichever cut; one that two cuts predict is there twice."""
+    parts = parts_of(database, protocol)
+    return np.concatenate([part.rows[chosen_rows(part.database, protocol)] for part in parts])
 
 
 def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
@@ -170,6 +190,7 @@ def _batches(
     rows: IntArray,
     n_jobs: int,
 ) -> Iterator[list[Outcome]]:
+    database.prepare()
     fair = -(-len(rows) // (BATCHES_PER_PROCESS * joblib.effective_n_jobs(n_jobs)))
     size = max(1, min(PREDICTIONS_PER_BATCH // len(methods), fair))
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]

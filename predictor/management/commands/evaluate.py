@@ -1,6 +1,7 @@
 import argparse
 import csv
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from tqdm import tqdm
 
 from mpet_site.json import clean
 from predictor import evaluations
+from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
@@ -52,8 +54,16 @@ class Command(BaseCommand):
         parser.add_argument("--holdout", choices=HOLDOUTS, default="pair", help="what is hidden (default: pair)")
         parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
-        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only")
-        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes and sample (default: 0)")
+        parser.add_argument(
+            "--cut",
+            metavar="PxW",
+            type=cut_size,
+            help="a small database in place of the whole: P random platforms, each of another cpu_model, and W random "
+            "workloads of theirs; not kept",
+        )
+        parser.add_argument("--cuts", metavar="N", type=int, help="so many cuts, each by itself (default: 1)")
+        parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only (of each cut)")
+        parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes, sample and cuts (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
         parser.add_argument(
             "--csv",
@@ -69,18 +79,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
+        refuse_contradictions(options)
         dataset, started = options["dataset"], time.perf_counter()
-        if dataset is not None and (options["save"] or options["origin"]):
-            raise CommandError("--save and --origin are about the database: not allowed with --dataset")
-        for out in (options["json"], options["csv"]):
-            if out is not None and not out.resolve().parent.is_dir():
-                raise CommandError(f"{out}: there is no such folder")
-        methods = chosen_methods(options["method"], options["baselines"])
-        if options["ablation"]:
-            if options["save"]:
-                raise CommandError("--save: an ablation is not kept")
-            options["save"] = False
-            methods += ablated()
+        methods = chosen_methods(options["method"], options["baselines"]) + (ablated() if options["ablation"] else [])
         subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
@@ -90,7 +91,7 @@ class Command(BaseCommand):
         if options["csv"]:
             write_csv(options["csv"], evaluation)
         self.stdout.write("\n".join(summary(report)))
-        if dataset is None and options["save"] is not False:
+        if not why_not_kept(options) and options["save"] is not False:
             kept = evaluations.store(evaluation, subject, started)
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
 
@@ -107,6 +108,35 @@ class Command(BaseCommand):
                 return evaluated(subject, methods, protocol, floor=floor, n_jobs=jobs, progress=progress)
             except ValueError as error:
                 raise CommandError(str(error)) from error
+
+
+def refuse_contradictions(options: dict[str, Any]) -> None:
+    if options["dataset"] is not None and options["origin"]:
+        raise CommandError("--origin is about the database: not allowed with --dataset")
+    if options["save"] and (reason := why_not_kept(options)):
+        raise CommandError(f"--save: {reason}")
+    if options["cuts"] is not None and options["cut"] is None:
+        raise CommandError("--cuts counts the cuts of --cut, which is missing")
+    for out in (options["json"], options["csv"]):
+        if out is not None and not out.resolve().parent.is_dir():
+            raise CommandError(f"{out}: there is no such folder")
+
+
+def why_not_kept(options: dict[str, Any]) -> str:
+    """Empty where the evaluation may be kept."""
+    reasons = {
+        "dataset": "it is about the database: not allowed with --dataset",
+        "cut": "a cut is not kept",
+        "ablation": "an ablation is not kept",
+    }
+    return next((reason for name, reason in reasons.items() if options[name]), "")
+
+
+def cut_size(text: str) -> Size:
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PLATFORMSxWORKLOADS, such as 9x12")
+    return Size(*map(int, found.groups()))
 
 
 def names(text: str) -> list[str]:
@@ -130,6 +160,8 @@ def protocol_of(options: dict[str, Any], database: Database) -> Protocol:
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],
+            cut=options["cut"],
+            cuts=1 if options["cuts"] is None else options["cuts"],
         )
     except ValueError as error:
         raise CommandError(str(error)) from error

@@ -120,6 +120,29 @@ def test_only_the_targets(folder):
         assert {row["platform"] for row in csv.DictReader(file)} == {"p/1", "p/3"}
 
 
+def test_cuts_are_small_databases_each_by_itself(folder):
+    out = folder.parent / "errors.csv"
+    run(folder, "--cut", "2x3", "--cuts", "4", "--csv", str(out))
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    drawn = [[{row[name] for row in rows[at : at + 6]} for name in ("platform", "workload")] for at in range(0, 24, 6)]
+    assert [(len(platforms), len(workloads)) for platforms, workloads in drawn] == [(2, 3)] * 4
+    assert len({(*sorted(platforms), *sorted(workloads)) for platforms, workloads in drawn}) > 1
+    assert len(rows) == 24
+    sampled = run(folder, "--cut", "2x3", "--cuts", "4", "--sample", "2")["full"]
+    assert sampled["count"] + sampled["refused"] == 4 * 2
+
+
+def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, tmp_path):
+    out = tmp_path / "report.json"
+    asked = ("evaluate", "--database", "--method", "mpet", "--baselines", "--cut", "3x4", "--cuts", "2")
+    call_command(*asked, "--json", str(out))
+    assert json.loads(out.read_text())["noise_floor"]["full"]["count"] == 2 * 3 * 4
+    assert not Evaluation.objects.exists()
+    with pytest.raises(CommandError, match="a cut is not kept"):
+        call_command(*asked, "--save")
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -129,6 +152,11 @@ def test_only_the_targets(folder):
         (["--holdout", "moon"], "moon"),
         (["--probes", "0"], "probes"),
         (["--sample", "0"], "sample"),
+        (["--cut", "9"], "'9' is not PLATFORMSxWORKLOADS"),
+        (["--cut", "1x3"], "1x3"),
+        (["--cut", "3x3"], "2 platforms of different cpu_model only"),
+        (["--cuts", "2"], "--cut, which is missing"),
+        (["--cut", "2x3", "--cuts", "0"], "cuts must be at least 1"),
         (["--json", "/no/such/folder/x.json"], "no such folder"),
         (["--targets", "/no/such/file"], "No such file"),
         (["--database"], "not allowed with"),

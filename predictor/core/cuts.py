@@ -1,0 +1,87 @@
+"""Small databases drawn from a large one: how right a method is where little was measured yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.database import Column, Database, IntArray
+
+
+class Size(NamedTuple):
+    """How many of each.
+
+    >>> str(Size(9, 12))
+    '9x12'
+    """
+
+    platforms: int
+    workloads: int
+
+    def __str__(self) -> str:
+        return f"{self.platforms}x{self.workloads}"
+
+
+class Cut(NamedTuple):
+    """A part of a database, as a database of its own; `rows` (N,) are its profiles' rows in the whole."""
+
+    database: Database
+    rows: IntArray
+
+
+def random_cut(database: Database, size: Size, seed: int, which: int) -> Cut:
+    """The profiles of so many random platforms, each of another `cpu_model`, and so many random workloads of theirs.
+
+    A platform of unknown `cpu_model` is like no other. Where pairs were not measured, fewer profiles than
+    platforms x workloads are in it. The same seed and number `which` draw the same. Raises ValueError where the
+    database is smaller.
+    """
+    random = np.random.default_rng([seed, which])
+    visible = np.flatnonzero(~database.hidden)
+    order = random.permutation(np.unique(database.platform_index[visible]))
+    models = [database.platform_table["cpu_model"][at] or f"unknown {at}" for at in order.tolist()]
+    _, first = np.unique(np.array(models, dtype=str), return_index=True)
+    different = order[np.sort(first)]
+    if len(different) < size.platforms:
+        raise ValueError(f"a cut of {size}: there are {len(different)} platforms of different cpu_model only")
+    platforms = np.sort(different[: size.platforms])
+    rows = visible[np.isin(database.platform_index[visible], platforms)]
+    there = np.unique(database.workload_index[rows])
+    if len(there) < size.workloads:
+        raise ValueError(f"a cut of {size}: {len(there)} workloads only were measured on the platforms")
+    workloads = np.sort(random.choice(there, size.workloads, replace=False))
+    rows = rows[np.isin(database.workload_index[rows], workloads)]
+    return Cut(_only(database, platforms, workloads, rows), rows)
+
+
+def _only(database: Database, platforms: IntArray, workloads: IntArray, rows: IntArray) -> Database:
+    starts, stops = database.curve_offsets[rows], database.curve_offsets[rows + 1]
+    points = np.concatenate([np.arange(*bounds) for bounds in zip(starts.tolist(), stops.tolist(), strict=True)])
+    return Database.build(
+        platforms=[database.platforms[at] for at in platforms],
+        workloads=[database.workloads[at] for at in workloads],
+        platform_index=np.searchsorted(platforms, database.platform_index[rows]),
+        workload_index=np.searchsorted(workloads, database.workload_index[rows]),
+        groups=database.groups,
+        group=database.group[rows],
+        features=database.features[rows],
+        t1_s=database.t1_s[rows],
+        n_nu=database.n_nu[platforms],
+        n_ht=database.n_ht[platforms],
+        n_max=database.n_max[platforms],
+        curve_offsets=np.append(0, np.cumsum(stops - starts)),
+        curve_n=database.curve_n[points],
+        curve_time_s=database.curve_time_s[points],
+        platform_table=_table(database.platform_table, platforms),
+        workload_table=_table(database.workload_table, workloads),
+        revision=database.revision,
+    )
+
+
+def _table(table: Mapping[str, Column], chosen: IntArray) -> dict[str, Column]:
+    return {
+        name: tuple(column[at] for at in chosen) if isinstance(column, tuple) else column[chosen]
+        for name, column in table.items()
+    }

@@ -1,0 +1,135 @@
+"""Small databases drawn from a large one."""
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Method
+from predictor.core.cuts import Size, random_cut
+from predictor.core.database import Database
+from predictor.core.evaluate import Protocol, chosen_rows, evaluate, parts_of, predicted_rows
+from predictor.core.methods import METHODS
+from tests.predictor.core.curves import curve_arrays, curve_database
+
+SIZE = Size(4, 5)
+
+
+@pytest.fixture
+def database():
+    return curve_database(3, 12, 9, missing=0.2)
+
+
+def names_of(database, row):
+    return database.platforms[database.platform_index[row]], database.workloads[database.workload_index[row]]
+
+
+def test_a_cut_is_a_database_of_its_own_with_the_same_profiles(database):
+    cut = random_cut(database, SIZE, seed=1, which=0)
+    assert (len(cut.database.platforms), len(cut.database.workloads)) == SIZE
+    pairs = [names_of(database, row) for row in range(len(database))]
+    inside = [pair[0] in cut.database.platforms and pair[1] in cut.database.workloads for pair in pairs]
+    assert cut.rows.tolist() == np.flatnonzero(inside).tolist()
+    for row, whole in enumerate(cut.rows.tolist()):
+        assert names_of(cut.database, row) == names_of(database, whole)
+        for own, other in zip(cut.database.curve(row), database.curve(whole), strict=True):
+            np.testing.assert_array_equal(own, other)
+        np.testing.assert_array_equal(cut.database.features[row], database.features[whole])
+        assert cut.database.t1_s[row] == database.t1_s[whole]
+
+
+def test_platforms_and_workloads_keep_what_is_known_of_them():
+    arrays = curve_arrays(3, 12, 9)
+    arrays |= {"n_nu": np.arange(12.0), "n_ht": np.arange(12.0) + 20, "n_max": np.arange(12) + 16}
+    database = Database.build(**arrays)
+    cut = random_cut(database, SIZE, seed=1, which=0).database
+    platforms = [database.platforms.index(slug) for slug in cut.platforms]
+    workloads = [database.workloads.index(slug) for slug in cut.workloads]
+    for name in ("n_nu", "n_ht", "n_max"):
+        np.testing.assert_array_equal(getattr(cut, name), getattr(database, name)[platforms])
+    for own, whole, chosen in (
+        (cut.platform_table, database.platform_table, platforms),
+        (cut.workload_table, database.workload_table, workloads),
+    ):
+        for name, column in whole.items():
+            np.testing.assert_array_equal(own[name], np.asarray(column)[chosen])
+
+
+def test_no_two_platforms_of_a_cut_are_of_one_cpu_model(database):
+    for which in range(20):
+        models = random_cut(database, Size(6, 5), seed=0, which=which).database.platform_table["cpu_model"]
+        assert len(set(models)) == 6
+
+
+def test_platforms_of_unknown_cpu_model_are_like_no_other():
+    arrays = curve_arrays(3, 12, 9)
+    arrays["platform_table"]["cpu_model"] = [""] * 12
+    assert len(random_cut(Database.build(**arrays), Size(12, 9), seed=0, which=0).database.platforms) == 12
+
+
+def test_the_same_seed_and_number_draw_the_same(database):
+    def drawn(seed, which):
+        cut = random_cut(database, SIZE, seed, which).database
+        return cut.platforms, cut.workloads
+
+    assert drawn(1, 0) == drawn(1, 0)
+    assert len({drawn(seed, which) for seed in (1, 2) for which in (0, 1)}) == 4
+
+
+def test_what_is_hidden_is_in_no_cut(database):
+    hidden = database.without(np.arange(12), 4)
+    for which in range(10):
+        cut = random_cut(hidden, Size(4, 8), seed=0, which=which)
+        assert database.workloads[4] not in cut.database.workloads
+        assert not cut.database.hidden.any()
+
+
+@pytest.mark.parametrize(("size", "reason"), [((7, 5), "6 platforms of different cpu_model"), ((4, 10), "9 workloads")])
+def test_a_cut_larger_than_the_database_says_what_there_is(size, reason):
+    with pytest.raises(ValueError, match=reason):
+        random_cut(curve_database(3, 12, 9, missing=0.0), Size(*size), seed=0, which=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"cut": Size(1, 5)}, "1x5"),
+        ({"cut": Size(5, 1)}, "5x1"),
+        ({"cut": SIZE, "cuts": 0}, "cuts must be at least 1"),
+        ({"cut": SIZE, "targets": (1,)}, "targets"),
+    ],
+)
+def test_protocols_that_make_no_sense(wrong, reason):
+    with pytest.raises(ValueError, match=reason):
+        Protocol(**wrong)
+
+
+def test_every_cut_is_evaluated_by_itself(database):
+    """A method that notes what it may see: nothing but one cut, less the pair."""
+    seen = []
+
+    def predict(view, query, settings):
+        seen.append((view.platforms, view.workloads, len(view) - int(view.hidden.sum())))
+        return METHODS["speed-ratio"].predict(view, query, settings)
+
+    noting = Method(name="noting", version="1", settings=METHODS["speed-ratio"].settings, predict=predict)
+    protocol = Protocol(cut=SIZE, cuts=3, sample=6, seed=4)
+    progress = []
+    evaluation = evaluate(database, [noting], protocol, progress=lambda *at: progress.append(at))
+    parts = [part.database for part in parts_of(database, protocol)]
+    assert seen == [(part.platforms, part.workloads, len(part) - 1) for part in parts for _ in range(6)]
+    assert progress[-1] == (18, 18)
+    predicted = [(one.platform, one.workload) for one in evaluation.outcomes["noting"]]
+    assert predicted == [names_of(database, row) for row in predicted_rows(database, protocol).tolist()]
+
+
+def test_processes_change_nothing(database):
+    protocol = Protocol(cut=SIZE, cuts=2, holdout="cpu_model", probes=2)
+    methods = [METHODS["mpet"], METHODS["ridge"]]
+    one, two = (evaluate(database, methods, protocol, n_jobs=jobs).report()["methods"] for jobs in (1, 2))
+    for name in ("mpet", "ridge"):
+        assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
+
+
+def test_the_whole_database_is_one_part(database):
+    parts = parts_of(database, Protocol(sample=5))
+    assert [part.database for part in parts] == [database]
+    assert predicted_rows(database, Protocol(sample=5)).tolist() == chosen_rows(database, Protocol(sample=5)).tolist()
