@@ -27,6 +27,8 @@ FEW_REFERENCES = 12  # below, correlations over platforms are poor: the shapes o
 DEPARTING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.99
 SOME_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
+RATIOS_ALIKE = 0.9  # about how the errors of the two transfers by ratios correlate
+PROCESS_ALIKE = 0.75  # and those of the Gaussian process with either
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _positive_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetad
     by_correlation = log_transfer(evidence, parts, metadata, level)
     if references >= FEW_REFERENCES:
         return by_correlation
-    return mean_transfer([by_correlation, small_transfer(evidence, level)])
+    return mean_transfer([by_correlation, small_transfer(evidence, level)], RATIOS_ALIKE)
 
 
 def _evidence(
@@ -92,7 +94,7 @@ def _transfer(
     references = len(evidence.platforms)
     if references == 1:
         return small_transfer(evidence, level)
-    plain = log_transfer(evidence, parts, metadata, level)
+    plain = log_transfer(evidence, parts, metadata, level, checked=references < SOME_REFERENCES)
     if references >= SOME_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
         both = with_neighbours(wide, evidence, metadata, level, h)
@@ -105,19 +107,20 @@ def _transfer(
         transfers.append(small_transfer(evidence, level))
     if references >= VERY_FEW_REFERENCES:
         transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
-    return mean_transfer(transfers)
+        return mean_transfer(transfers, PROCESS_ALIKE)
+    return mean_transfer(transfers, RATIOS_ALIKE)
 
 
 MPET = Method(
     name="mpet",
-    version="4",
+    version="5",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="4",
+    version="5",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

@@ -37,6 +37,13 @@ class Parts:
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / R
         return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
 
+    def correlations(self, workloads: IntArray) -> FloatArray:
+        """As `correlation`, of every workload with each of these known ones in the place of A, (C, B)."""
+        rest = by_knot(self.rest)[:, :-1]
+        rest = (rest - rest.sum(axis=1, keepdims=True) / rest.shape[1]).reshape(-1, rest.shape[2])
+        squares = np.einsum("ib,ib->b", rest, rest)
+        return np.asarray(rest[:, workloads].T @ rest / (np.sqrt(squares[workloads, None] * squares) + TINY))
+
 
 def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
     """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means.

@@ -42,13 +42,18 @@ class Transfer:
     left_out: LeftOut | None = None  # of one process, not of a mean
 
 
-MIXED = tuple(field.name for field in fields(Transfer) if field.name != "left_out")
+MIXED = tuple(field.name for field in fields(Transfer) if field.name not in ("half_width", "left_out"))
 
 
-def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
-    """The mean of several transfers in logs, and of their intervals, which is hardly ever worse than its parts.
+def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer:
+    """The mean of several transfers in logs, which is hardly ever worse than its parts.
 
-    Each counts as the inverse of its root mean square error for T's known workloads.
+    Each counts as the inverse of its root mean square error for T's known workloads: shares s, with sum 1. Half the
+    interval is
+
+        prod h^s * sqrt(alike + (1 - alike) sum s^2)
+
+    for the mean errs less than its parts if their errors are not all `alike` (their correlation).
     """
     squares = [(one.errors_on_target**2).sum() / one.errors_on_target.size for one in transfers]
     inverses = [float(square + LEAST_SQUARE) ** -0.5 for square in squares]
@@ -60,7 +65,10 @@ def mean_transfer(transfers: Sequence[Transfer]) -> Transfer:
             total += share * getattr(one, name)
         return total
 
-    return replace(transfers[0], left_out=None, **{name: mean(name) for name in MIXED})
+    half_width = np.full(len(transfers[0].value), math.sqrt(alike + (1.0 - alike) * sum(share**2 for share in shares)))
+    for share, one in zip(shares, transfers, strict=True):
+        half_width *= one.half_width**share
+    return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in MIXED})
 
 
 def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:

@@ -1,5 +1,6 @@
 """The mean of transfers, and the metadata that transfers use."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,16 @@ def test_transfers_count_by_how_wrong_they_are_on_the_target():
     np.testing.assert_allclose(mean.value, 1.25, rtol=1e-3)
     np.testing.assert_allclose(mean.platform_weights.sum(axis=1), 1.0)
     np.testing.assert_allclose(mean_transfer([transfer(1.0, 0.0), transfer(2.0, 0.0)]).value, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("alike", "narrower"), [(1.0, 1.0), (0.75, math.sqrt(0.75 + 0.25 * 10 / 16)), (0.0, math.sqrt(10 / 16))]
+)
+def test_the_interval_of_a_mean_is_narrower_the_less_alike_its_parts_err(alike, narrower):
+    """Shares 3/4 and 1/4, widths 0.1 and 1.6: their geometric mean is 0.2."""
+    other = replace(transfer(2.0, 0.3), half_width=np.full(2, 1.6))
+    mean = mean_transfer([transfer(1.0, 0.1), other], alike)
+    np.testing.assert_allclose(mean.half_width, 0.2 * narrower, rtol=1e-3)
 
 
 @pytest.mark.parametrize(("error", "share"), [(0.1, 0.2), (0.3, 1 / 13), (1e9, 1 / 21)])

@@ -1,0 +1,147 @@
+"""Intervals of transfers by ratios: known workloads, asked for as if T lacked them, tell how wrong an answer may be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Query
+from predictor.core.database import Database
+from predictor.core.methods import METHODS
+from predictor.core.transfer import positive
+from predictor.core.transfer.evidence import by_knot, gather
+from predictor.core.transfer.metadata import platform_metadata
+from predictor.core.transfer.parts import separate
+from predictor.core.transfer.positive import MOST_CHECKED, Asked, log_transfer, small_transfer
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
+
+WORKLOAD, TARGET = 2, 4
+
+
+def evidence_of(database):
+    return gather(database, Query(WORKLOAD, TARGET, n=COUNTS), False)
+
+
+@pytest.fixture(scope="module")
+def database():
+    return curve_database(8, 14, 10, missing=0.0, noise=0.03)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What every transfer made of A and of the workloads it was checked with."""
+    found = []
+    carried = positive._carried
+
+    def noted(asked, u, ratios):
+        found.append((asked, *carried(asked, u, ratios)))
+        return found[-1][1:]
+
+    monkeypatch.setattr(positive, "_carried", noted)
+    return found
+
+
+def transferred(kind, database, evidence, level=0.9):
+    if kind == "small":
+        return small_transfer(evidence, level)
+    return log_transfer(evidence, separate(evidence), platform_metadata(database), level)
+
+
+BOTH = pytest.mark.parametrize("kind", ["log", "small"])
+
+
+@BOTH
+def test_a_checked_workload_is_predicted_without_what_is_known_of_it_on_the_target(kind, database, seen):
+    """Its curve on T, however absurd, does not move its own prediction; it moves those of the others."""
+    evidence = evidence_of(database)
+    parts = separate(evidence)
+    curves = evidence.curves.copy(order="K")
+    curves[-1, 3] += 2.0
+    for one in (evidence, replace(evidence, curves=curves)):
+        if kind == "small":
+            small_transfer(one, 0.9)
+        else:
+            log_transfer(one, parts, platform_metadata(database), 0.9)
+    (asked, value, _), (_, moved, _) = seen
+    at = 1 + asked.known.tolist().index(3)
+    np.testing.assert_allclose(moved[at], value[at], rtol=1e-9)
+    assert (np.abs(np.delete(moved - value, at, axis=0)).max(axis=1) > 1e-6).all()
+
+
+@BOTH
+def test_a_checked_workload_is_predicted_like_one_that_is_asked_for(kind, database, seen):
+    """As if (T,A) and (T,b) had never been measured and b were asked for. Only what tells workloads from
+    platforms is a little different, for b was known when that was learned."""
+    evidence = evidence_of(database)
+    transferred(kind, database, evidence)
+    asked, value, _ = seen[0]
+    checked = [evidence.workloads[at] for at in asked.known]
+    for at, workload in enumerate(checked, start=1):
+        view = database.without(TARGET, WORKLOAD)
+        alone = gather(view, Query(int(workload), TARGET, n=COUNTS), False)
+        expected = transferred(kind, view, alone).value
+        measured = np.log(np.array(COUNTS) * database.curve(database.lookup(TARGET, workload, 0))[1])
+        assert np.abs(value[at] - expected).max() < 0.1 * np.abs(expected - measured).max() + 0.01
+
+
+@BOTH
+def test_the_interval_is_the_quantile_of_the_checked_errors(kind, database, seen):
+    evidence = evidence_of(database)
+    found = transferred(kind, database, evidence, level=0.7)
+    asked, value, deviation = seen[0]
+    assert len(asked.known) == 9
+    scores = np.abs(value[1:] - by_knot(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
+    factor = np.sort(scores.ravel())[int(np.ceil(46 * 0.7)) - 1]
+    np.testing.assert_allclose(found.half_width, factor * deviation[0])
+
+
+def test_workloads_are_checked_where_a_reference_has_them_and_another_of_the_targets():
+    """w0 is on T alone, w1 on a reference that shares nothing else: neither can be asked for."""
+    arrays = curve_arrays(8, 6, 7, missing=0.0)
+    p, w = (np.array(arrays[name]) for name in ("platform_index", "workload_index"))
+    there = ((w != 0) | (p == TARGET)) & ((w != 1) | np.isin(p, (0, TARGET))) & ((p != 0) | np.isin(w, (1, WORKLOAD)))
+    rows = np.flatnonzero(there)
+    for name in ("platform_index", "workload_index", "group", "t1_s", "features"):
+        arrays[name] = np.asarray(arrays[name])[rows]
+    arrays["curve_time_s"] = arrays["curve_time_s"].reshape(-1, len(COUNTS))[rows].ravel()
+    arrays["curve_n"], arrays["curve_offsets"] = np.tile(COUNTS, len(rows)), len(COUNTS) * np.arange(len(rows) + 1)
+    evidence = evidence_of(Database.build(**arrays))
+    asked = Asked.of(evidence, checked=True)
+    assert evidence.workloads[asked.known].tolist() == [3, 4, 5, 6]
+    assert asked.there.tolist() == [[True] * 5, *[[False] + [True] * 4] * 4]
+    assert Asked.of(evidence, checked=False).curves.shape == (1, len(COUNTS), 5)
+
+
+def test_many_workloads_are_checked_by_some_of_them():
+    evidence = evidence_of(curve_database(8, 6, 60, missing=0.0))
+    asked = Asked.of(evidence, checked=True)
+    assert MOST_CHECKED // 2 < len(asked.known) <= MOST_CHECKED
+    assert asked.known[-1] - asked.known[0] > 40
+
+
+def test_unchecked_half_the_interval_is_three_deviations(database, seen):
+    evidence = evidence_of(database)
+    metadata, parts = platform_metadata(database), separate(evidence)
+    checked, unchecked = (log_transfer(evidence, parts, metadata, 0.9, checked=one) for one in (True, False))
+    np.testing.assert_allclose(unchecked.half_width, 3.0 * seen[1][2][0])
+    for name in ("value", "platform_weights", "workload_weights", "errors_on_target", "platform_distance"):
+        np.testing.assert_allclose(getattr(unchecked, name), getattr(checked, name), rtol=1e-9, atol=1e-12)
+
+
+def test_correlations_of_known_workloads_are_those_of_their_deviations(database):
+    evidence = evidence_of(database)
+    parts = separate(evidence, far_off=np.inf)
+    rest = by_knot(parts.rest)[:, :-1]
+    rest = (rest - rest.mean(axis=1, keepdims=True)).reshape(-1, rest.shape[2])
+    expected = rest.T @ rest / np.outer(*[np.sqrt((rest**2).sum(axis=0))] * 2)
+    np.testing.assert_allclose(parts.correlations(np.array([5, 1])), expected[[5, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet-log"])
+@pytest.mark.parametrize("known", [1, 2, 3])
+def test_with_hardly_a_known_workload_there_is_still_an_interval(method, known):
+    database = curve_database(8, 9, 6, missing=0.0)
+    view = database.without(TARGET, np.setdiff1d(np.arange(6), [0, 1, 3][:known]))
+    answer = METHODS[method].predict(view, Query(WORKLOAD, TARGET, n=COUNTS), METHODS[method].settings())
+    assert (answer.low_s < answer.time_s).all()
+    assert np.isfinite(answer.high_s).all()
