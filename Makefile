@@ -53,7 +53,7 @@ run: $(VENV)/.installed-run
 	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
 
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest -n auto --dist loadgroup -m "not alone" $(PYTEST_ARGS)
+	$(BIN)/pytest -n auto -m "not alone" $(PYTEST_ARGS)
 	@echo "Those that measure time run alone."
 	$(BIN)/pytest -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
 

@@ -7,8 +7,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import settings
 
+from tests.scheduling import KitTogether
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log) -> KitTogether:
+    return KitTogether(config, log)
 
 
 def skip_or_fail(reason: str) -> None:
