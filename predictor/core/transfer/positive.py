@@ -53,7 +53,8 @@ class Asked(NamedTuple):
 
 class Ratios(NamedTuple):
     """Log ratios of T to the references over their common workloads, for every workload asked for: their means
-    (1 + C, J, R), and how far they spread over workloads and n, squared (1 + C, R). `gap` (J, R, B) of every workload.
+    (1 + C, J, R), and how far they spread over workloads and n, squared (1 + C, R). `gap` (J, R, B) of every workload,
+    0 where unknown.
     """
 
     mean: FloatArray
@@ -105,12 +106,12 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
 
 def _ratios(evidence: Evidence, v: FloatArray) -> Ratios:
     """With the workloads weighted by `v` (1 + C, B)."""
-    curves, J = by_knot(evidence.curves), len(evidence.n)
-    weight = evidence.known[:-1] * v[:, None]
-    weight /= np.maximum(weight.sum(axis=2, keepdims=True), TINY)
+    curves, J, known = by_knot(evidence.curves), len(evidence.n), evidence.known[:-1]
     gap = curves[:, -1:] - curves[:, :-1]
-    mean = np.einsum("krb,jrb->kjr", weight, gap)
-    spread = np.einsum("krb,rb->kr", weight, (gap**2).sum(axis=0)) - (mean**2).sum(axis=1)
+    gap *= known
+    total = np.maximum(v @ known.T, TINY)
+    mean = (v @ gap.transpose(0, 2, 1)).transpose(1, 0, 2) / total[:, None]
+    spread = v @ (gap**2).sum(axis=0).T / total - (mean**2).sum(axis=1)
     spread += 0.3 * ((mean - mean.sum(axis=1, keepdims=True) / J) ** 2).sum(axis=1)
     return Ratios(mean, np.maximum(spread, 0.0) / J, gap)
 
@@ -157,6 +158,6 @@ def _errors_on_target(evidence: Evidence, u: FloatArray, v: FloatArray, ratios: 
 
     A workload's part in the ratio is its weight, so its error without itself is its error / (1 - weight).
     """
-    share = evidence.known[:-1] * u[:, None]
-    share /= np.maximum(share.sum(axis=0), TINY) * np.maximum(1.0 - v, LEAST_REST)
-    return np.asarray(np.einsum("rb,jrb->jb", share, ratios.gap) - ratios.mean[0] @ share)
+    known = evidence.known[:-1]
+    errors = u @ ratios.gap - (ratios.mean[0] * u) @ known
+    return np.asarray(errors / (np.maximum(u @ known, TINY) * np.maximum(1.0 - v, LEAST_REST)))
