@@ -23,7 +23,7 @@ from django.db.models import BinaryField, ExpressionWrapper, F
 from django.db.models.functions import Substr
 
 from predictor import snapshot_files
-from predictor.core.database import PLATFORM_NUMBERS, PLATFORM_TEXTS, WORKLOAD_TEXTS, Database, Group
+from predictor.core.database import PLATFORM_NUMBERS, PLATFORM_TEXTS, WORKLOAD_TEXTS, Database, Group, stretches
 from profiles.measurements import Measurements, ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.scaling.features import FEATURE_NAMES, feature_fits
@@ -83,8 +83,7 @@ class ProfileColumns:
     def take(self, rows: np.ndarray) -> ProfileColumns:
         starts = np.cumsum(self.lengths) - self.lengths
         lengths = self.lengths[rows]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        flat = np.repeat(starts[rows], lengths) + within
+        flat = stretches(starts[rows], lengths)
         return ProfileColumns(
             values={name: column[rows] for name, column in self.values.items()},
             features=self.features[rows],

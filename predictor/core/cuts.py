@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import Column, Database, IntArray
+from predictor.core.database import Database, IntArray
 
 
 class Size(NamedTuple):
@@ -53,35 +52,4 @@ def random_cut(database: Database, size: Size, seed: int, which: int) -> Cut:
         raise ValueError(f"a cut of {size}: {len(there)} workloads only were measured on the platforms")
     workloads = np.sort(random.choice(there, size.workloads, replace=False))
     rows = rows[np.isin(database.workload_index[rows], workloads)]
-    return Cut(_only(database, platforms, workloads, rows), rows)
-
-
-def _only(database: Database, platforms: IntArray, workloads: IntArray, rows: IntArray) -> Database:
-    starts, stops = database.curve_offsets[rows], database.curve_offsets[rows + 1]
-    points = np.concatenate([np.arange(*bounds) for bounds in zip(starts.tolist(), stops.tolist(), strict=True)])
-    return Database.build(
-        platforms=[database.platforms[at] for at in platforms],
-        workloads=[database.workloads[at] for at in workloads],
-        platform_index=np.searchsorted(platforms, database.platform_index[rows]),
-        workload_index=np.searchsorted(workloads, database.workload_index[rows]),
-        groups=database.groups,
-        group=database.group[rows],
-        features=database.features[rows],
-        t1_s=database.t1_s[rows],
-        n_nu=database.n_nu[platforms],
-        n_ht=database.n_ht[platforms],
-        n_max=database.n_max[platforms],
-        curve_offsets=np.append(0, np.cumsum(stops - starts)),
-        curve_n=database.curve_n[points],
-        curve_time_s=database.curve_time_s[points],
-        platform_table=_table(database.platform_table, platforms),
-        workload_table=_table(database.workload_table, workloads),
-        revision=database.revision,
-    )
-
-
-def _table(table: Mapping[str, Column], chosen: IntArray) -> dict[str, Column]:
-    return {
-        name: tuple(column[at] for at in chosen) if isinstance(column, tuple) else column[chosen]
-        for name, column in table.items()
-    }
+    return Cut(database.part(rows, platforms, workloads), rows)

@@ -186,6 +186,35 @@ class Database:
         hidden[rows] = True
         return replace(self, hidden=_frozen(hidden), hidden_rows=_frozen(np.append(self.hidden_rows, rows)))
 
+    def part(self, rows: IntArray, platforms: IntArray | None = None, workloads: IntArray | None = None) -> Database:
+        """Those profiles alone, as a database of its own; with these platforms and workloads only, by default all.
+
+        All indices ascending, and the profiles' platforms and workloads among them.
+        """
+        platforms = np.arange(len(self.platforms)) if platforms is None else platforms
+        workloads = np.arange(len(self.workloads)) if workloads is None else workloads
+        lengths = np.diff(self.curve_offsets)[rows]
+        points = stretches(self.curve_offsets[rows], lengths)
+        return Database.build(
+            platforms=[self.platforms[at] for at in platforms],
+            workloads=[self.workloads[at] for at in workloads],
+            platform_index=np.searchsorted(platforms, self.platform_index[rows]),
+            workload_index=np.searchsorted(workloads, self.workload_index[rows]),
+            groups=self.groups,
+            group=self.group[rows],
+            features=self.features[rows],
+            t1_s=self.t1_s[rows],
+            n_nu=self.n_nu[platforms],
+            n_ht=self.n_ht[platforms],
+            n_max=self.n_max[platforms],
+            curve_offsets=np.append(0, np.cumsum(lengths)),
+            curve_n=self.curve_n[points],
+            curve_time_s=self.curve_time_s[points],
+            platform_table=_chosen(self.platform_table, platforms),
+            workload_table=_chosen(self.workload_table, workloads),
+            revision=self.revision,
+        )
+
     def rows_of_platform(self, platform: int) -> IntArray:
         """Visible rows of one platform, ordered by workload, then group."""
         bounds = np.searchsorted(self.platform_index, [platform, platform + 1])
@@ -281,6 +310,22 @@ class Database:
         return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
 
 
+def stretches(starts: IntArray, lengths: IntArray) -> IntArray:
+    """The positions of several stretches of an array, one stretch after the other.
+
+    >>> stretches(np.array([7, 2]), np.array([3, 1])).tolist()
+    [7, 8, 9, 2]
+    """
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths))
+
+
+def _chosen(table: Mapping[str, Column], chosen: IntArray) -> dict[str, Column]:
+    return {
+        name: tuple(column[at] for at in chosen) if isinstance(column, tuple) else column[chosen]
+        for name, column in table.items()
+    }
+
+
 def _padded(values: FloatArray, count: int) -> FloatArray:
     """At least `count` rows, NaN in those that were not there."""
     missing = max(count - len(values), 0)
@@ -348,7 +393,7 @@ def _curves(
     _require("curve_time_s", "positive", seconds > 0)
     lengths = np.diff(start)[rows]
     moved = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-    gather = np.arange(moved[-1]) + np.repeat(start[rows] - moved[:-1], lengths)
+    gather = stretches(start[rows], lengths)
     return moved, counts[gather], seconds[gather]
 
 

@@ -80,25 +80,4 @@ def _evaluated_inside(
 
 def restricted(database: Database, platforms: BoolArray) -> Database:
     """The database as if the other platforms' profiles did not exist; `platforms` (P,)."""
-    rows = np.flatnonzero(platforms[database.platform_index] & ~database.hidden)
-    lengths = np.diff(database.curve_offsets)[rows]
-    kept = np.repeat(np.isin(np.arange(len(database)), rows), np.diff(database.curve_offsets))
-    return Database.build(
-        platforms=database.platforms,
-        workloads=database.workloads,
-        platform_index=database.platform_index[rows],
-        workload_index=database.workload_index[rows],
-        groups=database.groups,
-        group=database.group[rows],
-        features=database.features[rows],
-        t1_s=database.t1_s[rows],
-        n_nu=database.n_nu,
-        n_ht=database.n_ht,
-        n_max=database.n_max,
-        curve_offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        curve_n=database.curve_n[kept],
-        curve_time_s=database.curve_time_s[kept],
-        platform_table=database.platform_table,
-        workload_table=database.workload_table,
-        revision=database.revision,
-    )
+    return database.part(np.flatnonzero(platforms[database.platform_index] & ~database.hidden))

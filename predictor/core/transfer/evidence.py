@@ -8,7 +8,7 @@ import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.candidates import check_query, choose_groups, reference_rows, why_no_benchmark
-from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.database import BoolArray, Database, FloatArray, IntArray, stretches
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.reconstruct import thread_counts
 from predictor.core.transfer.evaluated import EvaluatedCurves, distinct, evaluated_curves, spread
@@ -225,7 +225,7 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     stops = np.searchsorted(database.platform_index, platforms, side="right")
     lengths = stops - starts
     at = np.repeat(np.arange(len(platforms)), lengths)
-    rows = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    rows = stretches(starts, lengths)
     table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
     usable = evaluated.pattern[rows] > 0
     for group in reversed(groups):

@@ -30,19 +30,26 @@ class Parts:
     @cached_property
     def correlation(self) -> FloatArray:
         """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
-        R = len(self.own)
-        own = self.own - self.own.sum(axis=0) / R
-        rest = by_knot(self.rest)[:, :-1]
-        products = (own.T[:, None] @ rest)[:, 0].sum(axis=0)
-        squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / R
-        return np.asarray(products / (np.sqrt((own**2).sum() * np.maximum(squares, 0.0)) + TINY))
+        return np.asarray(self._correlations(self.own.T[:, :, None])[0])
 
     def correlations(self, workloads: IntArray) -> FloatArray:
         """As `correlation`, of every workload with each of these known ones in the place of A, (C, B)."""
+        return self._correlations(by_knot(self.rest)[:, :-1].take(workloads, axis=2))
+
+    def _correlations(self, of: FloatArray) -> FloatArray:
+        """Of every workload with each of the curves `of` (J, R, C)."""
+        rest, R = by_knot(self.rest)[:, :-1], of.shape[1]
+        of = of - of.sum(axis=1, keepdims=True) / R
+        products = (of.transpose(0, 2, 1) @ rest).sum(axis=0)
+        units = np.sqrt(np.einsum("jrc,jrc->c", of, of)[:, None] * self._squares)
+        return np.asarray(products / (units + TINY))
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        """Of every workload's deviations from their means, (B,)."""
         rest = by_knot(self.rest)[:, :-1]
-        rest = (rest - rest.sum(axis=1, keepdims=True) / rest.shape[1]).reshape(-1, rest.shape[2])
-        squares = np.einsum("ib,ib->b", rest, rest)
-        return np.asarray(rest[:, workloads].T @ rest / (np.sqrt(squares[workloads, None] * squares) + TINY))
+        squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
+        return np.asarray(np.maximum(squares, 0.0))
 
 
 def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:

@@ -125,7 +125,7 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
 def why_not_kept(options: dict[str, Any]) -> str:
     """Empty where the evaluation may be kept."""
     reasons = {
-        "dataset": "it is about the database: not allowed with --dataset",
+        "dataset": "only evaluations of the database are kept: not allowed with --dataset",
         "cut": "a cut is not kept",
         "ablation": "an ablation is not kept",
     }

@@ -41,10 +41,10 @@ def seen(monkeypatch):
     return found
 
 
-def transferred(kind, database, evidence, level=0.9):
+def transferred(kind, database, evidence, level=0.9, parts=None):
     if kind == "small":
         return small_transfer(evidence, level)
-    return log_transfer(evidence, separate(evidence), platform_metadata(database), level)
+    return log_transfer(evidence, parts or separate(evidence), platform_metadata(database), level)
 
 
 BOTH = pytest.mark.parametrize("kind", ["log", "small"])
@@ -58,10 +58,7 @@ def test_a_checked_workload_is_predicted_without_what_is_known_of_it_on_the_targ
     curves = evidence.curves.copy(order="K")
     curves[-1, 3] += 2.0
     for one in (evidence, replace(evidence, curves=curves)):
-        if kind == "small":
-            small_transfer(one, 0.9)
-        else:
-            log_transfer(one, parts, platform_metadata(database), 0.9)
+        transferred(kind, database, one, parts=parts)
     (asked, value, _), (_, moved, _) = seen
     at = 1 + asked.known.tolist().index(3)
     np.testing.assert_allclose(moved[at], value[at], rtol=1e-9)
