@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from tests.conftest import skip_or_fail
 
@@ -49,7 +49,7 @@ class Watch:
     def __init__(self, context: BrowserContext, own: str) -> None:
         self.own = urlsplit(own).netloc
         self.forget()
-        context.route("**/*", self.gate)
+        context.on("request", self.note)
         context.on("console", self.listen)
         context.on("weberror", lambda error: self.errors.append(str(error.error)))
 
@@ -62,13 +62,11 @@ class Watch:
         if message.type == "error" and not (self.expected and self.expected in message.text):
             self.errors.append(message.text)
 
-    def gate(self, route: Route) -> None:
-        address = urlsplit(route.request.url)
+    def note(self, request: Request) -> None:
+        """Listening, as a route through which requests go would turn the browser's cache off."""
+        address = urlsplit(request.url)
         if address.scheme in {"http", "https", "ws", "wss"} and address.netloc != self.own:
-            self.foreign.append(route.request.url)
-            route.abort()
-        else:
-            route.continue_()
+            self.foreign.append(request.url)
 
     def check(self) -> None:
         assert not self.errors
@@ -77,7 +75,7 @@ class Watch:
 
 @pytest.fixture(scope="session")
 def shared_context(chromium, live_server):
-    """One for all tests: Plotly is fetched and compiled once, not once a page."""
+    """One for all tests, with one tab: Plotly is fetched and compiled once, not once a page."""
     context = chromium.new_context()
     yield context, Watch(context, live_server.url)
     context.close()
@@ -85,8 +83,8 @@ def shared_context(chromium, live_server):
 
 @pytest.fixture
 def visit(shared_context, live_server):
-    """visit(path, width=1280, scheme="light", user=None, expected="") opens a page; at the end, none may have
-    misbehaved but as expected. Nobody is signed in before `user` is."""
+    """visit(path, width=1280, scheme="light", user=None, expected="") opens a page, in the same tab each time; at the
+    end, none may have misbehaved but as expected. Nobody is signed in before `user` is."""
     context, watch = shared_context
     watch.forget()
 
@@ -94,15 +92,18 @@ def visit(shared_context, live_server):
         watch.expected = expected
         if user is not None:
             context.add_cookies([session_of(user, live_server.url)])
-        page = context.new_page()
+        page = context.pages[0] if context.pages else context.new_page()
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         page.goto(live_server.url + path)
         return page
 
     yield open_page
-    for page in context.pages:
+    for page in context.pages[1:]:
         page.close()
+    for page in context.pages:
+        page.unroute_all()
+        page.goto("about:blank")
     context.clear_cookies()
     context.clear_permissions()
     watch.check()

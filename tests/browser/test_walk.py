@@ -114,7 +114,6 @@ def test_every_page_is_sound_wide_in_light_and_on_a_phone_in_dark(visit, walk, a
         found[name] = faults_at_first_sight(page, name)
         found[name] += faults_as_shown(page, 1280, "light")
         found[name] += faults_as_shown(page, 390, "dark")
-        page.close()
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -12,10 +13,11 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.views.defaults import permission_denied
+from plotly.offline import get_plotlyjs_version
 
 from mpet_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
 from predictor.services import PredictionRequest, predict
-from tests.pages import store_public, text_of, twin_of
+from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.accuracy import store_evaluation, store_report
 
 PAIR = "?workload=app0-section0&target=machine-1"
@@ -67,7 +69,7 @@ def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addr
 def test_plotly_is_loaded_only_where_there_are_charts(client, addresses):
     for address in addresses:
         content = client.get(address).content.decode()
-        assert ("plotly.min.js" in content) == ("data-figure=" in content), address
+        assert ("plotly-basic.min.js" in content) == ("data-figure=" in content), address
 
 
 def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
@@ -121,13 +123,26 @@ def test_forbidden_helps(rf):
     assert "Sign in" in text_of(page)
 
 
-def test_plotly_comes_from_the_installed_package_and_alone(tmp_path, settings):
-    assert finders.find("vendor/plotly/plotly.min.js").endswith("plotly.min.js")
-    assert finders.find("vendor/plotly/widgetbundle.js") is None
+def test_plotly_in_the_browser_is_the_version_that_makes_the_figures(tmp_path, settings):
+    script = Path(finders.find("vendor/plotly/plotly-basic.min.js"))
+    with script.open() as file:
+        assert f"plotly.js (basic - minified) v{get_plotlyjs_version()}" in file.read(200)
     settings.STATIC_ROOT = tmp_path
     call_command("collectstatic", interactive=False, verbosity=0)
-    assert [path.name for path in (tmp_path / "vendor/plotly").iterdir()] == ["plotly.min.js"]
-    assert (tmp_path / "mpet/site.css").is_file()
+    assert (tmp_path / "vendor/plotly" / script.name).read_bytes() == script.read_bytes()
+    assert (tmp_path / "vendor/plotly/LICENSE").is_file()
+
+
+def test_charts_draw_only_what_the_small_plotly_can(client, addresses):
+    kinds = {
+        trace["type"]
+        for address in addresses
+        for figure in figures_of(client.get(address)).values()
+        if isinstance(figure, dict)
+        for trace in figure.get("data", [])
+    }
+    assert "scatter" in kinds
+    assert kinds <= {"scatter", "bar", "pie"}
 
 
 def test_a_view_may_set_a_policy_of_its_own(rf):
