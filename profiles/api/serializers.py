@@ -114,6 +114,8 @@ class WorkloadSerializer(_Owned):
             "version",
             "bound",
             "description",
+            "size",
+            "size_unit",
             "time_kind",
             "private",
             "profiles",

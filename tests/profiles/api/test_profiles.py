@@ -83,6 +83,14 @@ def test_list_rows_are_what_their_own_pages_show():
             assert shown == row
 
 
+def test_a_workload_tells_the_size_of_its_input():
+    measurements = sample_measurements(1, 2)
+    measurements.workloads[0] = sample_workload(0, size=4096.0, size_unit="rows")
+    store(measurements)
+    sizes = [(row["slug"], row["size"], row["size_unit"]) for row in get("workloads/")["results"]]
+    assert sizes == [("app0-section0", 4096.0, "rows"), ("app0-section1", None, None)]
+
+
 ROOFLINE = {
     "peak_flops": [{"n": 1, "flop_per_s": 1.2e11}, {"n": 2, "flop_per_s": 2.4e11}],
     "bandwidth": [{"n": 1, "bytes_per_s": 1.5e10}, {"n": 2, "bytes_per_s": 2.9e10}],
