@@ -60,6 +60,12 @@ class Prediction(models.Model):
     def __str__(self) -> str:
         return f"{self.workload} on {self.target} by {self.method}"
 
+    @property
+    def is_settled(self) -> bool:
+        """The pair was measured later, and that was not found to be an outlier, or hidden, since."""
+        by = self.settled_by
+        return self.settled_at is not None and not (by and (by.hidden or by.outlier_reason))
+
 
 class Evaluation(models.Model):
     """How wrong methods were on the public profiles of one revision. Pairs and errors are kept, not just statistics."""

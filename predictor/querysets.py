@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from profiles.querysets import VisibleQuerySet
 
 
 class PredictionQuerySet(VisibleQuerySet):
+    def settled(self) -> Self:
+        """As `Prediction.is_settled`."""
+        stands = Q(settled_by=None) | Q(settled_by__hidden=False, settled_by__outlier_reason="")
+        return self.filter(stands, settled_at__isnull=False)
+
+    def to_settle(self) -> Self:
+        """Those that nothing has settled yet, or nothing that still stands."""
+        doubted = Q(settled_by__hidden=True) | Q(settled_by__outlier_reason__gt="")
+        return self.filter(Q(settled_at=None) | doubted)
+
     def settled_for(self, user: Any, origin: str = "") -> Self:
         """Those whose pair was measured later, the newest settlement first; without the long answers."""
-        rows = self.visible_to(user).filter(settled_at__isnull=False)
+        rows = self.visible_to(user).settled()
         if origin:
             rows = rows.filter(settled_origin=origin)
         return rows.defer("answer").order_by("-settled_at", "-pk")
 
     def settled_origins(self, user: Any) -> set[str]:
-        rows = self.visible_to(user).filter(settled_at__isnull=False)
+        rows = self.visible_to(user).settled()
         return set(rows.order_by().values_list("settled_origin", flat=True).distinct())
 
 

@@ -105,7 +105,7 @@ def to_settle(profiles: Sequence[Profile]) -> QuerySet[Prediction]:
             workload__in={one.workload.slug for one in members}, target__in={one.platform.slug for one in members}
         )
         wanted |= pairs & (Q() if owner is None else Q(private_to=owner))
-    return Prediction.objects.filter(wanted, settled_at=None)
+    return Prediction.objects.to_settle().filter(wanted)
 
 
 def may_settle(profile: Profile, prediction: Prediction) -> bool:

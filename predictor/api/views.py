@@ -82,7 +82,7 @@ class PredictionDetail(DetailView):
         return Prediction.objects.visible_to(self.request.user).select_related("settled_by")
 
     def etag(self, prediction: Prediction) -> str:
-        return etag_of(self.request.build_absolute_uri(), prediction.uid, prediction.settled_at)
+        return etag_of(self.request.build_absolute_uri(), prediction.uid, prediction.settled_at, prediction.is_settled)
 
 
 class MethodList(ApiView):

@@ -11,6 +11,7 @@ from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
 from predictor.settlement import compared, scores, settle_delivery
 from profiles.models import Profile
+from profiles.moderation import mark_outlier, set_hidden
 from tests.mpet_site.api_samples import client_of
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements
@@ -95,6 +96,35 @@ def test_the_first_measurement_settles_for_good(asked):
     first = Prediction.objects.values().get()
     assert delivered(measurement(seed=5), label="again") == 0
     assert Prediction.objects.values().get() == first
+
+
+@pytest.mark.parametrize("by", ["outlier", "hidden"])
+def test_what_was_doubted_later_settles_no_more_and_may_be_settled_again(asked, by):
+    delivered(measurement())
+    profile = Profile.objects.get(source__label="later")
+    address = f"{API}{asked.uid}/"
+    settled = APIClient().get(address)
+    doubt = {"outlier": lambda on: mark_outlier(profile, "ran beside another program" * on)}
+    doubt["hidden"] = lambda on: set_hidden(profile.source, bool(on))
+    doubt[by](True)
+    open_again = APIClient().get(address, HTTP_IF_NONE_MATCH=settled["ETag"])
+    assert open_again.json()["settlement"] is None
+    assert APIClient().get(f"{API}?settled=true").json()["count"] == 0
+    assert scores(None, "measured") == []
+    assert "settled-error" not in Client().get(f"/predictions/{asked.uid}/").content.decode()
+    doubt[by](False)
+    assert APIClient().get(address).json() == settled.json()
+    doubt[by](True)
+    assert delivered(measurement(seed=5), label="again") == 1
+    assert Prediction.objects.get().settled_by == Profile.objects.get(source__label="again")
+    assert scores(None, "measured")[0].count == 1
+
+
+def test_a_removed_measurement_leaves_its_settlement(asked):
+    delivered(measurement())
+    Profile.objects.get(source__label="later").delete()
+    assert delivered(measurement(seed=5), label="again") == 0
+    assert scores(None, "measured")[0].count == 1
 
 
 def test_other_pairs_settle_nothing(asked):
