@@ -45,7 +45,7 @@ SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT
 
 def settlement_of(prediction: Prediction) -> dict[str, Any] | None:
     """What stands beside the answer; None until the pair is measured."""
-    if not prediction.is_settled:
+    if prediction.settled_at is None or not prediction.is_settled:
         return None
     measured = prediction.settled_by
     return {
