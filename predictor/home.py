@@ -20,7 +20,6 @@ from predictor.snapshot import snapshot
 from profiles.figures import Breakpoints, marked
 from profiles.models import Platform, Profile, Source, Workload
 
-METHOD = "mpet-log"  # quick, and it gives a band
 OFFERED = 150
 LATEST = 5
 
@@ -37,7 +36,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "target": target,
         "workloads": offered(Workload, request.user, workload),
         "platforms": offered(Platform, request.user, target),
-        "question": urlencode({"workload": workload, "target": target, "method": METHOD}),
+        "question": urlencode({"workload": workload, "target": target}),
         "counts": counts(request.user),
         "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
         "evaluation": scored(Evaluation.objects.listed().newest_with_baselines()),
@@ -82,7 +81,7 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     if not workload or not target:
         return {}
     try:
-        answer = preview(PredictionRequest(workload, target, method=METHOD), user)
+        answer = preview(PredictionRequest(workload, target), user)
     except RequestError as error:
         return {"refusal": str(error)}
     platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
@@ -91,7 +90,7 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     names = {slug: row.name for slug, row in rows.items()}
     drawing = drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht))
     charts = [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
-    question = urlencode({"workload": answer["workload"], "target": answer["target"], "method": METHOD})
+    question = urlencode({"workload": answer["workload"], "target": answer["target"]})
     return {
         "answer": answer,
         "charts": marked(charts, origin_of(answer)),

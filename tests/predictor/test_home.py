@@ -5,6 +5,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
+from predictor.services import DEFAULT_METHOD
 from profiles.ingest import ingest
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_workload
@@ -35,6 +36,7 @@ def test_the_address_says_what_is_predicted(client, public):
     page = home(client, workload="app1-section0", target="machine-2")
     assert page.context["answer"]["workload"] == "app1-section0"
     assert page.context["answer"]["target"] == "machine-2"
+    assert page.context["answer"]["method"] == DEFAULT_METHOD
     content = page.content.decode()
     assert '<option value="app1-section0" selected>' in content
     assert "/predict/?workload=app1-section0&amp;target=machine-2" in content
