@@ -64,16 +64,22 @@ def offered(model: Any, user: Any, chosen: str) -> list[tuple[str, str]]:
 
 def pair_to_begin_with(user: Any) -> tuple[str, str]:
     """The workload with the most profiles, on the one of its platforms that has the most: measured, or simulated where
-    no workload was measured on two platforms."""
+    what was measured has no curve to show."""
     databases: list[Database] = [snapshot(user), snapshot(user, origins=SIMULATED)]
     most = [(database, with_most_profiles(database, "workloads", 1)) for database in databases]
     known = [(database, found[0]) for database, found in most if found]
     if not known:
         return "", ""
-    database, workload = next((one for one in known if len(one[0].rows_of_workload(one[1])) > 1), known[0])
+    database, workload = next((one for one in known if has_curves(*one)), known[0])
     profiles = np.bincount(database.platform_index, minlength=len(database.platforms))
     platforms = database.platform_index[database.rows_of_workload(workload)]
     return database.workloads[workload], database.platforms[platforms[profiles[platforms].argmax()]]
+
+
+def has_curves(database: Database, workload: int) -> bool:
+    """On two platforms or more, at more than two thread counts."""
+    curves = [database.curve(row)[0] for row in database.rows_of_workload(workload).tolist()]
+    return len(curves) > 1 and max(map(len, curves)) > 2
 
 
 def live(user: Any, workload: str, target: str) -> dict[str, Any]:

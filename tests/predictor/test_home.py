@@ -8,7 +8,7 @@ from predictor.models import EvaluatedMethod, Evaluation, Prediction
 from predictor.services import DEFAULT_METHOD
 from profiles.ingest import ingest
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
-from tests.samples import sample_measurements, sample_platform, sample_workload
+from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
 pytestmark = pytest.mark.django_db
 
@@ -71,9 +71,13 @@ def test_private_names_are_as_unknown_as_others(client, public):
     assert "secret.tar.gz" in text_of(home(client))
 
 
-def test_where_nothing_measured_can_be_predicted_it_begins_with_simulated_profiles(client):
-    """As after `make run`: one measured machine beside the demo."""
-    store_public(platforms=1)
+@pytest.mark.parametrize("platforms", [1, 2])
+def test_where_nothing_measured_has_a_curve_it_begins_with_simulated_profiles(client, platforms):
+    """As after `make run`: two measured machines of two threads beside the demo."""
+    measured = sample_measurements(platforms, 2)
+    for at, record in enumerate(measured.profiles):
+        measured.profiles[at] = replace(record, runs=sample_runs(np.random.default_rng(at), counts=(1, 2)))
+    ingest(measured, kind="tarball", label="measured", sha256="4" * 64, owner=None, private=False)
     simulated = replace(sample_measurements(3, 2, seed=8), origin="simulated")
     simulated.platforms[:] = [sample_platform(5 + at, name=f"model-{at}") for at in range(3)]
     simulated.workloads[:] = [sample_workload(8 + at) for at in range(2)]
