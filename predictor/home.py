@@ -78,8 +78,8 @@ def pair_to_begin_with(user: Any) -> tuple[str, str]:
 
 def has_curves(database: Database, workload: int) -> bool:
     """On two platforms or more, at more than two thread counts."""
-    curves = [database.curve(row)[0] for row in database.rows_of_workload(workload).tolist()]
-    return len(curves) > 1 and max(map(len, curves)) > 2
+    rows = database.rows_of_workload(workload)
+    return len(rows) > 1 and any(len(database.curve(row)[0]) > 2 for row in rows.tolist())
 
 
 def live(user: Any, workload: str, target: str) -> dict[str, Any]:

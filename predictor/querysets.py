@@ -8,17 +8,17 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from profiles.querysets import VisibleQuerySet
 
+TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | Q(settled_by__outlier_reason__gt="")
+
 
 class PredictionQuerySet(VisibleQuerySet):
     def settled(self) -> Self:
         """As `Prediction.is_settled`."""
-        stands = Q(settled_by=None) | Q(settled_by__hidden=False, settled_by__outlier_reason="")
-        return self.filter(stands, settled_at__isnull=False)
+        return self.exclude(TO_SETTLE)
 
     def to_settle(self) -> Self:
         """Those that nothing has settled yet, or nothing that still stands."""
-        doubted = Q(settled_by__hidden=True) | Q(settled_by__outlier_reason__gt="")
-        return self.filter(Q(settled_at=None) | doubted)
+        return self.filter(TO_SETTLE)
 
     def settled_for(self, user: Any, origin: str = "") -> Self:
         """Those whose pair was measured later, the newest settlement first; without the long answers."""

@@ -77,8 +77,10 @@ def as_if_new(page):
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-    yield
-    session.detach()
+    try:
+        yield
+    finally:
+        session.detach()
 
 
 def faults_at_first_sight(page, name: str) -> list[str]:

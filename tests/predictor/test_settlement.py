@@ -98,23 +98,28 @@ def test_the_first_measurement_settles_for_good(asked):
     assert Prediction.objects.values().get() == first
 
 
+def doubt(profile, by, on=True):
+    if by == "outlier":
+        mark_outlier(profile, "ran beside another program" if on else "")
+    else:
+        set_hidden(profile.source, on)
+
+
 @pytest.mark.parametrize("by", ["outlier", "hidden"])
 def test_what_was_doubted_later_settles_no_more_and_may_be_settled_again(asked, by):
     delivered(measurement())
     profile = Profile.objects.get(source__label="later")
     address = f"{API}{asked.uid}/"
     settled = APIClient().get(address)
-    doubt = {"outlier": lambda on: mark_outlier(profile, "ran beside another program" * on)}
-    doubt["hidden"] = lambda on: set_hidden(profile.source, bool(on))
-    doubt[by](True)
+    doubt(profile, by)
     open_again = APIClient().get(address, HTTP_IF_NONE_MATCH=settled["ETag"])
     assert open_again.json()["settlement"] is None
     assert APIClient().get(f"{API}?settled=true").json()["count"] == 0
     assert scores(None, "measured") == []
     assert "settled-error" not in Client().get(f"/predictions/{asked.uid}/").content.decode()
-    doubt[by](False)
+    doubt(profile, by, False)
     assert APIClient().get(address).json() == settled.json()
-    doubt[by](True)
+    doubt(profile, by)
     assert delivered(measurement(seed=5), label="again") == 1
     assert Prediction.objects.get().settled_by == Profile.objects.get(source__label="again")
     assert scores(None, "measured")[0].count == 1
