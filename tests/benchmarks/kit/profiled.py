@@ -135,7 +135,7 @@ def run_preloaded(program: Path, library: Path, folder: Path, threads: int, **en
     return done.stdout, recording.read_text()
 
 
-def eventually(check: Callable[[], None], attempts: int = 8) -> None:
+def eventually(check: Callable[[], None], attempts: int = 10) -> None:
     """Tries a measurement again, later and later, where others have disturbed it; the tolerance stays what it is."""
     for attempt in range(attempts):
         try:

@@ -1,7 +1,8 @@
-// The kernels of kernels.c that the kit's own middleware can execute; prints n, time and the parts of each.
+// One of the kernels of kernels.c that the kit's own middleware can execute; prints its name, n, time and parts.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 #include "mpet/mpal.hpp"
 
@@ -20,28 +21,31 @@ static void print(const mpet::Section& section, int threads) {
 }
 
 int main(int, char** arguments) {
-    const int threads = std::atoi(arguments[1]);
-    const std::int64_t rows = std::atoll(arguments[2]);
+    const std::string kernel = arguments[1];
+    const int threads = std::atoi(arguments[2]);
+    const std::int64_t rows = std::atoll(arguments[3]);
     std::vector<int> processors;
-    for (int i = 3; arguments[i] != nullptr; i++) processors.push_back(std::atoi(arguments[i]));
+    for (int i = 4; arguments[i] != nullptr; i++) processors.push_back(std::atoi(arguments[i]));
     mpet::Team team(threads, processors);
+    mpet::Section section(kernel);
     volatile unsigned sink = 0;
-    const auto rows_of = [&](auto steps) {
-        return [&sink, steps](std::int64_t begin, std::int64_t end) {
+    const auto loop = [&](auto steps) {
+        mpet::parallel_for(team, section, {0, rows}, mpet::Static{}, [&](std::int64_t begin, std::int64_t end) {
             unsigned sum = 0;
             for (std::int64_t i = begin; i < end; i++) sum += work(steps(i), static_cast<unsigned>(i));
             sink = sum;
-        };
+        });
     };
     team.run_unmeasured([](mpet::Worker&) {});
-    mpet::Section triangle("triangle"), pyramid("pyramid"), equal("equal"), locked("locked");
-    mpet::parallel_for(team, triangle, {0, rows}, mpet::Static{}, rows_of([](std::int64_t i) { return i; }));
-    mpet::parallel_for(team, pyramid, {0, rows}, mpet::Static{}, rows_of([rows](std::int64_t i) { return i + 3 * i * i / (2 * rows); }));
-    mpet::parallel_for(team, equal, {0, rows}, mpet::Static{}, rows_of([rows](std::int64_t) { return rows / 2; }));
-    mpet::Lock lock;
-    mpet::parallel_for(team, locked, {0, rows / 10}, mpet::Dynamic{1}, [&](std::int64_t begin, std::int64_t end) {
-        const mpet::LockGuard guard(lock);
-        for (std::int64_t i = begin; i < end; i++) sink = sink + work(5 * rows, static_cast<unsigned>(i));
-    });
-    for (const mpet::Section* section : {&triangle, &pyramid, &equal, &locked}) print(*section, threads);
+    if (kernel == "triangle") loop([](std::int64_t i) { return i; });
+    if (kernel == "pyramid") loop([rows](std::int64_t i) { return i + 3 * i * i / (2 * rows); });
+    if (kernel == "equal") loop([rows](std::int64_t) { return rows / 2; });
+    if (kernel == "locked") {
+        mpet::Lock lock;
+        mpet::parallel_for(team, section, {0, rows / 40}, mpet::Dynamic{1}, [&](std::int64_t begin, std::int64_t end) {
+            const mpet::LockGuard guard(lock);
+            for (std::int64_t i = begin; i < end; i++) sink = sink + work(20 * rows, static_cast<unsigned>(i));
+        });
+    }
+    print(section, threads);
 }
