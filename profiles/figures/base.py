@@ -15,6 +15,7 @@ from profiles.scaling.names import SCALING_PARTS
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
 SERIES_COLOURS = 8
+ONE_TICK_EACH = 5
 EMPTY = go.layout.Template()
 COLOUR_OF_PART = dict(
     zip(
@@ -137,6 +138,8 @@ def figure(
     if x_axis is None:
         largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
         x_axis = {"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"}
+        if largest <= ONE_TICK_EACH:  # or Plotly has ticks at halves, which are written as whole numbers
+            x_axis["dtick"] = 1
     layout: dict[str, Any] = {
         "template": EMPTY,
         "xaxis": dict(x_axis),

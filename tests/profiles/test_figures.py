@@ -43,6 +43,13 @@ def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
             assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
 
 
+@pytest.mark.parametrize(("counts", "tick"), [((1, 2), 1), ((1, 2, 4), 1), ((1, 2, 4, 8, 16), None)])
+def test_few_thread_counts_have_a_tick_each_and_none_between(counts, tick):
+    """Else Plotly draws ticks at halves, and `d` writes 0 1 1 2 2."""
+    axis = chart("speedup", profile_charts(drawing(counts=counts))).figure.layout.xaxis
+    assert (axis.tickformat, axis.dtick) == ("d", tick)
+
+
 def test_a_decomposed_profile_shows_what_figure_5_of_the_paper_shows():
     charts = profile_charts(drawing())
     assert [one.name for one in charts] == [
