@@ -1,6 +1,7 @@
-"""What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled.
+"""What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled. What follows a
+merge of platforms: what was predicted of the one that is gone is settled by measurements of the other.
 
-Runs after the delivery is committed: whatever fails here is logged, and the delivery stays.
+Runs after that is committed: whatever fails here is logged, and the delivery or the merge stays.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ import logging
 from typing import Any
 
 from predictor.outliers import judge_delivery
-from predictor.settlement import settle_delivery
-from profiles.models import Source
-from profiles.signals import delivered
+from predictor.settlement import settle_delivery, settle_merged
+from profiles.models import Platform, Source
+from profiles.signals import delivered, merged
 
 logger = logging.getLogger(__name__)
 
 
 def connect() -> None:
     delivered.connect(after_delivery, dispatch_uid="predictor.deliveries")
+    merged.connect(after_merge, dispatch_uid="predictor.deliveries.merged")
 
 
 def after_delivery(sender: Any, source: Source, **_: Any) -> None:
@@ -28,3 +30,10 @@ def after_delivery(sender: Any, source: Source, **_: Any) -> None:
         settle_delivery(source)
     except Exception:
         logger.exception("delivery %s was stored, but not judged or settled", source.uid)
+
+
+def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
+    try:
+        settle_merged(platform)
+    except Exception:
+        logger.exception("platforms were merged into %s, but predictions of them not settled", platform.slug)

@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from predictor.models import Prediction
-from profiles.models import Profile, Source
+from profiles.models import Platform, Profile, Source
 
 AT_ONCE = 200  # predictions with their answers in memory
 SETTLED = (
@@ -70,18 +70,23 @@ def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 def settle_delivery(source: Source) -> int:
     """Settle what was predicted of the pairs in a delivery; how many predictions."""
-    if source.origin not in ORIGINS or source.hidden:
-        return 0
-    count = 0
-    profiles = source.profiles.filter(hidden=False, outlier_reason="").select_related("platform", "workload", "curves")
-    for batch in _batches(profiles):
-        count += settle(batch)
-    return count
+    return _settle_by(source.profiles.all())
+
+
+def settle_merged(platform: Platform) -> int:
+    """Settle what was predicted of a platform under the slugs of those that were merged into it; how many."""
+    return _settle_by(platform.profiles.all())
+
+
+def _settle_by(profiles: QuerySet[Profile]) -> int:
+    standing = profiles.filter(hidden=False, outlier_reason="", source__origin__in=ORIGINS)
+    return sum(settle(batch) for batch in _batches(standing.select_related("platform", "workload", "curves")))
 
 
 def settle(profiles: Sequence[Profile]) -> int:
     """Settle the predictions of these profiles' pairs that nothing has settled yet."""
-    of_pair = {(profile.workload.slug, profile.platform.slug): profile for profile in profiles}
+    slugs = _slugs(profiles)
+    of_pair = {(one.workload.slug, slug): one for one in profiles for slug in slugs[one.platform_id]}
     count = 0
     for batch in _batches(to_settle(profiles)):
         done = []
@@ -96,16 +101,24 @@ def settle(profiles: Sequence[Profile]) -> int:
 
 def to_settle(profiles: Sequence[Profile]) -> QuerySet[Prediction]:
     """Open predictions of the profiles' workloads and targets, of those who may know what was measured."""
+    slugs = _slugs(profiles)
     owners: dict[Any, list[Profile]] = defaultdict(list)
     for profile in profiles:
         owners[profile.private_to_id].append(profile)
     wanted = Q(pk__in=[])
     for owner, members in owners.items():
-        pairs = Q(
-            workload__in={one.workload.slug for one in members}, target__in={one.platform.slug for one in members}
-        )
+        targets = {slug for one in members for slug in slugs[one.platform_id]}
+        pairs = Q(workload__in={one.workload.slug for one in members}, target__in=targets)
         wanted |= pairs & (Q() if owner is None else Q(private_to=owner))
     return Prediction.objects.to_settle().filter(wanted)
+
+
+def _slugs(profiles: Sequence[Profile]) -> dict[int | None, set[str]]:
+    """The slugs that each platform is and was known by: its own, and of those that were merged into it."""
+    slugs: dict[int | None, set[str]] = {one.platform_id: {one.platform.slug} for one in profiles}
+    for platform, slug in Platform.objects.filter(merged_into__in=list(slugs)).values_list("merged_into", "slug"):
+        slugs[platform].add(slug)
+    return slugs
 
 
 def may_settle(profile: Profile, prediction: Prediction) -> bool:
@@ -127,10 +140,18 @@ def _fill(prediction: Prediction, profile: Profile) -> bool:
     if found.full is None and found.t1 is None and found.scaling is None:
         return False
     prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin
-    prediction.is_blind = prediction.answer["measured"] is None
+    prediction.is_blind = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
     prediction.error_full, prediction.error_t1, prediction.error_scaling = found.full, found.t1, found.scaling
     prediction.points, prediction.points_inside = found.points, found.inside
     return True
+
+
+def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
+    """The pair had been measured before it was predicted, on a platform that the target was merged into."""
+    if prediction.target == profile.platform.slug:
+        return False
+    known = Profile.objects.filter(platform=profile.platform_id, workload=profile.workload_id)
+    return known.filter(created_at__lt=prediction.created_at).exists()
 
 
 def _batches(rows: QuerySet[Any]) -> Iterable[list[Any]]:

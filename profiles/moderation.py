@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 
 from profiles.models import Platform, Profile, Revision, Source, Workload
+from profiles.signals import merged
 
 
 class ModerationError(Exception):
@@ -52,6 +53,7 @@ def merge_platforms(duplicate: Platform, kept: Platform) -> int:
         kept.n_max = duplicate.n_max
         kept.save(update_fields=["n_max"])
     Revision.raise_for(None)
+    transaction.on_commit(lambda: merged.send_robust(Platform, platform=kept))
     return moved
 
 

@@ -3,3 +3,4 @@
 from django.dispatch import Signal
 
 delivered = Signal()  # `source`: a delivery was stored and committed
+merged = Signal()  # `platform`: others were merged into it, and that was committed

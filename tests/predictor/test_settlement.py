@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
 from predictor.settlement import compared, scores, settle_delivery
-from profiles.models import Profile
-from profiles.moderation import mark_outlier, set_hidden
+from profiles.models import Platform, Profile
+from profiles.moderation import mark_outlier, merge_platforms, set_hidden
 from tests.mpet_site.api_samples import client_of
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements
@@ -158,6 +158,44 @@ def test_simulated_measurements_settle_only_simulated_answers(asked):
 
 def test_emulated_measurements_settle_nothing(asked, owner):
     assert delivered(measurement(origin="emulated"), owner=owner) == 0
+
+
+class TestMerged:
+    """machine-2 and machine-two turn out to be one: what was predicted of either is settled by what both measured."""
+
+    TWO = replace(QUESTION, target="machine-two")
+
+    @pytest.fixture
+    def two(self, db):
+        store(before())
+        whole = sample_measurements(4, 6, seed=3)
+        whole.platforms[2] = replace(whole.platforms[2], name="machine-two", kernel="Linux 6.12")
+        known = [one for one in whole.profiles if (one.platform, one.workload) == (2, 0)]
+        store(replace(whole, profiles=known), label="two")
+        return Platform.objects.get(slug="machine-two")
+
+    def merge(self, duplicate):
+        merge_platforms(duplicate, Platform.objects.get(slug="machine-2"))
+
+    def test_a_measurement_after_the_merge_settles(self, two):
+        predict(self.TWO)
+        self.merge(two)
+        assert delivered(measurement()) == 1
+        assert (Prediction.objects.get().target, scores(None, "measured")[0].count) == ("machine-two", 1)
+
+    def test_the_merge_settles_by_what_was_measured_before_it(self, two, django_capture_on_commit_callbacks):
+        predict(self.TWO)
+        assert delivered(measurement()) == 0
+        with django_capture_on_commit_callbacks(execute=True):
+            self.merge(two)
+        assert Prediction.objects.get().settled_by.source.label == "later"
+
+    def test_it_does_not_count_where_the_machine_was_measured_before(self, two):
+        delivered(measurement())
+        predict(self.TWO)
+        self.merge(two)
+        assert delivered(measurement(seed=5), label="again") == 1
+        assert Prediction.objects.get().is_blind is False
 
 
 class TestPrivacy:
