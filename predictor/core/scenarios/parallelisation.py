@@ -10,7 +10,7 @@ from predictor.core.answers import Answer, Candidate
 from predictor.core.database import Database, FloatArray, IntArray
 from predictor.core.distance import distance, mean_distance
 from predictor.core.interpolate import candidate_weights
-from predictor.core.normalise import normalise
+from predictor.core.normalise import normalise, normaliser_range
 from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
 from predictor.core.scenarios.benchmarks import (
     DEFAULT_LEVEL,
@@ -102,16 +102,16 @@ def first_time(inquiry: Inquiry) -> FirstTime:
 def counter_distances(known: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
     """D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,). NaN = none.
 
-    `known`: as of `sequential_database`.
+    `known`: as of `sequential_database`. Normalised by the range that no few profiles stretch (`robust_range`).
     """
     rows = known.rows_of_workload(workload)
     if not len(rows) or not others:
         return np.full(len(others), np.nan)
-    low, high = known.element_range(known.groups[known.group[rows[0]]].origin)
+    low, high = normaliser_range(known, known.groups[known.group[rows[0]]].origin, "robust")
     low, high = low[MEASURE_ELEMENTS], high[MEASURE_ELEMENTS]
     theirs = known.lookup(known.platform_index[rows][:, None], np.array(others), range(len(known.groups)))
-    own = normalise(known.features[rows[:, None], MEASURE_ELEMENTS], low, high)
-    other = normalise(known.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high)
+    own = normalise(known.features[rows[:, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
+    other = normalise(known.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
     other[theirs < 0] = np.nan
     return mean_distance(distance(other, own[:, None]), axis=0)
 

@@ -134,6 +134,15 @@ def test_benchmarks_with_like_counters_weigh_more():
     assert weights[0] == 1.0
 
 
+def test_absurd_counters_of_another_program_do_not_make_all_benchmarks_alike():
+    database, _, counted = decomposed_database(sequential=("w0",))
+    usual = counter_distances(sequential_database(database, lambda: counted), 0, (1, 2))
+    absurd = counted.copy()
+    absurd[np.flatnonzero(database.workload_index == 5)[0]] *= 1e9
+    database, _, _ = decomposed_database(sequential=("w0",))  # what is derived of a database is kept
+    assert counter_distances(sequential_database(database, lambda: absurd), 0, (1, 2)) == pytest.approx(usual, rel=0.1)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_but_one_thread_of_the_program_takes_part(method):
     """A workload that was measured in parallel gives the answer that its sequential profiles alone would give."""
