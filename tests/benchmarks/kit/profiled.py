@@ -135,7 +135,7 @@ def run_preloaded(program: Path, library: Path, folder: Path, threads: int, **en
     return done.stdout, recording.read_text()
 
 
-def eventually(check: Callable[[], None], attempts: int = 10) -> None:
+def eventually(check: Callable[[], None], attempts: int = 15) -> None:
     """Tries a measurement again, later and later, where others have disturbed it; the tolerance stays what it is."""
     for attempt in range(attempts):
         try:
@@ -143,5 +143,5 @@ def eventually(check: Callable[[], None], attempts: int = 10) -> None:
         except AssertionError:
             if attempt == attempts - 1:
                 raise
-            time.sleep(attempt)
+            time.sleep(min(attempt, 5))
     return None
