@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,16 @@ def at_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArr
     return np.array([found.get(count, np.nan) for count in n.tolist()], dtype=float)
 
 
+def reaching(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
+    """The curve to its first point at or beyond the largest n: later ones would stretch the axis of times, unseen.
+
+    >>> reaching(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
+    array([1, 2, 4])
+    """
+    kept = int(np.searchsorted(curve.n, largest)) + 1
+    return replace(curve, n=curve.n[:kept], time_s=curve.time_s[:kept])
+
+
 def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go.Scatter]:
     """One entry of the legend for all: there can be many, with long names, which the pointer shows."""
     traces = [
@@ -172,11 +182,12 @@ def measured_trace(measured: MeasuredCurve, values: FloatArray, known: str) -> g
 
 
 def time_chart(answer: AnswerDrawing) -> Chart:
-    curves = [*answer.references, *([answer.measured] if answer.measured else [])]
+    references = [reaching(int(answer.n.max()), curve) for curve in answer.references]
+    curves = [*references, *([answer.measured] if answer.measured else [])]
     shown = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
     columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
     traces = [
-        *reference_traces(answer.references, lambda curve: curve.time_s),
+        *reference_traces(references, lambda curve: curve.time_s),
         *interval_traces(answer.n, answer.low_s, answer.high_s),
     ]
     if answer.baseline:

@@ -53,6 +53,14 @@ def test_the_answer_is_drawn_beside_references_interval_and_measurement():
     ]
 
 
+def test_a_reference_beyond_the_threads_that_are_shown_does_not_stretch_the_times():
+    curve = [{"n": 2**k, "time_s": 8.0 / 2**k} for k in range(11)]
+    time = charts(answer(reference_curves=[{"platform": "other", "curve": curve}]))["time"]
+    reference = next(trace for trace in time.figure.data if trace.name == "Other machine")
+    assert list(reference.x) == [1, 2, 4]
+    assert min(time.figure.layout.yaxis.tickvals) > 0.5
+
+
 def test_without_measurement_interval_or_references_only_the_answer_is_drawn():
     curve = [row | {"low_s": None, "high_s": None} for row in answer()["curve"]]
     bare = charts(answer(measured=None, reference_curves=[], curve=curve))
