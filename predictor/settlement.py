@@ -7,7 +7,7 @@ public one would tell everybody what was measured.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +74,10 @@ def settle_delivery(source: Source) -> int:
 
 
 def settle_merged(platform: Platform) -> int:
-    """Settle what was predicted of a platform under the slugs of those that were merged into it; how many."""
-    return _settle_by(platform.profiles.all())
+    """Settle what was predicted of a platform under the slugs of those that were merged into it; how many. One delivery
+    after the other, as if they came now: the first that may settle a prediction does."""
+    deliveries = Source.objects.filter(profiles__platform=platform).distinct().order_by("created_at", "pk")
+    return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
 
 
 def _settle_by(profiles: QuerySet[Profile]) -> int:
@@ -88,7 +90,7 @@ def settle(profiles: Sequence[Profile]) -> int:
     slugs = _slugs(profiles)
     of_pair = {(one.workload.slug, slug): one for one in profiles for slug in slugs[one.platform_id]}
     count = 0
-    for batch in _batches(to_settle(profiles)):
+    for batch in _batches(to_settle(profiles, slugs)):
         done = []
         for prediction in batch:
             profile = of_pair.get((prediction.workload, prediction.target))
@@ -99,9 +101,10 @@ def settle(profiles: Sequence[Profile]) -> int:
     return count
 
 
-def to_settle(profiles: Sequence[Profile]) -> QuerySet[Prediction]:
-    """Open predictions of the profiles' workloads and targets, of those who may know what was measured."""
-    slugs = _slugs(profiles)
+def to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
+    """Open predictions of the profiles' workloads and targets, of those who may know what was measured.
+
+    `slugs`: as of `_slugs`."""
     owners: dict[Any, list[Profile]] = defaultdict(list)
     for profile in profiles:
         owners[profile.private_to_id].append(profile)
@@ -147,10 +150,11 @@ def _fill(prediction: Prediction, profile: Profile) -> bool:
 
 
 def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
-    """The pair had been measured before it was predicted, on a platform that the target was merged into."""
+    """Who predicted the pair could have known it: measured before, on a platform that the target was merged into."""
     if prediction.target == profile.platform.slug:
         return False
-    known = Profile.objects.filter(platform=profile.platform_id, workload=profile.workload_id)
+    known = Profile.objects.candidates_for(prediction.private_to)
+    known = known.filter(platform=profile.platform_id, workload=profile.workload_id)
     return known.filter(created_at__lt=prediction.created_at).exists()
 
 

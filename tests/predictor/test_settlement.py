@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from predictor.models import Prediction
 from predictor.services import PredictionRequest, predict
-from predictor.settlement import compared, scores, settle_delivery
+from predictor.settlement import compared, scores, settle_delivery, settle_merged
 from profiles.models import Platform, Profile
 from profiles.moderation import mark_outlier, merge_platforms, set_hidden
 from tests.mpet_site.api_samples import client_of
@@ -189,6 +189,21 @@ class TestMerged:
         with django_capture_on_commit_callbacks(execute=True):
             self.merge(two)
         assert Prediction.objects.get().settled_by.source.label == "later"
+
+    def test_the_first_of_several_settles(self, two):
+        predict(self.TWO)
+        for label, seed in (("later", 1), ("again", 5)):
+            delivered(measurement(seed=seed), label=label)
+        self.merge(two)
+        assert settle_merged(Platform.objects.get(slug="machine-2")) == 1
+        assert Prediction.objects.get().settled_by.source.label == "later"
+
+    def test_what_others_measured_in_private_does_not_show_in_the_score(self, two, owner):
+        delivered(measurement(), label="private", owner=owner, private=True)
+        predict(self.TWO)
+        self.merge(two)
+        assert delivered(measurement(seed=5), label="again") == 1
+        assert Prediction.objects.get().is_blind is True
 
     def test_it_does_not_count_where_the_machine_was_measured_before(self, two):
         delivered(measurement())
