@@ -13,8 +13,8 @@ from django.views.generic import FormView
 
 from accounts.forms import SignUpForm, TokenForm
 from accounts.models import ApiToken
-from mpet_site.pages import twin
-from mpet_site.throttling import AddressRateThrottle, LoginRateThrottle, SignupRateThrottle
+from mpet_site.web.pages import twin
+from mpet_site.web.throttling import AddressRateThrottle, LoginRateThrottle, SignupRateThrottle
 
 
 class ThrottledForm(FormView):

@@ -5,8 +5,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from profiles.models import Profile, Source
+
+
+def report_entry(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
+    """An error of an upload's report: what is wrong, and where in the tarball."""
+    return {"member": member, "line": line, "reason": reason}
 
 
 class UploadQuerySet(models.QuerySet):
@@ -85,3 +91,17 @@ class Upload(models.Model):
     @property
     def waits(self) -> bool:
         return self.status in {self.Status.RECEIVED, self.Status.PROCESSING}
+
+    def reject(self, errors: list[dict[str, Any]]) -> Self:
+        """Nothing came of it; its file is not kept."""
+        if self.file:
+            self.file.delete(save=False)
+        self.source = None
+        return self.finish(self.Status.REJECTED, errors, [])
+
+    def finish(self, status: str, errors: list[dict[str, Any]], warnings: list[str]) -> Self:
+        self.status = status
+        self.report = {"errors": errors, "warnings": warnings}
+        self.finished_at = timezone.now()
+        self.save()
+        return self

@@ -1,9 +1,8 @@
-"""What happens to a results tarball that somebody sends: kept, read, checked, ingested, reported."""
+"""How a results tarball that somebody sends is received: kept, and handed on to be processed."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import uuid
 from datetime import timedelta
 from pathlib import PurePath
@@ -16,18 +15,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from benchmarks import tasks
-from benchmarks.archive import ArchiveError, Limits, read_archive
-from benchmarks.models import Upload
-from profiles.ingest import IngestError, IngestResult, ingest
-from profiles.models import Source
-from profiles.quality import quality_warnings
-
-logger = logging.getLogger(__name__)
+from benchmarks.models import Upload, report_entry
 
 PIECE_BYTES = 1 << 20
 IN_MEMORY_BYTES = 4 << 20
 ABANDONED_AFTER = timedelta(hours=1)
-INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
 
 
 def receive(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
@@ -50,36 +42,8 @@ def keep(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
             owner=owner, visibility=visibility, filename=filename, sha256=sha256, size_bytes=size_bytes, report={}
         )
         if size_bytes > settings.UPLOAD_MAX_PACKED_BYTES:
-            return _reject(upload, [_error(f"is larger than {settings.UPLOAD_MAX_PACKED_BYTES} bytes")])
+            return upload.reject([report_entry(f"is larger than {settings.UPLOAD_MAX_PACKED_BYTES} bytes")])
         return _first_of(upload) or _save(upload, spooled)
-
-
-def process(upload: Upload) -> Upload:
-    """Read, check and ingest a received upload; nothing happens where that was done, or is being done."""
-    claimed = Upload.objects.filter(pk=upload.pk, status=Upload.Status.RECEIVED)
-    if not claimed.update(status=Upload.Status.PROCESSING):
-        upload.refresh_from_db()
-        return upload
-    upload.status = Upload.Status.PROCESSING
-    try:
-        with transaction.atomic():
-            return _accept(upload)
-    except ArchiveError as error:
-        errors = [_error(one.reason, one.member, one.line) for one in error.problems]
-        return _reject(upload, errors + [_error(f"and {error.more} more")] * bool(error.more))
-    except IngestError as error:
-        return _reject(upload, [_error(str(error))])
-    except Exception:
-        logger.exception("upload %s was not processed", upload.uid)
-        return _reject(upload, [_error(INTERNAL_ERROR)])
-
-
-def limits() -> Limits:
-    return Limits(
-        packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
-        unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
-        members=settings.UPLOAD_MAX_MEMBERS,
-    )
 
 
 def _copy(file: IO[bytes], to: IO[bytes], limit: int) -> tuple[str, int]:
@@ -119,47 +83,3 @@ def _take_up_abandoned(upload: Upload) -> None:
     )
     if abandoned.update(status=Upload.Status.RECEIVED):
         upload.refresh_from_db()
-
-
-def _accept(upload: Upload) -> Upload:
-    with upload.file.open("rb") as file:
-        measurements = read_archive(file, limits=limits())
-    result = ingest(
-        measurements,
-        kind=Source.Kind.TARBALL,
-        label=upload.filename,
-        sha256=upload.sha256,
-        owner=upload.owner,
-        private=upload.visibility == Upload.Visibility.PRIVATE,
-    )
-    upload.source = result.source
-    warnings = [*_visibility(upload, result), *result.warnings, *quality_warnings(measurements)]
-    return _finish(upload, Upload.Status.ACCEPTED, [], list(dict.fromkeys(warnings)))
-
-
-def _visibility(upload: Upload, result: IngestResult) -> list[str]:
-    """The upload takes the visibility of what was stored; says so where another was asked for."""
-    stored = Upload.Visibility.PUBLIC if result.source.private_to_id is None else Upload.Visibility.PRIVATE
-    if stored == upload.visibility:
-        return []
-    upload.visibility = stored
-    return [] if result.existing else [f"stored as {stored}: the measurements are {result.source.origin}"]
-
-
-def _reject(upload: Upload, errors: list[dict[str, Any]]) -> Upload:
-    if upload.file:
-        upload.file.delete(save=False)
-    upload.source = None
-    return _finish(upload, Upload.Status.REJECTED, errors, [])
-
-
-def _finish(upload: Upload, status: str, errors: list[dict[str, Any]], warnings: list[str]) -> Upload:
-    upload.status = status
-    upload.report = {"errors": errors, "warnings": warnings}
-    upload.finished_at = timezone.now()
-    upload.save()
-    return upload
-
-
-def _error(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
-    return {"member": member, "line": line, "reason": reason}

@@ -2,8 +2,8 @@
 
 from django_tasks import task
 
-from benchmarks import services
 from benchmarks.models import Upload
+from benchmarks.processing import process
 
 
 @task()
@@ -11,4 +11,4 @@ def process_upload(key: int) -> None:
     """Process the upload of that primary key; one that was deleted meanwhile is done."""
     upload = Upload.objects.select_related("owner").filter(pk=key).first()
     if upload is not None:
-        services.process(upload)
+        process(upload)

@@ -14,7 +14,7 @@ from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
 from benchmarks.services import receive
-from mpet_site.pages import page_of, twin
+from mpet_site.web.pages import page_of, twin
 from profiles.models import Profile
 
 

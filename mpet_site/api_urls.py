@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from mpet_site.api import UNKNOWN_PATH, ApiView, UnknownPath
+from mpet_site.web.api import UNKNOWN_PATH, ApiView, UnknownPath
 
 SCHEMA_KEPT_S = 600  # it takes half a second to make, and changes with the code only
 ENDPOINTS = {

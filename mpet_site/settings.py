@@ -64,7 +64,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "mpet_site.middleware.ContentSecurityPolicyMiddleware",
+    "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -165,10 +165,13 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
-    "DEFAULT_RENDERER_CLASSES": ["mpet_site.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["mpet_site.parsers.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.negotiation.ContentNegotiation",
-    "DEFAULT_THROTTLE_CLASSES": ["mpet_site.throttling.AnonRateThrottle", "mpet_site.throttling.UserRateThrottle"],
+    "DEFAULT_RENDERER_CLASSES": ["mpet_site.web.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["mpet_site.web.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.negotiation.ContentNegotiation",
+    "DEFAULT_THROTTLE_CLASSES": [
+        "mpet_site.web.throttling.AnonRateThrottle",
+        "mpet_site.web.throttling.UserRateThrottle",
+    ],
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,
         "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
@@ -178,7 +181,7 @@ REST_FRAMEWORK = {
     "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_VERSIONING_CLASS": None,
-    "EXCEPTION_HANDLER": "mpet_site.problems.exception_handler",
+    "EXCEPTION_HANDLER": "mpet_site.web.problems.exception_handler",
     "STRICT_JSON": True,
 }
 SPECTACULAR_SETTINGS = {
@@ -189,11 +192,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.settlement.ORIGINS"},
+    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.accuracy.settlement.ORIGINS"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "mpet_site.openapi.add_problems",
-        "mpet_site.openapi.describe_csv",
+        "mpet_site.web.openapi.add_problems",
+        "mpet_site.web.openapi.describe_csv",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -1,7 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from mpet_site.health import healthz
+from mpet_site.web.health import healthz
 
 api = [
     path("", include("profiles.api.urls")),
@@ -11,7 +11,7 @@ api = [
     path("", include("mpet_site.api_urls")),
 ]
 
-handler404 = "mpet_site.errors.not_found"
+handler404 = "profiles.not_found.not_found"
 urlpatterns = [
     path("", include("predictor.urls")),
     path("", include("profiles.urls")),

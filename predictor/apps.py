@@ -5,6 +5,6 @@ class PredictorConfig(AppConfig):
     name = "predictor"
 
     def ready(self) -> None:
-        from predictor import deliveries  # noqa: PLC0415  models are not there before
+        from predictor import receivers  # noqa: PLC0415  models are not there before
 
-        deliveries.connect()
+        receivers.connect()

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Avg
 
 from profiles.models import CounterReading, Platform, Profile, Source
-from profiles.roofline import Placed, Roofline, read_roofline
+from profiles.scaling.roofline import Placed, Roofline, read_roofline
 
 COUNTERS = ("INSTR", "LLC-LDM", "LLC-STM")
 

@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import (
     DEVICE_CLASSES,
     CounterTable,
-    FloatArray,
-    IntArray,
     Measurements,
     PlatformRecord,
     ProfileRecord,

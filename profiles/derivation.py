@@ -10,7 +10,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from mpet_site.json import clean
+from mpet_site.web.plain_json import clean
 from profiles.measurements import PARTS, CounterTable, RunTable, known
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs

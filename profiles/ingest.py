@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from django.db import DataError, IntegrityError, transaction
 
-from mpet_site.json import clean
+from mpet_site.web.plain_json import clean
 from profiles.derivation import CHUNK, FURTHER_COLUMNS, PART_COLUMNS, derive, describe, refit, store
 from profiles.identity import exact
 from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle

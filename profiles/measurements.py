@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from profiles.arrays import FloatArray, IntArray
 
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
 STRATEGIES = (

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profiles.measurements import FloatArray, IntArray, Measurements, RunTable
+from profiles.arrays import FloatArray, IntArray
+from profiles.measurements import Measurements, RunTable
 
 MAX_VARIATION = 0.10  # coefficient of variation of the repeats at one n
 MAX_GROWTH = 0.10  # of t(n) from one measured n to the next

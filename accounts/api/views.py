@@ -6,8 +6,8 @@ from rest_framework.permissions import IsAuthenticated
 
 from accounts.api.serializers import TokenSerializer
 from accounts.models import ApiToken
-from mpet_site.api import ListView
-from mpet_site.etags import etag_of
+from mpet_site.web.api import ListView
+from mpet_site.web.etags import etag_of
 
 
 class TokenFilter(FilterSet):

@@ -5,7 +5,7 @@ from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from benchmarks.models import Upload
-from mpet_site.problems import InvalidRequest
+from mpet_site.web.problems import InvalidRequest
 from profiles.models import Profile
 
 ReportSerializer = inline_serializer(

@@ -12,7 +12,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
-from benchmarks import services
 from benchmarks.api.serializers import (
     KitGuideSerializer,
     UploadRequestSerializer,
@@ -22,11 +21,13 @@ from benchmarks.api.serializers import (
 from benchmarks.kit_archive import TOP, NoKitError, kit_tarball, kit_version
 from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
-from mpet_site.api import ApiView, DetailView, ListView
-from mpet_site.etags import database_etag, etag_of, unless_unchanged
-from mpet_site.parsers import MultiPartParser
-from mpet_site.problems import PayloadTooLarge
-from mpet_site.renderers import JSONRenderer, TarballRenderer
+from benchmarks.services import receive
+from mpet_site.web.api import ApiView, DetailView, ListView
+from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.parsers import MultiPartParser
+from mpet_site.web.problems import PayloadTooLarge
+from mpet_site.web.renderers import JSONRenderer, TarballRenderer
+from profiles.etags import database_etag
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 
@@ -83,7 +84,7 @@ class UploadList(ListView):
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
             limit = settings.UPLOAD_MAX_PACKED_BYTES
             raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
-        upload = services.receive(file, request.user, asked.validated_data["visibility"], file.name)
+        upload = receive(file, request.user, asked.validated_data["visibility"], file.name)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass

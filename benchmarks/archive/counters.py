@@ -11,7 +11,8 @@ import numpy as np
 from benchmarks.archive.problems import Problems, quoted
 from benchmarks.archive.runs import duplicates
 from benchmarks.archive.tables import BoolArray, Rows, WorkloadIndex
-from profiles.measurements import COUNTER_STATUSES, CounterTable, FloatArray, IntArray
+from profiles.arrays import FloatArray, IntArray
+from profiles.measurements import COUNTER_STATUSES, CounterTable
 
 MEMBER = "counters.csv"
 WITH_VALUE = ("ok", "multiplexed")

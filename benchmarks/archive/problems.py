@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profiles.measurements import IntArray
+from profiles.arrays import IntArray
 
 LISTED = 50  # problems named in one report
 LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from benchmarks.archive.problems import Problems, quoted
 from benchmarks.archive.tables import BoolArray, Rows, WorkloadIndex
-from profiles.measurements import PARTS, FloatArray, IntArray, RunTable, known
+from profiles.arrays import FloatArray, IntArray
+from profiles.measurements import PARTS, RunTable, known
 
 MEMBER = "runs.csv"
 PASSES = ("clean", "profile")

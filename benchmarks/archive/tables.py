@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from benchmarks.archive.documents import load_schema
 from benchmarks.archive.problems import Problems, quoted
-from profiles.measurements import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ROWS_AT_ONCE = 1 << 14
 LONGEST_LINE = 1 << 20
 LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or repeat number
 
-BoolArray = NDArray[np.bool_]
 _INTEGER = r"-?[0-9]{1,19}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
 

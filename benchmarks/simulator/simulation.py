@@ -17,7 +17,8 @@ from benchmarks.simulator.machine import IMBALANCE, JOIN, CostsByPlace, Machine
 from benchmarks.simulator.programs import Program
 from benchmarks.simulator.structures import Region
 from benchmarks.simulator.workloads import PROGRAMS
-from profiles.measurements import CounterTable, FloatArray, Measurements, ProfileRecord, RunTable
+from profiles.arrays import FloatArray
+from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
 
 GENERATOR = "mpet-simulator 1"
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)  # of every tarball: the same seed gives the same bytes

@@ -27,7 +27,7 @@ from benchmarks.simulator.machine import (
     Thread,
 )
 from benchmarks.simulator.programs import Critical, DynamicLoop, Phase, Serial, Sizes, StaticLoop, Tasks
-from profiles.measurements import FloatArray
+from profiles.arrays import FloatArray
 
 SUSPENDED = -1
 CREATION_STEPS = 12  # in which the first thread creates all tasks of a graph

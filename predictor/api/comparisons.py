@@ -1,6 +1,5 @@
 """The twins of the pages that compare: /compare/, /distances/ and /maps/."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -10,17 +9,19 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView
-from mpet_site.etags import database_etag, unless_unchanged
-from mpet_site.json import clean
-from mpet_site.problems import invalid
-from predictor.api.serializers import PROVENANCE, Integer, Text, number
-from predictor.core.comparison import compared_platforms, compared_workloads, distance_matrix, workload_map
-from predictor.core.similarity import Kind
-from predictor.similarity import Selection, provenance, select
+from mpet_site.web.api import ApiView
+from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.plain_json import clean
+from mpet_site.web.problems import invalid
+from predictor.api.serializers import PROVENANCE
+from predictor.comparisons.selection import ORIGINS, Selection, provenance, select
+from predictor.core.arrays import index_of
+from predictor.core.comparisons.documents import compared_platforms, compared_workloads, distance_matrix, workload_map
+from predictor.core.comparisons.mean_distances import Kind
+from profiles.etags import database_etag
 
 FEWEST, MOST = 2, 6
-ORIGINS = ("measured", "simulated")
 INCLUDE_SIMULATED = OpenApiParameter(
     "include_simulated",
     bool,
@@ -139,7 +140,7 @@ class ComparisonView(ApiView):
 
 
 def included(request: Request) -> bool | None:
-    """include_simulated=true or false; None where the rule of predictor.similarity is left to choose."""
+    """include_simulated=true or false; None where the rule of predictor.comparisons.selection is left to choose."""
     text = request.query_params.get("include_simulated", "")
     if text not in {"", "true", "false"}:
         raise invalid("include_simulated", "true or false.")
@@ -147,10 +148,10 @@ def included(request: Request) -> bool | None:
 
 
 def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
-    at = bisect_left(slugs, slug)
-    if at == len(slugs) or slugs[at] != slug:
+    index = index_of(slugs, slug)
+    if index is None:
         raise invalid(parameter, f"Nothing that you may see has the slug '{slug}'.")
-    return at
+    return index
 
 
 def slugs_of(request: Request) -> list[str]:

@@ -13,22 +13,18 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView, DetailView, ListView
-from mpet_site.etags import etag_of, unless_unchanged
-from mpet_site.pagination import Pagination
-from mpet_site.problems import invalid
-from mpet_site.renderers import CSVRenderer, JSONRenderer, csv_lines
+from mpet_site.web.api import ApiView, DetailView, ListView
+from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.fields import Text, number
+from mpet_site.web.pagination import Pagination
+from mpet_site.web.problems import invalid
+from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
+from predictor.accuracy.evaluations import ORIGINS, error_rows
 from predictor.core.evaluate import HOLDOUTS, PARTS
 from predictor.core.paper import TABLES
-from predictor.evaluations import ORIGINS, error_rows
 from predictor.models import Evaluation, PaperReport
 
-Text = serializers.CharField
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in PARTS))
-
-
-def number(**options: Any) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, **options)
 
 
 PartStatistics: Any = type(

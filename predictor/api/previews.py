@@ -7,14 +7,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView
-from mpet_site.problems import invalid
-from predictor import services
+from mpet_site.web.api import ApiView
+from mpet_site.web.problems import invalid
+from predictor.api.predictions import problem_of
 from predictor.api.serializers import PredictionSerializer
-from predictor.api.views import problem_of
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
-from predictor.services import DEFAULT_METHOD
-from predictor.what_if import PARAMETERS, InvalidParameter, numbers_in, request_of
+from predictor.predictions.request import DEFAULT_METHOD, RequestError
+from predictor.predictions.service import preview
+from predictor.predictions.sliders import PARAMETERS, InvalidParameter, numbers_in, request_of
 
 ONLY_STORED = ("id", "url", "created_at", "settlement")
 PreviewSerializer = inline_serializer(
@@ -53,9 +53,9 @@ class PredictionPreview(ApiView):
         asked = request.query_params.dict()
         try:
             question = request_of(asked, numbers_in(asked))
-            answer = services.preview(question, request.user)
+            answer = preview(question, request.user)
         except InvalidParameter as error:
             raise invalid(error.name, "A number.") from error
-        except services.RequestError as error:
+        except RequestError as error:
             raise problem_of(error) from error
         return Response({"id": None, "url": None} | answer)

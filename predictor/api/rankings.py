@@ -7,14 +7,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView
-from mpet_site.etags import database_etag, unless_unchanged
-from mpet_site.problems import invalid
-from mpet_site.renderers import CSVRenderer, JSONRenderer, csv_lines
-from predictor import services
-from predictor.api.serializers import Integer, Text, number
-from predictor.api.views import problem_of
-from predictor.rankings import COLUMNS, rank
+from mpet_site.web.api import ApiView
+from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.problems import invalid
+from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
+from predictor.api.predictions import problem_of
+from predictor.predictions.rankings import COLUMNS, rank
+from predictor.predictions.request import DEFAULT_METHOD, RequestError
+from profiles.etags import database_etag
 
 RankingSerializer = inline_serializer(
     "Ranking",
@@ -59,7 +60,7 @@ class RankingView(ApiView):
         summary="Where would a workload be the fastest?",
         parameters=[
             OpenApiParameter("workload", str, required=True, description="slug, or a name that only one row has"),
-            OpenApiParameter("method", str, description="a name from methods/", default=services.DEFAULT_METHOD),
+            OpenApiParameter("method", str, description="a name from methods/", default=DEFAULT_METHOD),
             OpenApiParameter("level", float, description="of the intervals, 0.5 to 0.99"),
             OpenApiParameter("include_simulated", bool, description="Simulated profiles take part.", default=False),
             OpenApiParameter("format", str, enum=["json", "csv"]),
@@ -70,7 +71,7 @@ class RankingView(ApiView):
         asked = asked_in(request)
         try:
             found = rank(viewer=request.user, **asked)
-        except services.RequestError as error:
+        except RequestError as error:
             raise problem_of(error) from error
 
         def build() -> HttpResponseBase:
@@ -97,7 +98,7 @@ def asked_in(request: Request) -> dict[str, Any]:
         raise invalid("level", "A number.") from None
     return {
         "workload": texts["workload"],
-        "method": texts.get("method") or services.DEFAULT_METHOD,
+        "method": texts.get("method") or DEFAULT_METHOD,
         "level": level,
         "include_simulated": simulated == "true",
     }

@@ -10,24 +10,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayPredict
-from mpet_site.api import ApiView
-from mpet_site.etags import etag_of, unless_unchanged
-from mpet_site.json import clean
-from mpet_site.problems import InvalidRequest, Unprocessable, invalid
-from predictor.scaling_fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
+from mpet_site.web.api import ApiView
+from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.fields import number
+from mpet_site.web.plain_json import clean
+from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid
+from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.extrapolation.fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.points import PointsError
 from predictor.scaling_models.registry import MODELS, describe
 from predictor.scaling_models.task_graph import MEASURES
-from predictor.services import LARGEST_THREAD_COUNT
 from profiles.models import Profile
 
 MOST_POINTS = 500
-
-
-def number(**options: Any) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, **options)
 
 
 class AskedPointSerializer(serializers.Serializer):

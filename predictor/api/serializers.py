@@ -3,34 +3,16 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
-from mpet_site.problems import InvalidRequest
+from mpet_site.web.fields import Integer, PlainNumber, Text, number, numbers
+from mpet_site.web.problems import InvalidRequest
 from predictor.api.settled import SettlementSerializer, settlement_of
+from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.models import Prediction
-from predictor.services import DEFAULT_METHOD, LARGEST_THREAD_COUNT, MOST_THREAD_COUNTS, PredictionRequest
+from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
-
-Text = serializers.CharField
-Integer = serializers.IntegerField
-
-
-def number(**options: Any) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, **options)
-
-
-def numbers(**options: Any) -> Any:
-    return serializers.ListField(child=number(), **options)
-
-
-class PlainNumber(serializers.FloatField):
-    """A JSON number as it came: 8 stays an int, "8" and true are none."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, bool) or not isinstance(data, int | float):
-            self.fail("invalid")
-        return data
 
 
 def changes(names: tuple[str, ...], help_text: str, *, null_is_a_value: bool) -> Any:

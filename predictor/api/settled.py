@@ -11,15 +11,13 @@ from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.api import ApiView, StrictBooleanFilter
-from mpet_site.etags import database_etag, unless_unchanged
-from mpet_site.problems import invalid
+from mpet_site.web.api import ApiView, StrictBooleanFilter
+from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.fields import number
+from mpet_site.web.problems import invalid
+from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
 from predictor.models import Prediction
-from predictor.settlement import ORIGINS, scores
-
-
-def number(**options: Any) -> serializers.FloatField:
-    return serializers.FloatField(allow_null=True, **options)
+from profiles.etags import database_etag
 
 
 def percent(error: float | None) -> float | None:
@@ -108,18 +106,6 @@ class SettledFilter(FilterSet):
 
     def as_it_is(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
         return rows
-
-
-ORDERINGS = {
-    "settled_at": "settled_at",
-    "created_at": "created_at",
-    "workload": "workload",
-    "target": "target",
-    "method": "method",
-    "error": "error_full",
-    "t1_error": "error_t1",
-    "scaling_error": "error_scaling",
-}
 
 
 class SettledRows(GenericAPIView):

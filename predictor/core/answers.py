@@ -8,8 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Generic, Literal, TypeVar
 
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import SettingsError
+from profiles.arrays import FloatArray, IntArray
+
+LARGEST_THREAD_COUNT = 2**20
 
 Settings = TypeVar("Settings")
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import Database, IntArray
+from predictor.core.database import Database
+from profiles.arrays import IntArray
 
 
 class Size(NamedTuple):

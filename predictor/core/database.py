@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from predictor.core.arrays import (
+    Column,
+    checked_column,
+    checked_curves,
+    checked_features,
+    checked_indices,
+    checked_table,
+    frozen,
+    require,
+    slug_order,
+    stretches,
+)
 from predictor.core.errors import DatabaseError
-from profiles.scaling.features import FEATURE_NAMES
-
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
-BoolArray: TypeAlias = NDArray[np.bool_]
-Column: TypeAlias = FloatArray | tuple[str, ...]
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 PLATFORM_NUMBERS = (
     "base_mhz",
@@ -109,45 +116,45 @@ class Database:
         `curve_offsets` None: no measured curves are kept. Columns missing from the tables are filled with unknowns
         (NaN, ""). Raises DatabaseError where the arrays contradict each other.
         """
-        platform_order, platform_rank = _slug_order("platforms", platforms)
-        workload_order, workload_rank = _slug_order("workloads", workloads)
-        p = platform_rank[_indices("platform_index", platform_index, len(platforms))]
-        w = workload_rank[_indices("workload_index", workload_index, len(workloads))]
-        g = _indices("group", group, len(groups))
-        t1 = _column("t1_s", t1_s, len(p))
+        platform_order, platform_rank = slug_order("platforms", platforms)
+        workload_order, workload_rank = slug_order("workloads", workloads)
+        p = platform_rank[checked_indices("platform_index", platform_index, len(platforms))]
+        w = workload_rank[checked_indices("workload_index", workload_index, len(workloads))]
+        g = checked_indices("group", group, len(groups))
+        t1 = checked_column("t1_s", t1_s, len(p))
         if len(w) != len(p) or len(g) != len(p):
             raise DatabaseError(
                 f"platform_index, workload_index and group differ in length: {len(p)}, {len(w)}, {len(g)}"
             )
-        _require("t1_s", "positive or NaN", ~((t1 <= 0) | np.isinf(t1)))
+        require("t1_s", "positive or NaN", ~((t1 <= 0) | np.isinf(t1)))
         keys = (p * len(workloads) + w) * max(len(groups), 1) + g
         rows = np.argsort(keys, kind="stable")
         keys = keys[rows]
-        _require("profiles", "unique in (platform, workload, group)", keys[1:] != keys[:-1])
-        offsets, curve_n, curve_time_s = _curves(curve_offsets, curve_n, curve_time_s, rows)
-        top_n = _column("n_max", n_max, len(platforms))
-        _require("n_max", "at least 1", top_n >= 1)
+        require("profiles", "unique in (platform, workload, group)", keys[1:] != keys[:-1])
+        offsets, curve_n, curve_time_s = checked_curves(curve_offsets, curve_n, curve_time_s, rows)
+        top_n = checked_column("n_max", n_max, len(platforms))
+        require("n_max", "at least 1", top_n >= 1)
         return cls(
             revision=revision,
             platforms=tuple(platforms[i] for i in platform_order),
             workloads=tuple(workloads[i] for i in workload_order),
-            platform_index=_frozen(p[rows].astype(np.int32)),
-            workload_index=_frozen(w[rows].astype(np.int32)),
-            group=_frozen(g[rows].astype(np.int16)),
+            platform_index=frozen(p[rows].astype(np.int32)),
+            workload_index=frozen(w[rows].astype(np.int32)),
+            group=frozen(g[rows].astype(np.int16)),
             groups=tuple(groups),
-            features=_frozen(_features(features, len(p))[rows]),
-            t1_s=_frozen(t1[rows]),
-            curve_offsets=_frozen(offsets),
-            curve_n=_frozen(curve_n),
-            curve_time_s=_frozen(curve_time_s),
-            n_nu=_frozen(_column("n_nu", n_nu, len(platforms))[platform_order]),
-            n_ht=_frozen(_column("n_ht", n_ht, len(platforms))[platform_order]),
-            n_max=_frozen(top_n[platform_order].astype(np.int64)),
-            platform_table=_table(platform_table or {}, PLATFORM_NUMBERS, PLATFORM_TEXTS, platform_order),
-            workload_table=_table(workload_table or {}, (), WORKLOAD_TEXTS, workload_order),
-            hidden=_frozen(np.zeros(len(p), dtype=np.bool_)),
-            hidden_rows=_frozen(np.zeros(0, dtype=np.int64)),
-            _keys=_frozen(keys),
+            features=frozen(checked_features(features, len(p))[rows]),
+            t1_s=frozen(t1[rows]),
+            curve_offsets=frozen(offsets),
+            curve_n=frozen(curve_n),
+            curve_time_s=frozen(curve_time_s),
+            n_nu=frozen(checked_column("n_nu", n_nu, len(platforms))[platform_order]),
+            n_ht=frozen(checked_column("n_ht", n_ht, len(platforms))[platform_order]),
+            n_max=frozen(top_n[platform_order].astype(np.int64)),
+            platform_table=checked_table(platform_table or {}, PLATFORM_NUMBERS, PLATFORM_TEXTS, platform_order),
+            workload_table=checked_table(workload_table or {}, (), WORKLOAD_TEXTS, workload_order),
+            hidden=frozen(np.zeros(len(p), dtype=np.bool_)),
+            hidden_rows=frozen(np.zeros(0, dtype=np.int64)),
+            _keys=frozen(keys),
         )
 
     def __len__(self) -> int:
@@ -184,7 +191,7 @@ class Database:
             rows = np.unique(rows)
         hidden = self.hidden.copy()
         hidden[rows] = True
-        return replace(self, hidden=_frozen(hidden), hidden_rows=_frozen(np.append(self.hidden_rows, rows)))
+        return replace(self, hidden=frozen(hidden), hidden_rows=frozen(np.append(self.hidden_rows, rows)))
 
     def part(self, rows: IntArray, platforms: IntArray | None = None, workloads: IntArray | None = None) -> Database:
         """Those profiles alone, as a database of its own; with these platforms and workloads only, by default all.
@@ -310,15 +317,6 @@ class Database:
         return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
 
 
-def stretches(starts: IntArray, lengths: IntArray) -> IntArray:
-    """The positions of several stretches of an array, one stretch after the other.
-
-    >>> stretches(np.array([7, 2]), np.array([3, 1])).tolist()
-    [7, 8, 9, 2]
-    """
-    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths))
-
-
 def _chosen(table: Mapping[str, Column], chosen: IntArray) -> dict[str, Column]:
     return {
         name: tuple(column[at] for at in chosen) if isinstance(column, tuple) else column[chosen]
@@ -336,81 +334,3 @@ def _smallest(values: FloatArray, count: int) -> IntArray:
     """Positions of the `count` smallest values in ascending order, NaN last."""
     part = np.argpartition(values, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
     return part[np.argsort(values[part], kind="stable")]
-
-
-def _frozen(array: Any) -> Any:
-    array = np.ascontiguousarray(array)
-    array.setflags(write=False)
-    return array
-
-
-def _require(name: str, rule: str, holds: BoolArray) -> None:
-    if not holds.all():
-        raise DatabaseError(f"{name} must be {rule}; entry {int(np.argmin(holds))} is not")
-
-
-def _slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
-    """Positions in slug order, and the rank of each position."""
-    if len(set(slugs)) != len(slugs):
-        raise DatabaseError(f"{name} holds a slug twice")
-    order = sorted(range(len(slugs)), key=slugs.__getitem__)
-    rank = np.empty(len(slugs), dtype=np.int64)
-    rank[order] = np.arange(len(slugs))
-    return order, rank
-
-
-def _indices(name: str, values: ArrayLike, size: int) -> IntArray:
-    array = np.asarray(values, dtype=np.int64)
-    _require(name, f"in 0..{size - 1}", (array >= 0) & (array < size))
-    return array
-
-
-def _column(name: str, values: ArrayLike, length: int) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (length,):
-        raise DatabaseError(f"{name} has shape {array.shape}, expected ({length},)")
-    return array
-
-
-def _features(values: ArrayLike, length: int) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (length, len(FEATURE_NAMES)):
-        raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
-    _require("features", "finite or NaN", np.asarray(~np.isinf(array).any(axis=1)))
-    return array
-
-
-def _curves(
-    offsets: ArrayLike | None, n: ArrayLike, time_s: ArrayLike, rows: IntArray
-) -> tuple[IntArray, NDArray[np.int32], FloatArray]:
-    """The ragged curves in the order of `rows`."""
-    start = np.asarray(np.zeros(len(rows) + 1) if offsets is None else offsets, dtype=np.int64)
-    counts = np.asarray(n, dtype=np.int32)
-    seconds = _column("curve_time_s", time_s, len(counts))
-    if start.shape != (len(rows) + 1,) or start[0] != 0 or start[-1] != len(counts) or (np.diff(start) < 0).any():
-        raise DatabaseError(f"curve_offsets must rise from 0 to {len(counts)} in {len(rows) + 1} entries")
-    _require("curve_n", "at least 1", counts >= 1)
-    _require("curve_time_s", "positive", seconds > 0)
-    lengths = np.diff(start)[rows]
-    moved = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-    gather = stretches(start[rows], lengths)
-    return moved, counts[gather], seconds[gather]
-
-
-def _table(
-    columns: Mapping[str, Any], numbers: tuple[str, ...], texts: tuple[str, ...], order: list[int]
-) -> dict[str, Column]:
-    """Metadata columns in slug order; those not given are unknown."""
-    unknown = set(columns) - {*numbers, *texts}
-    if unknown:
-        raise DatabaseError(f"unknown metadata columns: {', '.join(sorted(unknown))}")
-    table: dict[str, Column] = {}
-    for name in numbers:
-        values = columns.get(name, np.full(len(order), np.nan))
-        table[name] = _frozen(_column(name, values, len(order))[order])
-    for name in texts:
-        words = columns.get(name, [""] * len(order))
-        if len(words) != len(order):
-            raise DatabaseError(f"{name} has {len(words)} entries, expected {len(order)}")
-        table[name] = tuple(str(words[i] or "") for i in order)
-    return table

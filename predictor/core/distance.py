@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.database import FloatArray, IntArray
+from profiles.arrays import FloatArray, IntArray
 
 
 def distance(a: FloatArray, b: FloatArray) -> FloatArray:

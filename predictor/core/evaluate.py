@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.cuts import Cut, Size, random_cut
-from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
 Part = Literal["full", "t1", "scaling"]

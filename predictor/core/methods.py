@@ -16,8 +16,8 @@ from predictor.core.errors import (
     UnknownTarget,
     UnknownWorkload,
 )
-from predictor.core.mpet2020 import MPET2020
-from predictor.core.transfer.mpet import MPET, MPET_LOG
+from predictor.core.mpet.method import MPET, MPET_LOG
+from predictor.core.mpet2020.method import MPET2020
 
 __all__ = [
     "METHODS",

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from predictor.core.database import FloatArray
 from predictor.core.evaluate import Outcome, Part
+from profiles.arrays import FloatArray
 from profiles.measurements import RunTable
 
 NOISE_FLOOR = "noise-floor"

@@ -6,7 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
+from profiles.arrays import FloatArray
 
 Normalisation = Literal["range", "robust"]
 

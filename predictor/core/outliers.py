@@ -9,9 +9,10 @@ from typing import TypeAlias
 import numpy as np
 
 from predictor.core.answers import Answer, Query
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.transfer.mpet import MpetSettings, predict_mpet
+from predictor.core.mpet.method import MpetSettings, predict_mpet
+from profiles.arrays import FloatArray, IntArray
 
 FEWEST_REFERENCES = 3  # with fewer nobody can tell who is wrong
 FACTOR_OFF = 4.0  # of the whole curve

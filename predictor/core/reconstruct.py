@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import InvalidThreadCounts
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import reconstruct

@@ -12,7 +12,8 @@ from django.db.models import Q
 from tqdm import tqdm
 
 from benchmarks.archive import ArchiveError, read_archive
-from predictor.scaling_figures import learning_chart, size_charts, task_chart
+from predictor.figures.scaling_studies import learning_chart, size_charts, task_chart
+from predictor.management.tables import number, table
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.studies import sizes, tasks
@@ -26,7 +27,6 @@ from predictor.scaling_models.studies.clocks import (
     training_sizes,
 )
 from predictor.scaling_models.studies.workloads import MeasuredWorkload, measured_workloads
-from predictor.tables import number, table
 from profiles.derivation import run_tables
 from profiles.figures import Chart
 from profiles.measurements import Measurements

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from predictor.evaluations import NothingStored, Subject, stored_subject
-from predictor.snapshot import database_from_measurements
+from predictor.accuracy.evaluations import NothingStored, Subject, stored_subject
+from predictor.snapshot.measurements import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
 
 

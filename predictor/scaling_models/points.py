@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
+from profiles.arrays import FloatArray
 
 N, SIZE, CLOCK_RATIO = "n", "size", "clock_ratio"
 MEANING = {

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from predictor.similarity import neighbours_of
+from predictor.comparisons.neighbours import neighbours_of
 
 register = template.Library()
 

@@ -7,15 +7,23 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 
-from mpet_site.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
-from mpet_site.pagination import KeyPagination
-from profiles.api.filters import PlatformFilter, ProfileFilter, WorkloadFilter
+from mpet_site.web.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
+from mpet_site.web.pagination import KeyPagination
 from profiles.api.serializers import (
     PlatformDetailSerializer,
     PlatformSerializer,
     ProfileRowSerializer,
     ProfileSerializer,
     WorkloadSerializer,
+)
+from profiles.etags import RevisionEtag
+from profiles.filters import (
+    PLATFORM_ORDERINGS,
+    PROFILE_ORDERINGS,
+    WORKLOAD_ORDERINGS,
+    PlatformFilter,
+    ProfileFilter,
+    WorkloadFilter,
 )
 from profiles.models import Platform, Profile, Workload
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
@@ -30,33 +38,16 @@ class PlatformRead(GenericAPIView):
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
-class PlatformList(ListView, PlatformRead):
+class PlatformList(RevisionEtag, ListView, PlatformRead):
     """The machines that were measured."""
 
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
-    ordering_fields: ClassVar = {
-        name: name
-        for name in (
-            "slug",
-            "name",
-            "cpu_model",
-            "vendor",
-            "architecture",
-            "microarchitecture",
-            "device_class",
-            "sockets",
-            "numa_nodes",
-            "physical_cores",
-            "threads",
-            "n_max",
-            "base_mhz",
-        )
-    } | {"profiles": "profile_count"}
+    ordering_fields: ClassVar = PLATFORM_ORDERINGS
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
-class PlatformDetail(DetailView, PlatformRead):
+class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
     """One machine. Unknown is null; n_nu and n_ht are null where the machine has no such effect. A platform that was
     merged into another answers with the address of that."""
 
@@ -82,18 +73,16 @@ class WorkloadRead(GenericAPIView):
 
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_list", summary="Workloads"))
-class WorkloadList(ListView, WorkloadRead):
+class WorkloadList(RevisionEtag, ListView, WorkloadRead):
     """The parallel sections of programs that were measured."""
 
     filterset_class = WorkloadFilter
     search_fields = WorkloadQuerySet.searched
-    ordering_fields: ClassVar = {
-        name: name for name in ("slug", "name", "application", "strategy", "runtime", "bound")
-    } | {"profiles": "profile_count"}
+    ordering_fields: ClassVar = WORKLOAD_ORDERINGS
 
 
 @extend_schema_view(get=extend_schema(operation_id="workloads_read", summary="One workload"))
-class WorkloadDetail(DetailView, WorkloadRead):
+class WorkloadDetail(RevisionEtag, DetailView, WorkloadRead):
     """One parallel section of one program with one input."""
 
 
@@ -114,7 +103,7 @@ class ProfileRead(GenericAPIView):
 
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_list", summary="Profiles"))
-class ProfileList(ListView, ProfileRead):
+class ProfileList(RevisionEtag, ListView, ProfileRead):
     """What was measured: one workload on one machine, from one source. CSV has the plain columns, without curves."""
 
     filterset_class = ProfileFilter
@@ -122,15 +111,7 @@ class ProfileList(ListView, ProfileRead):
     pagination_class = KeyPagination
     filter_backends = (DjangoFilterBackend, ProfileSearch, StrictOrderingFilter)
     search_fields = tuple(ProfileQuerySet.searched)
-    ordering_fields: ClassVar = {
-        "platform": "platform__slug",
-        "workload": "workload__slug",
-        "t1_s": "t1_s",
-        "n_measured": "n_measured",
-        "n_largest": "n_largest",
-        "fit_error": "fit_error",
-        "created_at": "created_at",
-    }
+    ordering_fields: ClassVar = PROFILE_ORDERINGS
 
     def get_queryset(self) -> Any:
         if self.wants_csv:
@@ -139,5 +120,5 @@ class ProfileList(ListView, ProfileRead):
 
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
-class ProfileDetail(DetailView, ProfileRead):
+class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
     """The measured curves, their fits and the 84 features. Invalid values are null, never 0."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from profiles.measurements import FloatArray, IntArray
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import SCALING_PARTS
 
 THREADS = "threads n (count)"

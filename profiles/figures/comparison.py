@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from profiles.arrays import FloatArray
 from profiles.figures.base import (
     SPEEDUP,
     Chart,
@@ -24,7 +25,6 @@ from profiles.figures.base import (
     series_style,
     speedup_of,
 )
-from profiles.measurements import FloatArray
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from profiles.bottlenecks import pop_efficiencies
+from profiles.arrays import FloatArray, IntArray
 from profiles.figures.base import (
     COLOUR_OF_PART,
     SPEEDUP,
@@ -27,8 +27,8 @@ from profiles.figures.base import (
     table,
     thread_counts,
 )
-from profiles.measurements import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
+from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
 from profiles.scaling.times import reconstruct

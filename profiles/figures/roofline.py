@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from profiles.figures.base import Chart, Table, figure, numbers, series_style
-from profiles.roofline import Placed, Roof, Roofline
+from profiles.scaling.roofline import Placed, Roof, Roofline
 
 REACH = 16.0  # how far the axis goes beyond the ridges
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from profiles.measurements import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
-BoolArray = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 PARAMETERS = 6  # m, b, m_nu, b_nu, m_ht, b_ht
 

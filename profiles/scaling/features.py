@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiles.measurements import FloatArray
+from profiles.arrays import FloatArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 from profiles.scaling.names import (
     CURVE_NAMES,

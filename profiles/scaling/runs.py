@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from profiles.measurements import CounterTable, FloatArray, IntArray, RunTable
+from profiles.arrays import FloatArray, IntArray
+from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.names import COUNTER_SYNONYMS, CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.times import utilisation
 

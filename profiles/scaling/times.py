@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from profiles.measurements import FloatArray
+from profiles.arrays import FloatArray
 from profiles.scaling.names import FRACTIONS
 
 LEAST_REDUNDANCY = 1e-9

@@ -3,7 +3,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from benchmarks.models import Upload
-from predictor.snapshot import snapshot
+from predictor.snapshot.cache import snapshot
 from profiles.models import Profile
 from tests.mpet_site.api_samples import API, client_of, make_user, tarball
 from tests.pages import text_of

@@ -7,7 +7,8 @@ from benchmarks import simulator
 from benchmarks.archive import read_archive
 from benchmarks.management.commands import load_demo
 from benchmarks.simulator import find_hardware
-from predictor.services import PredictionRequest, predict
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from benchmarks import services, tasks
+from benchmarks import processing, services, tasks
 from benchmarks.archive import write_archive
 from benchmarks.models import Upload
 from profiles.models import Platform, Profile, Revision, Source
@@ -207,7 +207,7 @@ def test_a_rejected_tarball_may_be_tried_again(alice, monkeypatch):
         raise RuntimeError("out of order")
 
     with monkeypatch.context() as patch:
-        patch.setattr(services, "ingest", fail)
+        patch.setattr(processing, "ingest", fail)
         rejected = receive(content, alice)
     assert rejected.status == Upload.Status.REJECTED
     accepted = receive(content, alice)
@@ -220,10 +220,10 @@ def test_a_crash_is_logged_and_nothing_is_stored(alice, media, monkeypatch, capl
     def fail(*_):
         raise RuntimeError("a secret detail")
 
-    monkeypatch.setattr(services, "quality_warnings", fail)  # after ingest
+    monkeypatch.setattr(processing, "quality_warnings", fail)  # after ingest
     upload = receive(tarball(), alice)
     assert upload.status == Upload.Status.REJECTED
-    assert upload.report["errors"] == [{"member": None, "line": None, "reason": services.INTERNAL_ERROR}]
+    assert upload.report["errors"] == [{"member": None, "line": None, "reason": processing.INTERNAL_ERROR}]
     assert "a secret detail" in caplog.text
     assert set(stored_counts().values()) == {0}
     assert not Revision.objects.exists()
@@ -262,10 +262,10 @@ def test_unpacked_limit_comes_from_the_settings(alice, settings):
 
 def test_processing_happens_once(alice, monkeypatch):
     upload = receive(tarball(), alice)
-    monkeypatch.setattr(services, "_accept", None)
-    assert services.process(upload).status == Upload.Status.ACCEPTED
+    monkeypatch.setattr(processing, "_accept", None)
+    assert processing.process(upload).status == Upload.Status.ACCEPTED
     Upload.objects.update(status=Upload.Status.PROCESSING)
-    assert services.process(upload).status == Upload.Status.PROCESSING
+    assert processing.process(upload).status == Upload.Status.PROCESSING
 
 
 def test_left_to_a_worker(alice, monkeypatch):

@@ -7,7 +7,8 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.browser.walk import drawn
 from tests.pages import PASSWORD, store_public, user

@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings as site
 from django.urls import reverse
 
-from benchmarks import services
 from benchmarks.models import Upload
+from benchmarks.processing import process
 from tests.benchmarks.tarballs import packed
 from tests.pages import user
 from tests.samples import sample_measurements
@@ -79,7 +79,7 @@ def test_an_upload_that_waits_shows_its_report_once_a_worker_has_done_it(visit, 
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/uploads/*-*/")
     page.get_by_text("Waiting for its turn").wait_for()
-    services.process(Upload.objects.get())
+    process(Upload.objects.get())
     page.locator("h1 .badge.accepted").wait_for()
 
 

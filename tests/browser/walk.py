@@ -12,7 +12,8 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
 from benchmarks.services import receive
-from predictor.services import PredictionRequest, predict
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed
 from tests.predictor.accuracy import store_evaluation, store_report

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from mpet_site.pagination import Pagination
+from mpet_site.web.pagination import Pagination
 from tests.mpet_site.api_samples import API, client_of, read, secret_measurements, store
 from tests.mpet_site.test_problems import problem_in
 from tests.samples import sample_measurements, sample_platform

@@ -14,9 +14,9 @@ from django.core.management import call_command
 from django.urls import reverse
 from openapi_spec_validator import validate
 
-from mpet_site.api import ListView
 from mpet_site.api_urls import ENDPOINTS
 from mpet_site.urls import api
+from mpet_site.web.api import ListView
 from tests.mpet_site.api_samples import API, client_of
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.yaml"

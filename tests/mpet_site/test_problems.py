@@ -19,7 +19,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.test import override_settings
 
-from mpet_site.problems import NOT_FOUND, reasons
+from mpet_site.web.problems import NOT_FOUND, reasons
 from profiles.models import Platform
 from tests.mpet_site.api_samples import API, client_of, make_user, strict_json, tarball
 
@@ -176,7 +176,7 @@ def test_nested_reasons_are_flat():
 
 
 def test_every_named_problem_is_explained():
-    source = (Path(__file__).resolve().parents[2] / "mpet_site" / "problems.py").read_text()
+    source = (Path(__file__).resolve().parents[2] / "mpet_site" / "web" / "problems.py").read_text()
     names = re.findall(r'^    name = "(.+)"$', source, re.MULTILINE)
     assert len(names) >= 3
     for name in names:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpet_site.renderers import CSVRenderer, JSONRenderer, cell, csv_lines
+from mpet_site.web.renderers import CSVRenderer, JSONRenderer, cell, csv_lines
 from tests.mpet_site.api_samples import strict_json
 
 

@@ -15,8 +15,9 @@ from django.urls import reverse
 from django.views.defaults import permission_denied
 from plotly.offline import get_plotlyjs_version
 
-from mpet_site.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
-from predictor.services import PredictionRequest, predict
+from mpet_site.web.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPolicyMiddleware
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.accuracy import store_evaluation, store_report
 

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from predictor.snapshot import snapshot
+from predictor.snapshot.cache import snapshot
 from profiles.models import Platform, Profile, Workload
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 

@@ -8,9 +8,10 @@ import pytest
 from predictor.core.methods import Query, get_method
 from predictor.core.scenarios import Facts, Scenario, run
 from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
-from predictor.rankings import rank
-from predictor.services import PredictionRequest, preview
-from predictor.snapshot import snapshot
+from predictor.predictions.rankings import rank
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import preview
+from predictor.snapshot.cache import snapshot
 from tests.predictor.conftest import store
 from tests.predictor.core.scenarios.answers import decomposed_database
 from tests.samples import sample_measurements

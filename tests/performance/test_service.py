@@ -10,8 +10,10 @@ import pytest
 
 from predictor.core.methods import Query, get_method
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict
-from predictor.snapshot import build_snapshot, snapshot
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from predictor.snapshot.building import build_snapshot
+from predictor.snapshot.cache import snapshot
 from profiles.models import Profile
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads

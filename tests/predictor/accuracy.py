@@ -2,11 +2,11 @@
 
 import time
 
-from mpet_site.json import clean
+from mpet_site.web.plain_json import clean
+from predictor.accuracy.evaluations import evaluated, store, stored_subject
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
 from predictor.core.paper import paper_results
-from predictor.evaluations import evaluated, store, stored_subject
 from predictor.models import Evaluation, PaperReport
 
 

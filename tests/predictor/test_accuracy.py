@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from django.urls import reverse
 
-from mpet_site.middleware import CONTENT_SECURITY_POLICY
-from predictor.accuracy_figures import history_chart, methods_chart, paper_charts
+from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
+from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import PaperReport
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.accuracy import store_evaluation, store_report

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor.beyond import DEFAULT_MODELS, OFFERED, Question, beyond, reading, sizes_beyond
-from predictor.scaling_fits import InvalidFit
+from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond, reading, sizes_beyond
+from predictor.extrapolation.fits import InvalidFit
 from profiles.ingest import ingest
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, strict_json

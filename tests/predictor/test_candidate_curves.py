@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import User
 
-from predictor.candidate_curves import candidate_curves
-from predictor.services import PredictionRequest, predict
+from predictor.pages.candidate_curves import candidate_curves
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.pages import store_private, store_public, user
 

@@ -3,9 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from predictor.candidate_curves import CandidateCurves
-from predictor.candidate_figures import candidate_charts
-from predictor.figures import drawing_of
+from predictor.figures.answer import drawing_of
+from predictor.figures.candidates import CandidateCurves, candidate_charts
 from profiles.figures import Breakpoints
 from tests.predictor.test_figures import answer
 

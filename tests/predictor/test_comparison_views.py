@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from predictor.snapshot import snapshot
+from predictor.snapshot.cache import snapshot
 from profiles.ingest import ingest
 from profiles.models import Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user

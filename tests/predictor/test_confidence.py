@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.confidence import Evidence, confidence
+from predictor.predictions.confidence import Evidence, confidence
 
 SOUND = Evidence(
     candidates=20,

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from predictor.dot_figures import SHOWN, PlatformTime, dot_chart, sequential_charts
+from predictor.figures.platforms import SHOWN, PlatformTime, dot_chart, sequential_charts
 
 ROWS = [
     PlatformTime("Quick", "quick", 1.0, 0.8, 1.5, measured_s=1.2, n=8),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from django.db import IntegrityError, transaction
 
+from predictor.accuracy.evaluations import NothingStored, baselines, error_rows, evaluated, store, stored_subject
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
-from predictor.evaluations import NothingStored, baselines, error_rows, evaluated, store, stored_subject
 from predictor.models import Evaluation
 from tests.predictor.conftest import store as store_profiles
 from tests.predictor.conftest import without_pair

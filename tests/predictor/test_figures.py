@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from predictor.figures import answer_charts, drawing_of
+from predictor.figures.answer import answer_charts, drawing_of
 from profiles.figures import Breakpoints
 from profiles.scaling.names import FRACTIONS
 

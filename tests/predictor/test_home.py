@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
-from predictor.services import DEFAULT_METHOD
+from predictor.predictions.request import DEFAULT_METHOD
 from profiles.ingest import ingest
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload

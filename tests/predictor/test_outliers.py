@@ -8,9 +8,10 @@ import pytest
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
-from predictor.outliers import find_outliers, judge_delivery
-from predictor.services import PredictionRequest, preview
-from predictor.snapshot import snapshot
+from predictor.accuracy.outliers import find_outliers, judge_delivery
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import preview
+from predictor.snapshot.cache import snapshot
 from profiles.models import Profile, Revision
 from profiles.moderation import mark_outlier
 from tests.predictor.conftest import store

@@ -1,7 +1,7 @@
 import pytest
 from django.urls import reverse
 
-from predictor.possible import possibility
+from predictor.predictions.feasibility import possibility
 from profiles.models import Profile
 from tests.pages import store_private, store_public, text_of, user
 

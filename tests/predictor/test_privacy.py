@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from django.db import transaction
 
-import predictor.snapshot
+import predictor.snapshot.building
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, RequestError, predict
-from predictor.snapshot import SnapshotCache, read_snapshot, snapshot
+from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.service import predict
+from predictor.snapshot.cache import SnapshotCache, read_snapshot, snapshot
 from profiles.models import Revision
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform
@@ -51,7 +52,7 @@ class UndoneError(Exception):
 
 def seen_by(user):
     """All answers, and the arrays they came from, as a fresh process that has stored none of them makes them."""
-    predictor.snapshot._cache = SnapshotCache(8)
+    predictor.snapshot.cache._cache = SnapshotCache(8)
     Prediction.objects.all().delete()
     answers = []
     for request in REQUESTS:

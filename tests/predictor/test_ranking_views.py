@@ -1,7 +1,7 @@
 import pytest
 from django.urls import reverse
 
-from predictor.rankings import rank
+from predictor.predictions.rankings import rank
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db

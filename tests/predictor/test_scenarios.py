@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor import services
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict, preview
+from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
+from predictor.predictions.service import predict, preview
 from profiles.ingest import ingest
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs, sample_workload
@@ -161,11 +161,11 @@ class TestSequentialProgram:
 
     def test_a_migration_says_that_there_is_no_scaling(self, program):
         assert any("n = 1 alone" in text for text in asked()["warnings"])
-        with pytest.raises(services.NoPrediction, match="no scaling"):
+        with pytest.raises(NoPrediction, match="no scaling"):
             asked(platform_changes={"n_max": 32})
 
     def test_a_strategy_that_was_never_measured(self, program):
-        with pytest.raises(services.NoPrediction, match="pipeline") as caught:
+        with pytest.raises(NoPrediction, match="pipeline") as caught:
             asked(scenario="parallelisation", strategy="pipeline")
         assert (caught.value.found, caught.value.needed) == (0, 1)
 
@@ -185,21 +185,21 @@ class TestRefused:
         ],
     )
     def test_fields(self, measured, fields, name):
-        with pytest.raises(services.InvalidField) as caught:
+        with pytest.raises(InvalidField) as caught:
             predict(replace(REQUEST, **fields))
         assert caught.value.name == name
         assert Prediction.objects.count() == 0
 
     def test_parts_of_time_only_profiles(self, db):
         store(sample_measurements(4, 6, decomposed=False))
-        with pytest.raises(services.NoPrediction, match="time-only"):
+        with pytest.raises(NoPrediction, match="time-only"):
             asked(workload_changes={"lock_delay": 0.5})
         assert asked(workload_changes={"work": 2})["curve"]
 
     def test_memory_of_which_nothing_is_known(self, db):
         records = [sample_workload(at, bound=None) for at in range(6)]
         store(replace(sample_measurements(4, 6, counters=False), workloads=records))
-        with pytest.raises(services.NoPrediction, match="memory"):
+        with pytest.raises(NoPrediction, match="memory"):
             asked(workload_changes={"memory": 2})
 
     def test_memory_by_bound_without_counters(self, db):

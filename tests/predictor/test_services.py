@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 from django.db import connection
 
-from predictor import services
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict
+from predictor.predictions import service
+from predictor.predictions.request import (
+    InvalidSettings,
+    NoPrediction,
+    PredictionRequest,
+    UnknownMethod,
+    UnknownReference,
+    UnknownTarget,
+    UnknownWorkload,
+)
+from predictor.predictions.service import predict
 from profiles.models import Workload
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform, sample_workload
@@ -43,7 +52,7 @@ class TestAnswer:
 
     def test_is_the_methods_answer(self, measured):
         from predictor.core.methods import Query, get_method  # noqa: PLC0415
-        from predictor.snapshot import snapshot  # noqa: PLC0415
+        from predictor.snapshot.cache import snapshot  # noqa: PLC0415
 
         database, method = snapshot(), get_method("mpet")
         query = Query(database.workloads.index("app0-section0"), database.platforms.index("machine-1"))
@@ -168,14 +177,14 @@ class TestIdempotence:
 
     def test_who_comes_second_gets_the_first_ones_row(self, measured, monkeypatch):
         """The other request stores its answer after ours looked for one and before ours is stored."""
-        document_of, first = services.answer_document, []
+        document_of, first = service.answer_document, []
 
         def overtaken(basis, asked):
-            monkeypatch.setattr(services, "answer_document", document_of)
+            monkeypatch.setattr(service, "answer_document", document_of)
             first.append(predict(REQUEST))
             return document_of(basis, asked)
 
-        monkeypatch.setattr(services, "answer_document", overtaken)
+        monkeypatch.setattr(service, "answer_document", overtaken)
         assert predict(REQUEST).pk == first[0].pk
         assert Prediction.objects.count() == 1
 
@@ -204,36 +213,36 @@ def test_requests_at_the_same_time_share_one_row():
 
 class TestRefusals:
     def test_unknown_names_suggest_near_ones(self, measured):
-        with pytest.raises(services.UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkload) as caught:
             predict(replace(REQUEST, workload="app0-section9"))
         assert "app0-section0" in caught.value.suggestions
         assert caught.value.evidence["name"] == "app0-section9"
-        with pytest.raises(services.UnknownTarget, match="machine-1"):
+        with pytest.raises(UnknownTarget, match="machine-1"):
             predict(replace(REQUEST, target="machin-1"))
-        with pytest.raises(services.UnknownReference, match="machine-1"):
+        with pytest.raises(UnknownReference, match="machine-1"):
             predict(replace(REQUEST, references=["machine-0", "machin-1"]))
 
     def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
         secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
         store(secret, "secret", owner, private=True)
         asked = replace(REQUEST, workload="secret/oen")
-        with pytest.raises(services.UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkload) as caught:
             predict(asked, django_user_model.objects.create_user("other"))
         assert not any("secret" in one for one in caught.value.suggestions)
-        with pytest.raises(services.UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkload) as caught:
             predict(asked, owner)
         assert any("secret" in one for one in caught.value.suggestions)
 
     def test_a_name_that_several_rows_have_is_ambiguous(self, db):
         records = [sample_workload(at, name="same/one", version=str(at)) for at in range(6)]
         store(replace(sample_measurements(3, 6), workloads=records))
-        with pytest.raises(services.UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkload) as caught:
             predict(replace(REQUEST, workload="same/one"))
         assert len(caught.value.suggestions) == 5
         assert predict(replace(REQUEST, workload=caught.value.suggestions[1])).workload == caught.value.suggestions[1]
 
     def test_unknown_method(self, measured):
-        with pytest.raises(services.UnknownMethod) as caught:
+        with pytest.raises(UnknownMethod) as caught:
             predict(replace(REQUEST, method="guess"))
         assert "mpet2020" in caught.value.suggestions
 
@@ -242,30 +251,30 @@ class TestRefusals:
         [({"colour": 1}, "colour"), ({"level": 2.0}, "level"), ({"references": "x"}, "references")],
     )
     def test_settings(self, measured, settings, name):
-        with pytest.raises(services.InvalidSettings) as caught:
+        with pytest.raises(InvalidSettings) as caught:
             predict(replace(REQUEST, settings=settings))
         assert caught.value.name == name
 
     @pytest.mark.parametrize("n", [[], [0], [-1], [2**21], [True], [1.5], list(range(1, 5000))])
     def test_thread_counts(self, measured, n):
-        with pytest.raises(services.InvalidSettings) as caught:
+        with pytest.raises(InvalidSettings) as caught:
             predict(replace(REQUEST, n=n))
         assert caught.value.name == "n"
 
     def test_no_references_at_all(self, measured):
-        with pytest.raises(services.InvalidSettings, match="references"):
+        with pytest.raises(InvalidSettings, match="references"):
             predict(replace(REQUEST, references=[]))
 
     def test_nothing_to_predict_from(self, db):
         store(sample_measurements(1, 3))
-        with pytest.raises(services.NoPrediction) as caught:
+        with pytest.raises(NoPrediction) as caught:
             predict(replace(REQUEST, target="machine-0"))
         assert (caught.value.found, caught.value.needed) == (0, 1)
         assert Prediction.objects.count() == 0
 
     def test_too_few_candidates(self, db):
         store(sample_measurements(2, 1))
-        with pytest.raises(services.NoPrediction) as caught:
+        with pytest.raises(NoPrediction) as caught:
             predict(REQUEST)
         assert caught.value.found < caught.value.needed
 
@@ -295,7 +304,7 @@ class TestSimulated:
         answer = predict(REQUEST).answer
         assert answer["simulated"] is False
         assert "machine-8" not in {one["platform"] for part in answer["candidates"].values() for one in part}
-        with pytest.raises(services.NoPrediction):
+        with pytest.raises(NoPrediction):
             predict(replace(REQUEST, target="machine-8"))
 
     def test_is_marked_when_asked(self, both):
@@ -333,7 +342,7 @@ class TestSimulated:
         assert predict(request).answer["simulated"] is True
         on_target = replace(sample_measurements(1, 7, seed=6), platforms=[sample_platform(1)])
         store(on_target, "more")
-        with pytest.raises(services.NoPrediction):
+        with pytest.raises(NoPrediction):
             predict(request)
 
 
@@ -341,7 +350,7 @@ class TestMixedRuntimes:
     def test_the_rows_of_all_runtimes_count(self, db):
         records = [sample_workload(at, runtime="openmp" if at else "mpal") for at in range(6)]
         store(replace(sample_measurements(4, 6), workloads=records))
-        with pytest.raises(services.NoPrediction, match="runtime"):
+        with pytest.raises(NoPrediction, match="runtime"):
             predict(REQUEST)
         answer = predict(replace(REQUEST, settings={"mix_runtimes": True})).answer
         assert answer["sources"]

@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
+from predictor.accuracy.settlement import compared, scores, settle_delivery, settle_merged
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict
-from predictor.settlement import compared, scores, settle_delivery, settle_merged
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.models import Platform, Profile
 from profiles.moderation import mark_outlier, merge_platforms, set_hidden
 from tests.mpet_site.api_samples import client_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from predictor.similarity import neighbours_of
+from predictor.comparisons.neighbours import neighbours_of
 from profiles.ingest import ingest
 from tests.pages import store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform

@@ -4,15 +4,10 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from predictor import snapshot_files
-from predictor.snapshot import (
-    SnapshotCache,
-    build_snapshot,
-    database_from_measurements,
-    read_snapshot,
-    snapshot,
-    values_of,
-)
+from predictor.snapshot import files
+from predictor.snapshot.building import build_snapshot
+from predictor.snapshot.cache import SnapshotCache, read_snapshot, snapshot, values_of
+from predictor.snapshot.measurements import database_from_measurements
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
@@ -247,7 +242,7 @@ class TestFiles:
     @pytest.fixture
     def process(self, monkeypatch):
         """Every call is a process of its own: nothing read before."""
-        return lambda: monkeypatch.setattr("predictor.snapshot._cache", SnapshotCache(8))
+        return lambda: monkeypatch.setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
 
     def folders(self, tmp_path):
         return sorted(path.name for path in (tmp_path / "snapshots").iterdir())
@@ -312,8 +307,8 @@ class TestFiles:
     def test_of_a_faster_process_stay(self, grid, process, tmp_path):
         read = read_snapshot()
         (folder,) = (tmp_path / "snapshots").iterdir()
-        snapshot_files.write(folder, {})
-        assert len(snapshot_files.read(folder)) == len(values_of(read))
+        files.write(folder, {})
+        assert len(files.read(folder)) == len(values_of(read))
         assert self.folders(tmp_path) == [folder.name]
 
 

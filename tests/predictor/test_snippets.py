@@ -11,8 +11,9 @@ import pytest
 from django.urls import reverse
 
 from accounts.models import ApiToken
-from predictor import snippets
-from predictor.services import PredictionRequest, predict
+from predictor.pages import snippets
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from tests.pages import store_public, user
 
 pytestmark = pytest.mark.django_db(transaction=True)

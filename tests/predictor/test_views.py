@@ -8,8 +8,9 @@ from django.test import Client
 from django.urls import reverse
 
 from predictor.models import Prediction
-from predictor.services import PredictionRequest, predict
-from predictor.snapshot import snapshot
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from predictor.snapshot.cache import snapshot
 from profiles.models import Profile, Revision
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import Prediction
-from predictor.what_if import Slider, neutral_values, numbers_in, platform_sliders, request_of
+from predictor.predictions.sliders import Slider, neutral_values, numbers_in, platform_sliders, request_of
 from profiles.models import Platform
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 

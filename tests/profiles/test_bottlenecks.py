@@ -5,17 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles.bottlenecks import (
-    LOSSES,
-    bottlenecks,
-    bound_without,
-    boundness,
-    loss_shares,
-    pop_efficiencies,
-    sentences,
-)
-from profiles.roofline import Placed, Roof, Roofline
+from profiles.scaling.boundness import boundness
+from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
+from profiles.scaling.roofline import Placed, Roof, Roofline
 from profiles.scaling.runs import ScalingCurves, scaling_curves
+from profiles.scaling.sentences import sentences
 from tests.samples import sample_runs
 
 

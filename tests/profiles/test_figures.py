@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from mpet_site.json import clean
+from mpet_site.web.plain_json import clean
 from profiles.figures import (
     Breakpoints,
     Chart,

@@ -2,8 +2,9 @@
 
 import pytest
 
-from predictor.services import PredictionRequest, predict
-from predictor.snapshot import snapshot
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from predictor.snapshot.cache import snapshot
 from profiles.ingest import IngestError, ingest
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.moderation import ModerationError, mark_outlier, merge_platforms, set_hidden

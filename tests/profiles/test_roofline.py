@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from profiles.figures.roofline import roofline_chart
 from profiles.ingest import ingest
-from profiles.roofline import Placed, Roof, Roofline, read_roofline
+from profiles.scaling.roofline import Placed, Roof, Roofline, read_roofline
 from tests.pages import figures_of, text_of
 from tests.samples import sample_measurements
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from mpet_site.pages import page_of
-from predictor.snapshot import snapshot
-from profiles import views
+from mpet_site.web.pages import page_of
+from predictor.snapshot.cache import snapshot
+from profiles import lists
 from profiles.ingest import ingest
 from profiles.models import Platform, Profile, Workload
 from profiles.moderation import mark_outlier
@@ -104,7 +104,7 @@ def test_profiles_can_be_searched_and_filtered(client, public, query, found):
 
 
 def test_where_platforms_are_many_a_slug_is_typed(client, public, monkeypatch):
-    monkeypatch.setattr(views, "MOST_CHOICES", 2)
+    monkeypatch.setattr(lists, "MOST_CHOICES", 2)
     page = client.get(reverse("profiles"), {"platform": "machine-1"}).content.decode()
     assert '<input id="platform" name="platform" value="machine-1"' in page
 

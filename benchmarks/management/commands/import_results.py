@@ -5,8 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from benchmarks import services
 from benchmarks.models import Upload
+from benchmarks.processing import process
+from benchmarks.services import keep
 from profiles.management.owners import add_owner_arguments, owner_of
 
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
     def import_file(self, path: Path, owner: Any, visibility: str) -> bool:
         try:
             with path.open("rb") as file:
-                upload = services.process(services.keep(file, owner, visibility, path.name))
+                upload = process(keep(file, owner, visibility, path.name))
         except OSError as error:
             self.stdout.write(f"{path}: refused\n  error: {error.strerror}")
             return False

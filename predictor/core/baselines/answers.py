@@ -10,8 +10,9 @@ import numpy as np
 
 from predictor.core.answers import Answer, Candidate, Method, Query
 from predictor.core.baselines.log_times import LogTimes, log_times
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
 from predictor.core.reconstruct import thread_counts
+from profiles.arrays import FloatArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
 VERSION = "1"

@@ -11,7 +11,8 @@ from predictor.core.answers import Method
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.baselines.nearest import nearest, shape_distance, speed_ratio
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
+from profiles.arrays import FloatArray
 
 LEAST_SHARE = 0.01  # of the smallest measured n t(n): a fit without work at n = 1 would give no time at all
 

@@ -9,10 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from predictor.core.answers import Query
-from predictor.core.candidates import check_query, choose_groups, reference_rows, why_no_benchmark
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.reconstruct import thread_counts
+from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark
+from profiles.arrays import FloatArray, IntArray
 
 MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline
 from predictor.core.baselines.log_times import LogTimes, valid_mean
-from predictor.core.database import BoolArray, Database, FloatArray
+from predictor.core.database import Database
 from predictor.core.errors import TooFewCandidates
+from profiles.arrays import BoolArray, FloatArray
 
 
 def time_distance(logs: LogTimes) -> FloatArray:

@@ -15,8 +15,9 @@ from sklearn.linear_model import RidgeCV
 
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline
 from predictor.core.baselines.log_times import LogTimes
-from predictor.core.database import PLATFORM_NUMBERS, Database, FloatArray, IntArray
+from predictor.core.database import PLATFORM_NUMBERS, Database
 from predictor.core.errors import SettingsError
+from profiles.arrays import FloatArray, IntArray
 
 REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)

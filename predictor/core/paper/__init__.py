@@ -10,13 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from predictor.core.database import BoolArray, Database
+from predictor.core.database import Database
 from predictor.core.evaluate import Outcome, Progress, Protocol, chosen_rows, evaluate
-from predictor.core.mpet2020 import MPET2020
+from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import FEW, MANY, errors_by_distance, sorted_errors, with_candidates
 from predictor.core.paper.influence import influence
 from predictor.core.paper.statistics import PART_NAMES, Row, statistics
+from profiles.arrays import BoolArray
 
 Results = dict[str, list[Row]]
 Stage = Callable[[str], Progress | None]

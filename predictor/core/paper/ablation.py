@@ -8,7 +8,7 @@ from typing import Any
 
 from predictor.core.answers import Method
 from predictor.core.evaluate import Outcome, Part
-from predictor.core.mpet2020 import MPET2020, Mpet2020Settings
+from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings
 from predictor.core.paper.statistics import PART_NAMES, Row, statistics
 
 LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))  # workloads, platforms

@@ -10,13 +10,20 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.candidates import Neighbourhood, Selection, neighbourhood, select_by_tuple, select_by_workload
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
 from predictor.core.evaluate import Outcome, Part, Progress, Protocol, chosen_rows, hidden_pairs, relative_errors
-from predictor.core.interpolate import candidate_weights
-from predictor.core.mpet2020 import MPET2020, Mpet2020Settings, answer_from
+from predictor.core.mpet2020.candidates import (
+    Neighbourhood,
+    Selection,
+    neighbourhood,
+    select_by_tuple,
+    select_by_workload,
+)
+from predictor.core.mpet2020.interpolate import candidate_weights
+from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from
 from predictor.core.paper.statistics import PART_NAMES, Row, errors_of
+from profiles.arrays import FloatArray, IntArray
 
 FEW, MANY = 1, 10
 T1_WORKLOADS = 5  # of MANY candidates for t(1), as in the paper; two platforms for each

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.paper.statistics import Row
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
 

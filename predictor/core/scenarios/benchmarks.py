@@ -8,12 +8,13 @@ import numpy as np
 from scipy.stats import t as student
 
 from predictor.core.answers import Answer
-from predictor.core.database import BoolArray, Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.mpet.overheads import log_shares
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from predictor.core.scenarios.sequential import starts_at_one
-from predictor.core.transfer.overheads import log_shares
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_UTILISATION

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from predictor.core.answers import Method, Query
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import measured_scaling, parallel_rows
 from predictor.core.scenarios.inquiry import Facts, Inquiry
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+from profiles.arrays import FloatArray, IntArray
 
 LAWS = ("ideal", "Amdahl", "median of all")
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
+from profiles.arrays import FloatArray
 from profiles.scaling.runs import ScalingCurves
 
 

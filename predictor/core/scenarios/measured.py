@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.database import FloatArray, IntArray
 from predictor.core.reconstruct import thread_counts
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import MEDIUM, Outcome, refitted
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 from profiles.scaling.runs import ScalingCurves
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.database import BoolArray, FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
 from profiles.scaling.runs import ScalingCurves
 

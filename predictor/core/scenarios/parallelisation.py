@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Answer, Candidate
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
-from predictor.core.interpolate import candidate_weights
+from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.normalise import normalise, normaliser_range
 from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
 from predictor.core.scenarios.benchmarks import (
@@ -23,6 +23,7 @@ from predictor.core.scenarios.benchmarks import (
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Outcome, half_widths, refitted
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
 FEW = 3

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.database import FloatArray, IntArray
 from predictor.core.scenarios.changes import Topology
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS, RELATIVE_MEASURES
 
 LEAST = 1e-4  # of the thread time: shares below are alike

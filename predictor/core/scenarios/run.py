@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from predictor.core.answers import Method, Query
-from predictor.core.candidates import check_query
 from predictor.core.database import Database
 from predictor.core.reconstruct import thread_counts
+from predictor.core.references import check_query
 from predictor.core.scenarios.changes import Topology
 from predictor.core.scenarios.inquiry import Facts, Inquiry
 from predictor.core.scenarios.measured import measured_answer, measured_curves

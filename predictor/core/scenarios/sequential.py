@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.database import BoolArray, Database, FloatArray, Group, IntArray
+from predictor.core.database import Database, Group
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import half_widths
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
 ELEMENT = len(ELEMENTS)

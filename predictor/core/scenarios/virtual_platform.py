@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.database import FloatArray, IntArray
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import feature_logs
 from predictor.core.scenarios.changes import Topology
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refitted
 from predictor.core.scenarios.pieces import ROWS, Piece, mean_piece, piece_of, put_together
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct

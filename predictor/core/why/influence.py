@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.database import Database, FloatArray
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.reconstruct import predicted_curves
+from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
 

@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.database import Database, FloatArray, IntArray
+from predictor.core.comparisons.mean_distances import mean_distances
+from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from predictor.core.similarity import mean_distances
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 Kind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform

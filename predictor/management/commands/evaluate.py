@@ -9,17 +9,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.json import clean
-from predictor import evaluations
+from mpet_site.web.plain_json import clean
+from predictor.accuracy import evaluations
+from predictor.accuracy.evaluations import ORIGINS, Subject, evaluated
 from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
+from predictor.core.mpet.ablation import ablated
 from predictor.core.noise import NOISE_FLOOR
-from predictor.core.transfer.ablation import ablated
-from predictor.evaluations import ORIGINS, Subject, evaluated
 from predictor.management.subjects import dataset_subject, stored
-from predictor.tables import number, table
+from predictor.management.tables import number, table
 
 STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (

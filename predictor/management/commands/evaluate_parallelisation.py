@@ -8,15 +8,15 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.json import clean
-from predictor import stored_curves
+from mpet_site.web.plain_json import clean
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import Facts
 from predictor.core.scenarios.evaluation import Parallelised, evaluate_parallelisation
+from predictor.core.threads import one_thread
 from predictor.management.subjects import stored
-from predictor.services import DEFAULT_METHOD
-from predictor.tables import number, table
-from predictor.threads import one_thread
+from predictor.management.tables import number, table
+from predictor.predictions.request import DEFAULT_METHOD
+from predictor.snapshot.curves import measures_at_one
 
 STATISTICS = ("mean", "median", "p80", "count", "refused", "coverage")
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if snapshot is None:
             raise CommandError("nothing is stored")
         methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
-        facts = Facts(counted=lambda: stored_curves.measures_at_one(snapshot))
+        facts = Facts(counted=lambda: measures_at_one(snapshot))
         with one_thread():
             found = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
             results = list(tqdm(found, desc="predict", unit="profile", leave=False))

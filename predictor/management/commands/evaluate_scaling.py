@@ -7,9 +7,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.json import clean
+from mpet_site.web.plain_json import clean
 from predictor.core.database import Database
 from predictor.management import scaling_studies as studies
+from predictor.management.tables import number, table
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.evaluation import (
     STATISTICS,
@@ -24,8 +25,8 @@ from predictor.scaling_models.evaluation import (
     statistics,
 )
 from predictor.scaling_models.peers import extra_p
-from predictor.snapshot import database_from_measurements, snapshot
-from predictor.tables import number, table
+from predictor.snapshot.cache import snapshot
+from predictor.snapshot.measurements import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
 from profiles.figures import Chart
 from profiles.measurements import Measurements

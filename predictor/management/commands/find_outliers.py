@@ -4,8 +4,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from predictor.outliers import find_outliers, in_batches
-from predictor.tables import table
+from predictor.accuracy.outliers import find_outliers, in_batches
+from predictor.management.tables import table
 from profiles.models import Profile
 from profiles.outliers import to_judge
 

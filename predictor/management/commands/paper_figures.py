@@ -8,15 +8,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.json import clean
-from predictor.accuracy_figures import paper_charts
+from mpet_site.web.plain_json import clean
+from predictor.accuracy.evaluations import ORIGINS, Subject
 from predictor.core.evaluate import Progress
-from predictor.core.mpet2020 import MPET2020
+from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper import Results, paper_results
-from predictor.evaluations import ORIGINS, Subject
+from predictor.figures.accuracy import paper_charts
 from predictor.management.subjects import dataset_subject, stored
+from predictor.management.tables import number, table
 from predictor.models import PaperReport
-from predictor.tables import number, table
 
 
 class Command(BaseCommand):

@@ -7,11 +7,12 @@ from django.core.management.base import BaseCommand, CommandError
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.management.tables import number, table
 from predictor.models import Prediction
-from predictor.rankings import Ranking, rank
-from predictor.services import DEFAULT_METHOD, PredictionRequest, RequestError, predict
-from predictor.tables import number, table
-from predictor.why.measuring import next_measurements
+from predictor.predictions.next_measurements import next_measurements
+from predictor.predictions.rankings import Ranking, rank
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
+from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
 
 # what asks for one target, with its default

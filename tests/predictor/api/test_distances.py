@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from predictor.core.candidates import neighbourhood
 from predictor.core.methods import Query
-from predictor.snapshot import snapshot
+from predictor.core.mpet2020.candidates import neighbourhood
+from predictor.snapshot.cache import snapshot
 from profiles.ingest import ingest
 from tests.mpet_site.api_samples import API, client_of, store, strict_json
 from tests.mpet_site.test_problems import problem_in

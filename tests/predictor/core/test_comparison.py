@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from predictor.core.comparison import (
+from predictor.core.comparisons.documents import (
     compared_platforms,
     compared_workloads,
     distance_matrix,

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.interpolate import Origin, candidate_weights, interpolate
+from predictor.core.mpet2020.interpolate import Origin, candidate_weights, interpolate
 
 NAN = np.nan
 

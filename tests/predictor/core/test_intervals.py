@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
-from predictor.core.intervals import conformal_factor, left_out
 from predictor.core.methods import METHODS, Query, SettingsError
+from predictor.core.mpet.intervals import conformal_factor, left_out
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]

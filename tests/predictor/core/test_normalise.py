@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.answers import Query
-from predictor.core.candidates import neighbourhood
 from predictor.core.database import Database
+from predictor.core.mpet2020.candidates import neighbourhood
 from predictor.core.normalise import FEWEST_VALUES, normaliser_range, robust_range
 from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.databases import random_database

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.candidates import neighbourhood, select_by_tuple
 from predictor.core.database import Database, Group
 from predictor.core.evaluate import Outcome, Protocol, evaluate
 from predictor.core.methods import METHODS
-from predictor.core.mpet2020 import Mpet2020Settings
+from predictor.core.mpet2020.candidates import neighbourhood, select_by_tuple
+from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.core.paper import DEVICE_CLASSES, TABLES, paper_results, restricted
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, sorted_errors, with_candidates

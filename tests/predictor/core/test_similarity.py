@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.api.distances import platform_distances, workload_distances
+from predictor.core.comparisons.distances import platform_distances, workload_distances
+from predictor.core.comparisons.mean_distances import completed, mean_distances, nearest, neighbours, plane
 from predictor.core.database import Database, Group
-from predictor.core.similarity import completed, mean_distances, nearest, neighbours, plane
 
 
 def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:

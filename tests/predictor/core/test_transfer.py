@@ -9,7 +9,7 @@ from predictor.core.database import Database, Group
 from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionError, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
-from predictor.core.transfer import overheads
+from predictor.core.mpet import overheads
 from tests.predictor.core.curves import (
     COUNTS,
     curve_arrays,

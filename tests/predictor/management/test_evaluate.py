@@ -17,9 +17,9 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
-from predictor.core.transfer.ablation import ablated
+from predictor.core.mpet.ablation import ablated
 from predictor.models import Evaluation
-from predictor.snapshot import snapshot
+from predictor.snapshot.cache import snapshot
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from predictor.services import PredictionRequest, predict, preview
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict, preview
 from profiles.models import Source
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements

@@ -10,8 +10,9 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from predictor.core.why import next_measurement
-from predictor.services import PredictionRequest, predict
-from predictor.why import measuring
+from predictor.predictions import next_measurements
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import client_of
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements
@@ -63,7 +64,7 @@ def test_it_is_computed_once_and_again_when_something_new_is_known(gaps, monkeyp
         calls.append(args)
         return next_measurement.measure_next(*args, **options)
 
-    monkeypatch.setattr(measuring, "measure_next", counted)
+    monkeypatch.setattr(next_measurements, "measure_next", counted)
     first = APIClient().get(address(prediction)).json()
     assert APIClient().get(address(prediction)).json() == first
     assert len(calls) == 1

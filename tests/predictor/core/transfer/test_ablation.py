@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.transfer.ablation import CHANGES, REFERENCES, ablated
-from predictor.core.transfer.mpet import MPET
+from predictor.core.mpet.ablation import CHANGES, REFERENCES, ablated
+from predictor.core.mpet.method import MPET
 from tests.predictor.core.curves import curve_database
 
 

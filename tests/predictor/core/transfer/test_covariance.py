@@ -4,11 +4,18 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.transfer.covariance import MOST_KEPT, covariances, near_in_n, on_paper, triangle_of, whole_curve
-from predictor.core.transfer.evidence import gather
-from predictor.core.transfer.hyperparameters import DEFAULTS
-from predictor.core.transfer.metadata import platform_metadata
-from predictor.core.transfer.parts import separate
+from predictor.core.mpet.evidence.gathering import gather
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.gaussian.covariance import (
+    MOST_KEPT,
+    covariances,
+    near_in_n,
+    on_paper,
+    triangle_of,
+    whole_curve,
+)
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.parts import separate
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS

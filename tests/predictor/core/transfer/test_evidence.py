@@ -5,8 +5,8 @@ import pytest
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.transfer import evidence as gathering
-from predictor.core.transfer.evidence import gather
+from predictor.core.mpet.evidence import gathering
+from predictor.core.mpet.evidence.gathering import gather
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from predictor.core.intervals import left_out
-from predictor.core.transfer.gaussian import shift, stacking
-from predictor.core.transfer.hyperparameters import Hyperparameters
-from predictor.core.transfer.kriging import SMALL, invert, krige, krige_once, krige_variance
+from predictor.core.mpet.gaussian.kriging import SMALL, invert, krige, krige_once, krige_variance
+from predictor.core.mpet.gaussian.process import shift, stacking
+from predictor.core.mpet.hyperparameters import Hyperparameters
+from predictor.core.mpet.intervals import left_out
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from predictor.core.database import Database
-from predictor.core.transfer.metadata import platform_metadata
-from predictor.core.transfer.transfer import Transfer, mean_transfer, steadied
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.transfer import Transfer, mean_transfer, steadied
 from tests.predictor.core.curves import curve_arrays
 
 

@@ -5,11 +5,11 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.transfer.gaussian import gaussian_transfer
-from predictor.core.transfer.hyperparameters import DEFAULTS
-from predictor.core.transfer.metadata import platform_metadata
-from predictor.core.transfer.mpet import MPET, MpetSettings, _evidence
-from predictor.core.transfer.neighbours import FEWEST_BESIDE, with_neighbours
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.gaussian.neighbours import FEWEST_BESIDE, with_neighbours
+from predictor.core.mpet.gaussian.process import gaussian_transfer
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.method import MPET, MpetSettings, _evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 A, T = 5, 3

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.transfer.evidence import gather
-from predictor.core.transfer.explaining import Explaining, Known
-from predictor.core.transfer.hyperparameters import DEFAULTS
-from predictor.core.transfer.parts import separate
+from predictor.core.mpet.evidence.gathering import gather
+from predictor.core.mpet.gaussian.residual_regression import Explaining, Known
+from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.parts import separate
 from tests.predictor.core.curves import curve_database
 
 TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large

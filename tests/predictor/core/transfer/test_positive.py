@@ -8,11 +8,11 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
-from predictor.core.transfer import positive
-from predictor.core.transfer.evidence import by_knot, gather
-from predictor.core.transfer.metadata import platform_metadata
-from predictor.core.transfer.parts import separate
-from predictor.core.transfer.positive import MOST_CHECKED, Asked, log_transfer, small_transfer
+from predictor.core.mpet import log_ratios
+from predictor.core.mpet.evidence.gathering import by_knot, gather
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.log_ratios import MOST_CHECKED, Asked, log_transfer, small_transfer
+from predictor.core.mpet.parts import separate
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 WORKLOAD, TARGET = 2, 4
@@ -31,13 +31,13 @@ def database():
 def seen(monkeypatch):
     """What every transfer made of A and of the workloads it was checked with."""
     found = []
-    carried = positive._carried
+    carried = log_ratios._carried
 
     def noted(asked, u, ratios):
         found.append((asked, *carried(asked, u, ratios)))
         return found[-1][1:]
 
-    monkeypatch.setattr(positive, "_carried", noted)
+    monkeypatch.setattr(log_ratios, "_carried", noted)
     return found
 
 

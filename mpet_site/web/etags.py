@@ -1,0 +1,33 @@
+"""Answers that clients can keep: an ETag that changes whenever what the viewer may see does, and 304."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+from rest_framework.request import Request
+
+
+def etag_of(*parts: Any) -> str:
+    """Weak: the same content, whatever compression a proxy chose."""
+    digest = hashlib.sha256("\n".join(map(str, (settings.CODE_VERSION, *parts))).encode(errors="replace"))
+    return f'W/"{digest.hexdigest()[:32]}"'
+
+
+def unless_unchanged(request: Request, etag: str, build: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    """`build()`, or 304 where the client has this ETag. Call it once it is certain that there is something to see."""
+    known = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
+    response = HttpResponse(status=304) if etag.removeprefix("W/") in known else build()
+    response["ETag"] = etag
+    return response
+
+
+def mark_cacheable(request: Request, response: HttpResponseBase) -> None:
+    """Kept copies are asked about every time (no-cache), and never shared between viewers."""
+    patch_vary_headers(response, ("Authorization", "Accept", "Cookie"))
+    if not response.has_header("Cache-Control"):
+        response["Cache-Control"] = "private, no-cache" if request.user.is_authenticated else "no-cache"

@@ -1,0 +1,15 @@
+from typing import Any
+
+from django.http import Http404
+from rest_framework.negotiation import DefaultContentNegotiation
+
+from mpet_site.web.problems import invalid
+
+
+class ContentNegotiation(DefaultContentNegotiation):
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        try:
+            return super().filter_renderers(renderers, format)
+        except Http404 as error:
+            known = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
+            raise invalid("format", f"'{format}' is not one of: {known}.") from error

@@ -1,0 +1,125 @@
+"""Every error of the API as an RFC 9457 problem document; tests/mpet_site/test_problems.py is the specification."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpResponse
+from rest_framework import exceptions
+
+from mpet_site.web.plain_json import clean
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+DOCS = "/docs/api.md#"
+NOT_FOUND = "There is nothing here that you may see."
+
+
+class Problem(exceptions.APIException):
+    """An error with a name of its own (an anchor of docs/api.md) and further members."""
+
+    status_code = 400
+    name = ""
+    title = ""
+
+    def __init__(self, detail: str, **members: Any) -> None:
+        super().__init__(detail)
+        self.members = members
+
+
+class InvalidRequest(Problem):
+    """`errors` is a list of {name, reason}: the query parameter or the field, and what is wrong with it."""
+
+    name = "invalid-request"
+    title = "Invalid request"
+
+    def __init__(self, errors: list[dict[str, str]]) -> None:
+        text = " ".join(f"{error['name']}: {error['reason']}" if error["name"] else error["reason"] for error in errors)
+        super().__init__(text, errors=errors)
+
+
+class PayloadTooLarge(Problem):
+    status_code = 413
+    name = "payload-too-large"
+    title = "Payload too large"
+
+
+class Unprocessable(Problem):
+    """Understood and valid, but what the database holds cannot answer it."""
+
+    status_code = 422
+    name = "no-prediction"
+    title = "No prediction"
+
+
+def invalid(name: str, reason: str) -> InvalidRequest:
+    return InvalidRequest([{"name": name, "reason": reason}])
+
+
+def problem_response(error: Problem) -> HttpResponse:
+    return problem(error.status_code, str(error.detail), name=error.name, title=error.title, **error.members)
+
+
+def problem(status: int, detail: str, *, name: str = "", title: str = "", **members: Any) -> HttpResponse:
+    """A plain response: no content negotiation can turn an error into CSV."""
+    document = {
+        "type": DOCS + name if name else "about:blank",
+        "title": title or HTTPStatus(status).phrase,
+        "status": status,
+        "detail": str(detail),
+        **members,
+    }
+    content = json.dumps(clean(document), allow_nan=False, ensure_ascii=False)
+    response = HttpResponse(content.encode(errors="replace"), content_type=MEDIA_TYPE, status=status)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    from rest_framework.views import set_rollback  # noqa: PLC0415  (views load the parsers, which load this module)
+
+    set_rollback()
+    for kind, answer in ANSWERS:
+        if isinstance(error, kind):
+            return answer(error)
+    logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
+    return problem(500, "The server made a mistake; it is in the log.")
+
+
+def plain(error: exceptions.APIException) -> HttpResponse:
+    """DRF's own exceptions: 401, 403, 405, 406, 415, 429."""
+    response = problem(error.status_code, str(error.detail))
+    if auth_header := getattr(error, "auth_header", None):
+        response["WWW-Authenticate"] = auth_header
+    if (wait := getattr(error, "wait", None)) is not None:
+        response["Retry-After"] = str(max(1, int(wait + 0.999)))
+    return response
+
+
+ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (  # the first that fits
+    (Problem, problem_response),
+    (exceptions.ValidationError, lambda error: problem_response(InvalidRequest(list(reasons(error.detail))))),
+    (exceptions.NotFound, lambda _: problem(404, NOT_FOUND)),
+    (Http404, lambda _: problem(404, NOT_FOUND)),
+    (PermissionDenied, lambda _: problem(403, str(exceptions.PermissionDenied.default_detail))),
+    (RequestDataTooBig, lambda _: problem_response(PayloadTooLarge("The request's body is too large."))),
+    (SuspiciousOperation, lambda _: problem(400, "The request is malformed.")),
+    (exceptions.APIException, plain),
+)
+
+
+def reasons(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
+    """DRF's nested validation errors, flat: {name: "settings.k", reason: "..."}."""
+    if isinstance(detail, dict):
+        for key, inner in detail.items():
+            part = "" if key == "non_field_errors" else str(key)
+            yield from reasons(inner, ".".join(filter(None, (name, part))))
+    elif isinstance(detail, list | tuple):
+        for inner in detail:
+            yield from reasons(inner, name)
+    else:
+        yield {"name": name, "reason": str(detail)}

@@ -1,0 +1,68 @@
+"""JSON without NaN, CSV a row at a time."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rest_framework import renderers
+
+from mpet_site.web.plain_json import clean
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class JSONRenderer(renderers.JSONRenderer):
+    """NaN and infinity are null (`strict` makes any that is left an error, not invalid JSON)."""
+
+    strict = True
+
+    def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
+        return super().render(clean(data), *args, **kwargs)
+
+
+class CSVRenderer(renderers.BaseRenderer):
+    """Makes `?format=csv` known to content negotiation; lists stream their rows with `csv_lines`."""
+
+    media_type = "text/csv"
+    format = "csv"
+
+    def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
+        raise TypeError("CSV is streamed")
+
+
+class TarballRenderer(renderers.BaseRenderer):
+    media_type = "application/gzip"
+    format = "tar.gz"
+    charset = None
+    render_style = "binary"
+
+    def render(self, data: bytes, *args: Any, **kwargs: Any) -> bytes:
+        return data
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """RFC 4180 lines, the header first. Null is an empty cell."""
+    line = io.StringIO()
+    writer = csv.writer(line)
+    writer.writerow(columns)
+    for row in rows:
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+        writer.writerow([cell(row[column]) for column in columns])
+    yield line.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula gets a ' in front: names come from anybody's upload."""
+    value = clean(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        value = "; ".join(map(str, value))
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return "'" + value
+    return value

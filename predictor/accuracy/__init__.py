@@ -1,0 +1,1 @@
+"""How right predictions are: evaluations, what later measurements say, outliers."""

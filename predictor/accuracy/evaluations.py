@@ -1,0 +1,185 @@
+"""Evaluations of what is stored: which profiles, how the result is kept, and how it is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+
+from mpet_site.web.plain_json import clean
+from predictor.core.database import Database
+from predictor.core.evaluate import PARTS, Evaluation, Outcome, Progress, Protocol, evaluate, predicted_rows
+from predictor.core.methods import METHODS, Method, settings_values
+from predictor.core.noise import noise_floor
+from predictor.models import EvaluatedMethod
+from predictor.models import Evaluation as StoredEvaluation
+from predictor.snapshot.building import Snapshot
+from predictor.snapshot.cache import read_snapshot
+from profiles.derivation import run_tables
+from profiles.measurements import Measurements, RunTable
+
+ORIGINS = ("measured", "simulated")
+PROFILES_AT_ONCE = 200
+
+NamedRuns = Iterator[tuple[str, str, RunTable]]
+
+
+class NothingStored(LookupError):
+    """There is no public profile of that origin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is evaluated: the database, and whose runs the noise floor reads."""
+
+    database: Database
+    origin: str
+    snapshot: Snapshot | None = None
+    measurements: Measurements | None = None
+
+    def runs(self, rows: Iterable[int]) -> NamedRuns:
+        """The runs of the profiles in those rows, by slug."""
+        wanted = np.asarray(list(rows), dtype=np.int64)
+        if self.measurements is not None:
+            return _delivered_runs(self.measurements, self.database, wanted)
+        return _stored_runs(self.snapshot, wanted) if self.snapshot is not None else iter(())
+
+
+def stored_subject(origin: str | None = None) -> Subject:
+    """The public profiles of one origin; None: what was measured, or where no workload was on two platforms, so that
+    nothing can be left out and predicted, what was simulated.
+
+    Raises NothingStored.
+    """
+    found = [
+        Subject(snapshot.database, one, snapshot=snapshot)
+        for one in (ORIGINS if origin is None else (origin,))
+        if len((snapshot := read_snapshot(origins=(one,))).database)
+    ]
+    for subject in found:
+        if on_two_platforms(subject.database):
+            return subject
+    if found:
+        return found[0]
+    raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored: no measured profile to predict")
+
+
+def on_two_platforms(database: Database) -> bool:
+    """Whether any workload was measured on more than one platform."""
+    pairs = np.unique(np.stack([database.workload_index, database.platform_index]), axis=1)
+    return bool((np.bincount(pairs[0]) > 1).any())
+
+
+def evaluated(
+    subject: Subject,
+    methods: Sequence[Method[Any]],
+    protocol: Protocol,
+    *,
+    floor: bool = False,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
+    found = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
+    noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
+    return Evaluation(found.protocol, found.outcomes, noise)
+
+
+def baselines() -> list[Method[Any]]:
+    return [method for method in METHODS.values() if method.baseline]
+
+
+@transaction.atomic
+def store(evaluation: Evaluation, subject: Subject, started: float) -> StoredEvaluation:
+    """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
+    protocol, report = evaluation.protocol, clean(evaluation.report())
+    targets = protocol.targets
+    first = next(iter(evaluation.outcomes.values()))
+    stored = StoredEvaluation.objects.create(
+        revision=subject.database.revision,
+        origin=subject.origin,
+        holdout=protocol.holdout,
+        probes=protocol.probes,
+        sample=protocol.sample,
+        seed=protocol.seed,
+        targets=None if targets is None else [subject.database.platforms[at] for at in targets],
+        profiles=len(subject.database),
+        pairs=_pairs(first),
+        noise_floor=report["noise_floor"],
+        code_version=settings.CODE_VERSION,
+        seconds=time.perf_counter() - started,
+    )
+    EvaluatedMethod.objects.bulk_create(
+        EvaluatedMethod(
+            evaluation=stored,
+            position=position,
+            name=name,
+            version=METHODS[name].version,
+            is_baseline=METHODS[name].baseline,
+            settings=clean(settings_values(METHODS[name].settings())),
+            statistics=report["methods"][name],
+            **{f"errors_{part}": _errors(outcomes, part) for part in PARTS},
+        )
+        for position, (name, outcomes) in enumerate(evaluation.outcomes.items())
+    )
+    return stored
+
+
+def error_rows(stored: StoredEvaluation) -> Iterator[dict[str, Any]]:
+    """A row for each pair and method, errors in percent; None where the method refused."""
+    pairs = stored.pairs
+    for method in stored.methods.all():
+        columns = [100 * getattr(method, f"errors_{part}").astype(np.float64) for part in PARTS]
+        for platform, workload, *errors in zip(pairs["platform"], pairs["workload"], *columns, strict=True):
+            yield {
+                "platform": pairs["platforms"][platform],
+                "workload": pairs["workloads"][workload],
+                "method": method.name,
+                **{f"{part}_error_percent": error for part, error in zip(PARTS, clean(errors), strict=True)},
+            }
+
+
+def _pairs(outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
+    platforms, platform = np.unique([one.platform for one in outcomes], return_inverse=True)
+    workloads, workload = np.unique([one.workload for one in outcomes], return_inverse=True)
+    return {
+        "platforms": platforms.tolist(),
+        "workloads": workloads.tolist(),
+        "platform": platform.tolist(),
+        "workload": workload.tolist(),
+    }
+
+
+def _errors(outcomes: Sequence[Outcome], part: Any) -> np.ndarray:
+    largest = float(np.finfo(np.float32).max)
+    return np.array([min(one.errors.get(part, np.nan), largest) for one in outcomes], dtype=np.float32)
+
+
+def _stored_runs(snapshot: Snapshot, rows: np.ndarray) -> NamedRuns:
+    database = snapshot.database
+    for start in range(0, len(rows), PROFILES_AT_ONCE):
+        batch = rows[start : start + PROFILES_AT_ONCE]
+        keys = snapshot.profile_ids[batch].tolist()
+        tables = run_tables(keys)
+        for row, key in zip(batch.tolist(), keys, strict=True):
+            yield *_names(database, row), tables[key]
+
+
+def _delivered_runs(measurements: Measurements, database: Database, rows: np.ndarray) -> NamedRuns:
+    slugs = measurements.platform_ids or [record.name for record in measurements.platforms]
+    tables = {
+        (slugs[record.platform], measurements.workloads[record.workload].name): record.runs
+        for record in measurements.profiles
+    }
+    for row in rows.tolist():
+        names = _names(database, row)
+        yield *names, tables[names]
+
+
+def _names(database: Database, row: int) -> tuple[str, str]:
+    return database.platforms[database.platform_index[row]], database.workloads[database.workload_index[row]]

@@ -1,0 +1,76 @@
+"""Stored profiles beside what everything else says of them; the verdicts are kept with the profiles."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from predictor.core import outliers as core
+from predictor.core.threads import one_thread
+from predictor.snapshot.building import Snapshot
+from predictor.snapshot.cache import read_snapshot
+from profiles.models import Profile, Source
+from profiles.outliers import keep_verdicts, own_reasons, to_judge
+from profiles.scaling.names import CURVE_NAMES, FRACTIONS
+
+AT_ONCE = 500  # profiles with their curves in memory
+RECONSIDERED = 100  # computed outliers that a delivery may clear
+FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
+
+
+def find_outliers(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
+    """Judge the profiles of these primary keys and keep what is found; how many verdicts changed."""
+    rows = Profile.objects.filter(pk__in=profiles).select_related("platform", "workload", "private_to", "curves")
+    alike: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
+    for profile in rows:
+        alike[profile.private_to, profile.origin].append(profile)
+    changed = 0
+    for (owner, origin), members in alike.items():
+        snapshot = read_snapshot(owner, origins=(origin,))
+        reasons = contradicted(snapshot, members, progress) | own_reasons(members)
+        changed += keep_verdicts(members, reasons, snapshot.database.revision)
+    return changed
+
+
+def contradicted(
+    snapshot: Snapshot, profiles: Sequence[Profile], progress: Callable[[int], Any] | None = None
+) -> dict[int, str]:
+    """By primary key, why the rest of what can be predicted from contradicts a profile."""
+    placed = [(profile, one) for profile in profiles if (one := measured(snapshot, profile)) is not None]
+    with one_thread():
+        found = core.find_outliers(snapshot.database, [one for _, one in placed], progress=progress)
+    return {placed[suspicion.at][0].pk: suspicion.reason for suspicion in found}
+
+
+def measured(snapshot: Snapshot, profile: Profile) -> core.Measured | None:
+    """A stored profile by its place in the snapshot; None where nothing there compares with it."""
+    database = snapshot.database
+    curves = getattr(profile, "curves", None)
+    group = (profile.decomposed, profile.workload.runtime or "", "+".join((profile.origin,)))
+    if curves is None or profile.platform.slug not in database.platforms or group not in database.groups:
+        return None
+    if profile.workload.slug not in database.workloads:
+        return None
+    values = curves.values.reshape(1 + len(CURVE_NAMES), -1)
+    return core.Measured(
+        database.workloads.index(profile.workload.slug),
+        database.platforms.index(profile.platform.slug),
+        database.groups.index(group),
+        curves.n.astype(np.int64),
+        values[0],
+        values[FRACTION_ROWS] if profile.decomposed else None,
+    )
+
+
+def judge_delivery(source: Source) -> int:
+    """What came with a delivery, and those computed outliers that it may clear."""
+    own = to_judge().filter(source=source).values_list("pk", flat=True)
+    doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source=source).order_by("-pk")
+    return find_outliers(sorted({*own, *doubtful.values_list("pk", flat=True)[:RECONSIDERED]}))
+
+
+def in_batches(keys: Sequence[int]) -> Iterable[Sequence[int]]:
+    return (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))

@@ -1,0 +1,224 @@
+"""Stored predictions beside what was measured later of the same pair: how wrong they were, and the score.
+
+The answer stays as it was given. A private measurement settles its owner's private predictions alone: the error of a
+public one would tell everybody what was measured.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from predictor.models import Prediction
+from profiles.models import Platform, Profile, Source
+
+ORDERINGS = {
+    "settled_at": "settled_at",
+    "created_at": "created_at",
+    "workload": "workload",
+    "target": "target",
+    "method": "method",
+    "error": "error_full",
+    "t1_error": "error_t1",
+    "scaling_error": "error_scaling",
+}
+
+AT_ONCE = 200  # predictions with their answers in memory
+SETTLED = (
+    *("settled_at", "settled_by", "settled_origin", "is_blind"),
+    *("error_full", "error_t1", "error_scaling", "points", "points_inside"),
+)
+ORIGINS = ("measured", "simulated")
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """Relative errors (1 = 100 %), None where there is nothing to compare; `inside` of `points` measured times lie in
+    the interval."""
+
+    full: float | None
+    t1: float | None
+    scaling: float | None
+    points: int
+    inside: int
+
+
+def compared(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> Settlement:
+    """An answer document beside a measured curve, over the n that both have.
+
+        full: mean |t_pred - t| / t;    t1: of t(1) alone;    scaling: of t(n) / t(least common n)
+
+    >>> answer = {"t1_s": 12.0, "curve": [{"n": n, "time_s": 12 / n, "low_s": 9 / n, "high_s": 15 / n,
+    ...           "speedup": n} for n in (1, 2)]}
+    >>> compared(answer, np.array([1, 2, 4]), np.array([10.0, 5.0, 2.0]))
+    Settlement(full=0.2, t1=0.2, scaling=0.0, points=2, inside=2)
+    """
+    points = {point["n"]: point for point in answer["curve"]}
+    known = [(points[at], t) for at, t in zip(n.tolist(), time_s.tolist(), strict=True) if at in points]
+    timed = [(point["time_s"], t) for point, t in known if point["time_s"] is not None]
+    sped = [(1 / point["speedup"], t) for point, t in known if point["speedup"]]
+    banded = [(point, t) for point, t in known if point["low_s"] is not None and point["high_s"] is not None]
+    t1 = [(answer["t1_s"], t) for at, t in zip(n.tolist(), time_s.tolist(), strict=True) if at == 1]
+    return Settlement(
+        full=_mean_error(timed),
+        t1=_mean_error([pair for pair in t1 if pair[0] is not None]),
+        scaling=_mean_error([(p / sped[0][0], t / sped[0][1]) for p, t in sped]) if len(sped) > 1 else None,
+        points=len(banded),
+        inside=sum(point["low_s"] <= t <= point["high_s"] for point, t in banded),
+    )
+
+
+def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
+    errors = [abs(predicted - measured) / measured for predicted, measured in pairs]
+    return float(np.mean(errors)) if errors else None
+
+
+def settle_delivery(source: Source) -> int:
+    """Settle what was predicted of the pairs in a delivery; how many predictions."""
+    return _settle_by(source.profiles.all())
+
+
+def settle_merged(platform: Platform) -> int:
+    """Settle what was predicted of a platform under the slugs of those that were merged into it; how many. One delivery
+    after the other, as if they came now: the first that may settle a prediction does."""
+    deliveries = Source.objects.filter(profiles__platform=platform).distinct().order_by("created_at", "pk")
+    return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
+
+
+def _settle_by(profiles: QuerySet[Profile]) -> int:
+    standing = profiles.filter(hidden=False, outlier_reason="", source__origin__in=ORIGINS)
+    return sum(settle(batch) for batch in _batches(standing.select_related("platform", "workload", "curves")))
+
+
+def settle(profiles: Sequence[Profile]) -> int:
+    """Settle the predictions of these profiles' pairs that nothing has settled yet."""
+    slugs = _slugs(profiles)
+    of_pair = {(one.workload.slug, slug): one for one in profiles for slug in slugs[one.platform_id]}
+    count = 0
+    for batch in _batches(to_settle(profiles, slugs)):
+        done = []
+        for prediction in batch:
+            profile = of_pair.get((prediction.workload, prediction.target))
+            if profile is not None and may_settle(profile, prediction) and _fill(prediction, profile):
+                done.append(prediction)
+        Prediction.objects.bulk_update(done, SETTLED)
+        count += len(done)
+    return count
+
+
+def to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
+    """Open predictions of the profiles' workloads and targets, of those who may know what was measured.
+
+    `slugs`: as of `_slugs`."""
+    owners: dict[Any, list[Profile]] = defaultdict(list)
+    for profile in profiles:
+        owners[profile.private_to_id].append(profile)
+    wanted = Q(pk__in=[])
+    for owner, members in owners.items():
+        targets = {slug for one in members for slug in slugs[one.platform_id]}
+        pairs = Q(workload__in={one.workload.slug for one in members}, target__in=targets)
+        wanted |= pairs & (Q() if owner is None else Q(private_to=owner))
+    return Prediction.objects.to_settle().filter(wanted)
+
+
+def _slugs(profiles: Sequence[Profile]) -> dict[int | None, set[str]]:
+    """The slugs that each platform is and was known by: its own, and of those that were merged into it."""
+    slugs: dict[int | None, set[str]] = {one.platform_id: {one.platform.slug} for one in profiles}
+    for platform, slug in Platform.objects.filter(merged_into__in=list(slugs)).values_list("merged_into", "slug"):
+        slugs[platform].add(slug)
+    return slugs
+
+
+def may_settle(profile: Profile, prediction: Prediction) -> bool:
+    """The pair as it is, made before it was delivered; what is simulated settles only what was made of simulations."""
+    answer = prediction.answer
+    if answer.get("workload_changes") or answer.get("platform_changes") or prediction.created_at > profile.created_at:
+        return False
+    if profile.private_to_id is not None and prediction.private_to_id != profile.private_to_id:
+        return False
+    return profile.origin == "measured" or (profile.origin == "simulated" and bool(answer["simulated"]))
+
+
+def _fill(prediction: Prediction, profile: Profile) -> bool:
+    """The settlement in the prediction's columns; False where the two have no n in common."""
+    curves = getattr(profile, "curves", None)
+    if curves is None:
+        return False
+    found = compared(prediction.answer, curves.n, curves.values[: len(curves.n)])
+    if found.full is None and found.t1 is None and found.scaling is None:
+        return False
+    prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin
+    prediction.is_blind = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
+    prediction.error_full, prediction.error_t1, prediction.error_scaling = found.full, found.t1, found.scaling
+    prediction.points, prediction.points_inside = found.points, found.inside
+    return True
+
+
+def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
+    """Who predicted the pair could have known it: measured before, on a platform that the target was merged into."""
+    if prediction.target == profile.platform.slug:
+        return False
+    known = Profile.objects.candidates_for(prediction.private_to)
+    known = known.filter(platform=profile.platform_id, workload=profile.workload_id)
+    return known.filter(created_at__lt=prediction.created_at).exists()
+
+
+def _batches(rows: QuerySet[Any]) -> Iterable[list[Any]]:
+    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), AT_ONCE):
+        yield list(rows.filter(pk__in=keys[start : start + AT_ONCE]))
+
+
+@dataclass(frozen=True)
+class Score:
+    """How one version of a method did on what it predicted blind: errors in percent, coverage as a share."""
+
+    method: str
+    version: str
+    count: int
+    mean: float | None
+    median: float | None
+    coverage: float | None
+    points: int
+
+    @property
+    def document(self) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "method_version": self.version,
+            "count": self.count,
+            "mean_error_percent": self.mean,
+            "median_error_percent": self.median,
+            "coverage": self.coverage,
+            "points": self.points,
+        }
+
+
+def scores(user: Any, origin: str) -> list[Score]:
+    """Of every method and version, over blind predictions that the user sees; by name and version."""
+    rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
+    alike: dict[tuple[str, str], list[tuple[float | None, int, int]]] = defaultdict(list)
+    columns = ("method", "method_version", "error_full", "error_scaling", "points", "points_inside")
+    for method, version, full, scaling, points, inside in rows.values_list(*columns):
+        alike[method, version].append((scaling if full is None else full, points or 0, inside or 0))
+    return [_score(method, version, members) for (method, version), members in alike.items()]
+
+
+def _score(method: str, version: str, members: list[tuple[float | None, int, int]]) -> Score:
+    errors = [100 * error for error, _, _ in members if error is not None]
+    points = sum(count for _, count, _ in members)
+    return Score(
+        method=method,
+        version=version,
+        count=len(members),
+        mean=float(np.mean(errors)) if errors else None,
+        median=float(np.median(errors)) if errors else None,
+        coverage=sum(inside for _, _, inside in members) / points if points else None,
+        points=points,
+    )

@@ -1,0 +1,100 @@
+"""A profile beyond what was measured: the JSON twin of the page."""
+
+from typing import Any
+
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mpet_site.web.api import ApiView
+from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.problems import invalid
+from predictor.api.scaling_models import ScalingFitSerializer, columns, number
+from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond
+from predictor.extrapolation.fits import InvalidFit
+from profiles.etags import database_etag
+from profiles.models import Profile
+
+Measured = inline_serializer("BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True)
+ModelPart = inline_serializer(
+    "BeyondModel",
+    {
+        "model": serializers.CharField(),
+        "title": serializers.CharField(),
+        "refusal": serializers.CharField(help_text="Why the model says nothing of this profile; empty where it does."),
+    }
+    | {
+        name: field
+        for name, field in ScalingFitSerializer.fields.items()
+        if name in {"parameters", "points", "predictions", "reasons", "no_interval"}
+    },
+    many=True,
+)
+SizesPart = inline_serializer(
+    "BeyondSizes",
+    {
+        "unit": serializers.CharField(),
+        "measured": inline_serializer(
+            "BeyondSizeMeasured", {"n": serializers.IntegerField(), "size": number(), "time_s": number()}, many=True
+        ),
+        "reasons": ScalingFitSerializer.fields["reasons"],
+        "answer": serializers.DictField(allow_null=True, help_text="A ScalingFit of the chosen model, with its label."),
+    },
+    allow_null=True,
+)
+BeyondSerializer = inline_serializer(
+    "Beyond",
+    {
+        "profile": serializers.UUIDField(),
+        "workload": serializers.CharField(),
+        "platform": serializers.CharField(),
+        "origin": serializers.CharField(),
+        "time_kind": serializers.CharField(),
+        "t1_s": number(),
+        "level": serializers.FloatField(help_text="Of the intervals."),
+        "measured": Measured,
+        "models": ModelPart,
+        "quality": columns("BeyondQuality", penalty_s=number(), serial_fraction=number()),
+        "reading": serializers.CharField(help_text="What the serial fraction says over n; may be empty."),
+        "sizes": SizesPart,
+    },
+)
+
+
+class ProfileBeyond(ApiView):
+    """One profile at thread counts and input sizes that nobody ran, by the scaling models; its penalty plot."""
+
+    query_parameters = ("models", "to")
+
+    @extend_schema(
+        operation_id="profiles_beyond",
+        summary="One profile beyond what was measured",
+        parameters=[
+            OpenApiParameter(
+                "models", str, description=f"Of {', '.join(OFFERED)}; default {','.join(DEFAULT_MODELS)}."
+            ),
+            OpenApiParameter("to", int, description="The largest thread count that is asked for."),
+        ],
+        responses=BeyondSerializer,
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
+        asked = question(request.query_params.get("models"), request.query_params.get("to"))
+
+        def build() -> Response:
+            return Response(beyond(profile, request.user, asked))
+
+        return unless_unchanged(request, database_etag(request), build)
+
+
+def question(models: str | None, to: str | None) -> Question:
+    names = tuple(name for name in (models or "").split(",") if name) if models is not None else DEFAULT_MODELS
+    if to and not to.isdecimal():
+        raise invalid("to", "Not a whole number.")
+    try:
+        return Question(names, int(to) if to else None)
+    except InvalidFit as error:
+        raise invalid(error.name, error.reason) from error

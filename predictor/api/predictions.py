@@ -1,0 +1,84 @@
+from typing import Any
+
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import MayPredict
+from mpet_site.web.api import DetailView, ListView
+from mpet_site.web.etags import etag_of
+from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid
+from predictor.api.serializers import (
+    PredictionRequestSerializer,
+    PredictionSerializer,
+)
+from predictor.api.settled import SettledRows
+from predictor.models import Prediction
+from predictor.predictions.request import (
+    InvalidField,
+    InvalidSettings,
+    NoPrediction,
+    RequestError,
+    UnknownMethod,
+    UnknownReference,
+    UnknownTarget,
+    UnknownWorkload,
+)
+from predictor.predictions.service import predict
+
+FIELD_OF: dict[type[RequestError], str] = {
+    UnknownWorkload: "workload",
+    UnknownTarget: "target",
+    UnknownReference: "references",
+    UnknownMethod: "method",
+}
+
+
+def problem_of(error: RequestError) -> Problem:
+    if isinstance(error, NoPrediction):
+        return Unprocessable(str(error), found=error.found, needed=error.needed)
+    if isinstance(error, InvalidSettings):
+        name = error.name if isinstance(error, InvalidField) else f"settings.{error.name}"
+        return invalid(name, error.reason)
+    return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
+
+
+@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Settled predictions"))
+class PredictionList(SettledRows, ListView):
+    """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
+    list the predictions whose pair was measured later, and how wrong they were."""
+
+    def get_permissions(self) -> list[Any]:
+        return [MayPredict()] if self.request.method == "POST" else list(super().get_permissions())
+
+    @extend_schema(
+        operation_id="predictions_create",
+        summary="Predict",
+        request=PredictionRequestSerializer,
+        responses={201: PredictionSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        asked = PredictionRequestSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            prediction = predict(asked.to_request(), request.user)
+        except RequestError as error:
+            raise problem_of(error) from error
+        data = PredictionSerializer(prediction, context={"request": request}).data
+        return Response(data, status=201, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
+
+
+@extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
+class PredictionDetail(DetailView):
+    """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
+    `settlement` says how wrong it was."""
+
+    serializer_class = PredictionSerializer
+    lookup_field = "uid"
+    lookup_url_kwarg = "id"
+
+    def get_queryset(self) -> Any:
+        return Prediction.objects.visible_to(self.request.user).select_related("settled_by")
+
+    def etag(self, prediction: Prediction) -> str:
+        return etag_of(self.request.build_absolute_uri(), prediction.uid, prediction.settled_at, prediction.is_settled)

@@ -1,0 +1,1 @@
+"""Which profiles a comparison looks at, and what is most alike."""

@@ -1,0 +1,49 @@
+"""The platforms or workloads that are most like one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from predictor.comparisons.selection import MODELS, select
+from predictor.core.arrays import index_of
+from predictor.core.comparisons.mean_distances import Kind, nearest, neighbours
+
+NEIGHBOURS = 6
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A platform or workload, its mean distance, and how many individual distances that is the mean of."""
+
+    row: Any
+    distance: float
+    count: int
+
+    @property
+    def address(self) -> str:
+        return str(reverse(type(self.row).__name__.lower(), args=[self.row.slug]))
+
+    def compared_with(self, slug: str) -> str:
+        kind = type(self.row).__name__.lower()
+        return f"{reverse(f'compare-{kind}s')}?{urlencode({kind: [slug, self.row.slug]}, doseq=True)}"
+
+
+def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
+    """The most similar platforms or workloads that the user may see."""
+    database = select(user, kind=kind, slugs=(slug,)).database
+    slugs = database.platforms if kind == "platforms" else database.workloads
+    of = index_of(slugs, slug)
+    if of is None:
+        return []
+    found = neighbours(database, kind, of)
+    near = nearest(found.mean[0], of, NEIGHBOURS)
+    rows = MODELS[kind].objects.in_api(user).in_bulk([slugs[at] for at in near], field_name="slug")
+    return [
+        Neighbour(rows[slugs[at]], float(found.mean[0, at]), int(found.count[0, at]))
+        for at in near
+        if slugs[at] in rows
+    ]

@@ -1,0 +1,108 @@
+"""Arrays of a database: checked, sorted and frozen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from predictor.core.errors import DatabaseError
+from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.scaling.features import FEATURE_NAMES
+
+Column: TypeAlias = FloatArray | tuple[str, ...]
+
+
+def stretches(starts: IntArray, lengths: IntArray) -> IntArray:
+    """The positions of several stretches of an array, one stretch after the other.
+
+    >>> stretches(np.array([7, 2]), np.array([3, 1])).tolist()
+    [7, 8, 9, 2]
+    """
+    return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths))
+
+
+def frozen(array: Any) -> Any:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def require(name: str, rule: str, holds: BoolArray) -> None:
+    if not holds.all():
+        raise DatabaseError(f"{name} must be {rule}; entry {int(np.argmin(holds))} is not")
+
+
+def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
+    """Positions in slug order, and the rank of each position."""
+    if len(set(slugs)) != len(slugs):
+        raise DatabaseError(f"{name} holds a slug twice")
+    order = sorted(range(len(slugs)), key=slugs.__getitem__)
+    rank = np.empty(len(slugs), dtype=np.int64)
+    rank[order] = np.arange(len(slugs))
+    return order, rank
+
+
+def checked_indices(name: str, values: ArrayLike, size: int) -> IntArray:
+    array = np.asarray(values, dtype=np.int64)
+    require(name, f"in 0..{size - 1}", (array >= 0) & (array < size))
+    return array
+
+
+def checked_column(name: str, values: ArrayLike, length: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length,):
+        raise DatabaseError(f"{name} has shape {array.shape}, expected ({length},)")
+    return array
+
+
+def checked_features(values: ArrayLike, length: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (length, len(FEATURE_NAMES)):
+        raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
+    require("features", "finite or NaN", np.asarray(~np.isinf(array).any(axis=1)))
+    return array
+
+
+def checked_curves(
+    offsets: ArrayLike | None, n: ArrayLike, time_s: ArrayLike, rows: IntArray
+) -> tuple[IntArray, NDArray[np.int32], FloatArray]:
+    """The ragged curves in the order of `rows`."""
+    start = np.asarray(np.zeros(len(rows) + 1) if offsets is None else offsets, dtype=np.int64)
+    counts = np.asarray(n, dtype=np.int32)
+    seconds = checked_column("curve_time_s", time_s, len(counts))
+    if start.shape != (len(rows) + 1,) or start[0] != 0 or start[-1] != len(counts) or (np.diff(start) < 0).any():
+        raise DatabaseError(f"curve_offsets must rise from 0 to {len(counts)} in {len(rows) + 1} entries")
+    require("curve_n", "at least 1", counts >= 1)
+    require("curve_time_s", "positive", seconds > 0)
+    lengths = np.diff(start)[rows]
+    moved = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
+    gather = stretches(start[rows], lengths)
+    return moved, counts[gather], seconds[gather]
+
+
+def checked_table(
+    columns: Mapping[str, Any], numbers: tuple[str, ...], texts: tuple[str, ...], order: list[int]
+) -> dict[str, Column]:
+    """Metadata columns in slug order; those not given are unknown."""
+    unknown = set(columns) - {*numbers, *texts}
+    if unknown:
+        raise DatabaseError(f"unknown metadata columns: {', '.join(sorted(unknown))}")
+    table: dict[str, Column] = {}
+    for name in numbers:
+        values = columns.get(name, np.full(len(order), np.nan))
+        table[name] = frozen(checked_column(name, values, len(order))[order])
+    for name in texts:
+        words = columns.get(name, [""] * len(order))
+        if len(words) != len(order):
+            raise DatabaseError(f"{name} has {len(words)} entries, expected {len(order)}")
+        table[name] = tuple(str(words[i] or "") for i in order)
+    return table
+
+
+def index_of(slugs: tuple[str, ...], slug: str) -> int | None:
+    at = bisect_left(slugs, slug)
+    return at if at < len(slugs) and slugs[at] == slug else None

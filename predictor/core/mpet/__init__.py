@@ -1,0 +1,1 @@
+"""The methods `mpet` and `mpet-log`: whole curves carried over from other platforms (docs/method-mpet.md)."""

@@ -1,0 +1,174 @@
+"""From a transfer at the knots to an answer: every n that was asked for, consistent curves, named candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.answers import Answer, Candidate, DeferredAnswer
+from predictor.core.database import Database
+from predictor.core.distance import tuple_distance
+from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.overheads import Overheads, overheads
+from predictor.core.mpet.transfer import Transfer
+from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.curves import fit_curves
+from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
+
+WIDER_BEYOND = 0.1  # of ln t for each ln n
+WIDEST = np.log(1000.0)  # a wider interval tells no more
+SHOWN_PLATFORMS, SHOWN_WORKLOADS = 8, 5
+FEW_WORKLOADS, FEW_REFERENCES = 3, 3
+FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as references are from each other
+
+
+def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
+    """The answer to what the evidence was gathered for."""
+    n = evidence.asked_n
+    thread_time = np.exp(at_counts(evidence, transfer.value, np.append(n, 1)))
+    time_s = thread_time[:-1] / n
+    if evidence.mean_curve.largest_n == 1:
+        time_s[n > 1] = np.nan
+    t1_s = first_time(evidence, n, thread_time)
+    half_width = half_widths(evidence, transfer, n)
+
+    def curves(found: Answer) -> dict[str, FloatArray]:
+        shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
+        return consistent_curves(n, time_s, t1_s, shares)
+
+    def features(found: Answer) -> FloatArray:
+        values = np.stack([time_s, *(found.curves[name] for name in CURVE_NAMES)])
+        return fitted_features(database, evidence.target, n, values)
+
+    u = transfer.platform_weights
+    return DeferredAnswer(
+        {
+            "features": features,
+            "curves": curves,
+            "candidates_t1": lambda _: candidates(database, evidence, transfer, u[0]),
+            "candidates_scaling": lambda _: candidates(database, evidence, transfer, u.mean(axis=0)),
+        },
+        t1_s=t1_s,
+        n=n,
+        time_s=time_s,
+        warnings=warnings(database, evidence, transfer),
+        low_s=time_s * np.exp(-half_width),
+        high_s=time_s * np.exp(half_width),
+        confidence=confidence(database, evidence, transfer),
+    )
+
+
+def at_counts(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
+    """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them."""
+    x = np.log(n)
+    mean = evidence.mean_curve
+    return np.asarray(np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x))
+
+
+def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
+    """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
+    x = np.log(n)
+    beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
+    return np.asarray(np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST))
+
+
+def first_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
+    """t(1) in seconds, from t(n) n at the n asked for and at 1 (last).
+
+    Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in.
+    """
+    if evidence.measured_at_one < 0.5 and n.min() > 1:
+        return float(thread_time[n.argmin()])
+    return float(thread_time[-1])
+
+
+def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Overheads | None) -> dict[str, FloatArray]:
+    """The 14 curves and `utilisation`, such that t(n) = t(1) R(n) / (n U(n)) and U = 1 - fractions hold (Eq. 3-4)."""
+    curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
+    used = np.ones(len(n))
+    if shares is not None:
+        curves |= dict(zip(FRACTIONS, shares.fractions, strict=True)) | shares.measures
+        used = 1.0 - shares.fractions.sum(axis=0)
+    return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
+
+
+def fitted_features(database: Database, target: int, n: IntArray, curves: FloatArray) -> FloatArray:
+    """The 84 elements fitted to the predicted time and curves (15, N) (Eq. 5-9)."""
+    counts, at = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
+    counts, values = counts[counts > 0], curves[1:, at[counts > 0]]
+    given = ~np.isnan(values).all(axis=1)
+    features = np.full((len(CURVE_NAMES), len(ELEMENTS)), np.nan)
+    n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
+    features[given], _ = fit_curves(counts, values[given], n_nu, n_ht, GAUSSIAN_SUM[given])
+    return features.ravel()
+
+
+def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
+    """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
+    platforms = np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS]
+    heaviest = np.argsort(-transfer.workload_weights, kind="stable")
+    measured = evidence.known[platforms] & evidence.measured_on_target
+    shares = measured * transfer.workload_weights
+    weights = (u[platforms, None] * shares / shares.sum(axis=1, keepdims=True)).tolist()
+    d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance
+    d_t = tuple_distance(d_p[:, None], d_a).tolist()
+    to_platform, to_workload = d_p.tolist(), d_a.tolist()
+    workloads = [database.workloads[b] for b in evidence.workloads.tolist()]
+    found = []
+    for at, p in enumerate(platforms.tolist()):
+        platform = database.platforms[evidence.platforms[p]]
+        for b in heaviest[measured[at, heaviest]][:SHOWN_WORKLOADS].tolist():
+            numbers = to_platform[at], to_workload[b], d_t[at][b], weights[at][b]
+            found.append(Candidate(platform, workloads[b], *numbers))
+    return found
+
+
+def warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
+    found = []
+    target = database.platforms[evidence.target]
+    architecture = database.platform_table["architecture"]
+    isa = architecture[evidence.target]
+    if isa and all(architecture[p] != isa for p in evidence.platforms):
+        found.append(f"no reference platform has the instruction set of {target} ({isa}): expect errors of 30 to 70 %")
+    runtimes = sorted({database.groups[g].runtime or "unknown" for g in evidence.groups})
+    if len(runtimes) > 1:
+        found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
+    if evidence.measured_on_target.sum() < FEW_WORKLOADS:
+        found.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
+    if len(evidence.platforms) < FEW_REFERENCES:
+        found.append(f"{len(evidence.platforms)} reference platforms only")
+    elif transfer.platform_distance.min() > FAR_APART:
+        found.append(f"{target} behaves unlike every reference: the nearest is far away")
+    if evidence.outliers:
+        found.append(f"{evidence.outliers} profiles were left out: far from what all others say")
+    return found + range_warnings(database, evidence)
+
+
+def range_warnings(database: Database, evidence: Evidence) -> list[str]:
+    """What was asked for beyond what was measured."""
+    found = []
+    n, largest = evidence.asked_n, evidence.mean_curve.largest_n
+    if n.max() > database.n_max[evidence.target]:
+        found.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
+    if largest == 1 and n.max() > 1:
+        found.append("no scaling: the workload was measured at n = 1 alone")
+    elif n.max() > largest:
+        found.append(f"n over {largest} was measured on no reference: the last trend is continued")
+    if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
+        found.append(
+            f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "
+            "beyond, its difference from the references is held"
+        )
+    return found
+
+
+def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
+    """What a reader can judge the answer by."""
+    u = transfer.platform_weights.sum(axis=0) / len(transfer.platform_weights)
+    measured = int(np.count_nonzero(evidence.measured_on_target))
+    return {
+        "references": len(evidence.platforms),
+        "benchmarks": measured,
+        "filled_in": len(evidence.workloads) - measured,
+        "nearest_distance": float(transfer.platform_distance.min()),
+        "negative_weight": float(np.maximum(-u, 0.0).sum()),
+    }

@@ -1,0 +1,158 @@
+"""Measured curves at common thread counts, as ln(n t(n)): the log of the thread time, constant for ideal scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.database import Database
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST_COLUMNS, MOST_COLUMNS = 48, 192
+VALUES_KEPT = 1 << 22  # of rows x columns, where FEWEST_COLUMNS allows it
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedCurves:
+    """Every profile's curve on a grid of G thread counts.
+
+    `values` (G, N + 1) is ln(n t(n)), linear in ln n between measured thread counts and held outside them. Rows that
+    were measured at the same n share a pattern: `pattern` (N + 1,) points into the tables (G, patterns) of which
+    columns were measured, which lie inside the measured range, how far in ln n the others are outside it, and between
+    which measured columns (`left`, `right`, `share` of the right one) each column was interpolated. Row -1, a profile
+    that there is not, is all 0; so are rows without any curve or time, and pattern 0, which is theirs.
+    """
+
+    n: IntArray  # (G,)
+    log_n: FloatArray  # (G,)
+    values: FloatArray
+    pattern: IntArray
+    measured: BoolArray
+    inside: BoolArray
+    outside: FloatArray
+    left: IntArray
+    right: IntArray
+    share: FloatArray
+
+    def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """The values of rows of any shape at some columns, columns first."""
+        found = np.empty((len(columns), *rows.shape))
+        for column, values in zip(columns.tolist(), found, strict=True):
+            self.values[column].take(rows, out=values, mode="wrap")
+        return found
+
+    def measured_in(self, patterns: IntArray) -> IntArray:
+        """Columns that rows of some of these patterns measured."""
+        return np.flatnonzero(self.measured[:, patterns].any(axis=1))
+
+
+def evaluated_curves(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
+    """The evaluated curves of the groups, computed once for a database and all its views."""
+    curves: EvaluatedCurves = database.derive(("evaluated", groups), lambda: _evaluate(database, groups))
+    return curves
+
+
+def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
+    rows = np.flatnonzero(np.isin(database.group, groups))
+    curves = [_curve(database, row) for row in rows.tolist()]
+    n = _grid(np.concatenate([np.ones(1, dtype=np.int64), *[n for n, _ in curves]]), len(database))
+    values = np.zeros((len(n), len(database) + 1))
+    pattern = np.zeros(len(database) + 1, dtype=np.int64)
+    alike: dict[bytes, list[int]] = {}
+    for at, (counts, _) in enumerate(curves):
+        if len(counts):
+            alike.setdefault(counts.tobytes(), []).append(at)
+    tables = [_Pattern.of_nothing(n)]
+    for members in alike.values():
+        counts = curves[members[0]][0]
+        pattern[rows[members]] = len(tables)
+        tables.append(_Pattern.of(n, counts))
+        measured = np.log(counts) + np.log(np.stack([curves[at][1] for at in members]))
+        values[:, rows[members]] = interpolated(measured, np.log(counts), np.log(n)).T
+    columns = {name: np.stack([getattr(one, name) for one in tables], axis=1) for name in _Pattern._fields}
+    return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
+
+
+def _curve(database: Database, row: int) -> tuple[IntArray, FloatArray]:
+    """n and t(n) in seconds; t(1) alone where no curve was kept."""
+    n, time_s = database.curve(row)
+    if not len(n) and not np.isnan(database.t1_s[row]):
+        return np.ones(1, dtype=np.int64), database.t1_s[row : row + 1]
+    order = np.argsort(n, kind="stable")
+    return n[order].astype(np.int64), time_s[order]
+
+
+def _grid(n: IntArray, rows: int) -> IntArray:
+    """All thread counts, or where they are too many those nearest to equal steps of ln n."""
+    counts = np.unique(n)
+    most = int(np.clip(VALUES_KEPT // max(rows, 1), FEWEST_COLUMNS, MOST_COLUMNS))
+    return counts[spread(np.log(counts), most)]
+
+
+def distinct(codes: IntArray) -> IntArray:
+    """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
+
+    >>> distinct(np.array([3, 0, 3])).tolist()
+    [0, 3]
+    """
+    return np.flatnonzero(np.bincount(codes.ravel()))
+
+
+def spread(x: FloatArray, most: int) -> IntArray:
+    """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
+
+    >>> spread(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
+    [0, 1, 3, 5, 7]
+    """
+    if len(x) <= most:
+        return np.arange(len(x))
+    wanted = np.linspace(x[0], x[-1], most)
+    return np.unique(np.abs(x[None, :] - wanted[:, None]).argmin(axis=1))
+
+
+class _Pattern(NamedTuple):
+    """What all rows measured at the same thread counts share, over the grid."""
+
+    measured: BoolArray
+    inside: BoolArray
+    outside: FloatArray
+    left: IntArray
+    right: IntArray
+    share: FloatArray
+
+    @classmethod
+    def of_nothing(cls, grid: IntArray) -> _Pattern:
+        none, zero = np.zeros(len(grid), dtype=bool), np.zeros(len(grid), dtype=np.int64)
+        return cls(none, none, np.zeros(len(grid)), zero, zero, np.zeros(len(grid)))
+
+    @classmethod
+    def of(cls, grid: IntArray, n: IntArray) -> _Pattern:
+        x, ends = np.log(grid), np.log([n[0], n[-1]])
+        inside = (grid >= n[0]) & (grid <= n[-1])
+        on_grid = np.isin(grid, n)
+        measured = on_grid if np.isin(n, grid).all() else on_grid | inside
+        if not measured.any():
+            measured = np.abs(x - ends[0]) == np.abs(x - ends[0]).min()
+        known = np.flatnonzero(measured)
+        columns = np.arange(len(grid))
+        at = np.searchsorted(known, columns)
+        right = known[np.minimum(at, len(known) - 1)]
+        left = np.where(right == columns, columns, known[np.maximum(at - 1, 0)])
+        left = np.where(columns > known[-1], known[-1], left)
+        width = x[right] - x[left]
+        share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
+        outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
+        return cls(measured, inside, outside, left, right, np.clip(share, 0.0, 1.0))
+
+
+def interpolated(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
+    """Rows (R, K) measured at `x`, linear at `at` (G,), held outside. A row's result is independent of the others'."""
+    if len(x) == 1:
+        return np.repeat(values, len(at), axis=1)
+    right = np.minimum(np.maximum(np.searchsorted(x, at), 1), len(x) - 1)
+    left = right - 1
+    start = x[left]
+    share = np.minimum(np.maximum((at - start) / (x[right] - start), 0.0), 1.0)
+    return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)

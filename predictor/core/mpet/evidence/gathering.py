@@ -1,0 +1,254 @@
+"""What the database says about A on T: curves of A on the references, and of the workloads both they and T have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.arrays import stretches
+from predictor.core.database import Database
+from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct, evaluated_curves, spread
+from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.reconstruct import thread_counts
+from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+MOST_KNOTS = 12
+MISSING = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
+MOST_RELATIVES = 128
+DENSE = 4  # times as many pairs as profiles: a table of all pairs is kept
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
+
+    At J thread counts, the knots. `curves` is 0 where `known` is False; in memory it is ordered by knots first, so that
+    numpy's loops are long. `outside` is how far in ln n a knot lies
+    outside the measured range of (P,A). Everything of (T,A) is absent.
+
+    Where T lacks most workloads that others have, `gather` adds them as columns, and T's relatives without A as rows;
+    `complete` (completing.py) fills them in on T, or drops them: afterwards every reference has A.
+    """
+
+    groups: tuple[int, ...]
+    target: int
+    workload: int
+    platforms: IntArray  # (R,)
+    workloads: IntArray  # (B,)
+    rows: IntArray  # (R + 1, B + 1) of the database, -1 = none; A is the last column
+    n: IntArray  # (J,)
+    log_n: FloatArray  # (J,)
+    known: BoolArray  # (R + 1, B)
+    curves: FloatArray  # (R + 1, B, J)
+    of_workload: FloatArray  # (R, J)
+    outside: FloatArray  # (R, J)
+    measured: BoolArray  # (R, J): where (P,A) was measured, not interpolated
+    asked_n: IntArray  # as the query asks
+    mean_curve: MeanCurve  # of A over the references
+    measured_at_one: float  # the share of references where A was measured at n = 1
+    largest_on_target: int  # n
+    outliers: int = 0  # profiles left out
+    fill_errors: FloatArray | None = None  # (J, R, B): of the filled-in workloads, were the reference T
+
+    @property
+    def measured_on_target(self) -> BoolArray:
+        """(B,): known on T by measurement, not filled in."""
+        return self.rows[-1, :-1] >= 0
+
+    @property
+    def has_workload(self) -> BoolArray:
+        """(R,): A was measured there."""
+        return self.rows[:-1, -1] >= 0
+
+    def nearest(self, order: IntArray) -> Evidence:
+        """Only these references, in this order."""
+        with_target = np.append(order, len(self.platforms))
+        return replace(
+            self,
+            fill_errors=None if self.fill_errors is None else self.fill_errors.take(order, axis=1),
+            platforms=self.platforms[order],
+            rows=self.rows[with_target],
+            known=self.known[with_target],
+            curves=by_platform(by_knot(self.curves).take(with_target, axis=1)),
+            of_workload=self.of_workload[order],
+            outside=self.outside[order],
+            measured=self.measured[order],
+        )
+
+    def of_workloads(self, chosen: IntArray) -> Evidence:
+        """Only these workloads, in this order."""
+        with_workload = np.append(chosen, len(self.workloads))
+        return replace(
+            self,
+            workloads=self.workloads[chosen],
+            rows=self.rows.take(with_workload, axis=1),
+            known=self.known.take(chosen, axis=1),
+            curves=by_platform(by_knot(self.curves).take(chosen, axis=2)),
+        )
+
+
+def by_knot(curves: FloatArray) -> FloatArray:
+    """A view of (P, B, J) as (J, P, B)."""
+    return curves.transpose(2, 0, 1)
+
+
+def by_platform(curves: FloatArray) -> FloatArray:
+    """A view of (J, P, B) as (P, B, J)."""
+    return curves.transpose(1, 2, 0)
+
+
+def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
+    """Collect the evidence. (T,A) is hidden here, whatever the caller hid before.
+
+    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
+    """
+    check_query(database, query)
+    database = database.without(query.target, query.workload)
+    groups = choose_groups(database, query, reference_rows(database, query), mix_runtimes)
+    evaluated = evaluated_curves(database, groups)
+    rows, platforms, workloads = _rows(database, query, groups, evaluated)
+    asked = thread_counts(database, query.target, query.n)
+    patterns = evaluated.pattern.take(rows)
+    has_workload = rows[:-1, -1] >= 0
+    of_workload = patterns[:-1, -1]
+    on_target = evaluated.measured_in(patterns[-1, :-1])
+    knots = _knots(evaluated, of_workload, on_target, asked)
+    values, mean_curve = curves_at(evaluated, rows, patterns, knots)
+    curves = by_platform(values)
+    return Evidence(
+        groups=groups,
+        target=query.target,
+        workload=query.workload,
+        platforms=platforms,
+        workloads=workloads,
+        rows=rows,
+        n=evaluated.n[knots],
+        log_n=evaluated.log_n[knots],
+        known=rows[:, :-1] >= 0,
+        curves=curves[:, :-1],
+        of_workload=curves[:-1, -1],
+        outside=evaluated.outside[knots].take(of_workload, axis=1).T,
+        measured=evaluated.measured[knots].take(of_workload, axis=1).T,
+        asked_n=asked,
+        mean_curve=mean_curve,
+        measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_workload)) / np.count_nonzero(has_workload)),
+        largest_on_target=int(evaluated.n[on_target[-1]]),
+    )
+
+
+def _rows(
+    database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows (R + 1, B + 1) of the references and T for the workloads of T and A, and both sets.
+
+    Where T lacks most workloads: also the others, and relatives of T that lack A.
+    """
+    rows_a = reference_rows(database, query)
+    in_groups = np.isin(database.group[rows_a], groups) if len(groups) > 1 else database.group[rows_a] == groups[0]
+    platforms = distinct(database.platform_index[rows_a[in_groups]].astype(np.int64))
+    platforms = platforms[platforms != query.target]
+    table = _table(database, np.append(platforms, query.target), groups, evaluated)
+    table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
+    if not len(platforms):
+        raise NoReference(
+            database.workloads[query.workload], database.platforms[query.target], " in the group that was asked for"
+        )
+    workloads = np.flatnonzero(table[-1] >= 0)
+    if not len(workloads):
+        rows_t = database.rows_of_platform(query.target)
+        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
+    related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
+    if not related.any():
+        names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
+        raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
+    table, platforms = _only(table, platforms, related)
+    missing = _missing(table, query.workload)
+    if len(missing) > MISSING * len(workloads):
+        others = _relatives(database, query, platforms)
+        if len(others):
+            more = _table(database, others, groups, evaluated)
+            shares = more.take(workloads, axis=1).max(axis=1) >= 0
+            platforms = np.append(platforms, others[shares])
+            table = np.concatenate([table[:-1], more[shares], table[-1:]])
+            workloads = np.append(workloads, missing)
+    return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
+
+
+def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
+    """Some of the references; T, the last row of the table, stays."""
+    return (table, platforms) if kept.all() else (table[np.append(kept, True)], platforms[kept])
+
+
+def _missing(table: IntArray, workload: int) -> IntArray:
+    """Workloads but A that most references have, and T (the last row) has not."""
+    often = 2 * (table[:-1] >= 0).sum(axis=0) >= len(table) - 1
+    often[workload] = False
+    return np.flatnonzero(often & (table[-1] < 0))
+
+
+def _relatives(database: Database, query: Query, references: IntArray) -> IntArray:
+    """Other platforms of T's `cpu_model` or microarchitecture, at most 128."""
+    metadata = platform_metadata(database)
+    alike = np.zeros(len(database.platforms), dtype=bool)
+    for codes in (metadata.microarchitecture, metadata.cpu):
+        alike |= codes == codes[query.target]
+    alike[references] = False
+    alike[query.target] = False
+    found = np.flatnonzero(alike)
+    if query.references is not None:
+        found = found[np.isin(found, query.references)]
+    return found[np.argsort(metadata.cpu[found] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
+
+
+def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
+    """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
+    every = np.arange(len(database.platforms))
+    if len(every) * len(database.workloads) > DENSE * len(database):
+        table = _all_rows(database, platforms, groups, evaluated)
+    else:
+        table = database.derive(("table", groups), lambda: _all_rows(database, every, groups, evaluated))[platforms]
+    hidden = database.hidden_rows  # of a pair that is hidden, in all groups
+    at = np.full(len(every), -1)
+    at[platforms] = np.arange(len(platforms))
+    at = at[database.platform_index[hidden]]
+    there = at >= 0
+    table[at[there], database.workload_index[hidden[there]]] = -1
+    return table
+
+
+def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
+    """As `_table`, hidden or not."""
+    starts = np.searchsorted(database.platform_index, platforms)
+    stops = np.searchsorted(database.platform_index, platforms, side="right")
+    lengths = stops - starts
+    at = np.repeat(np.arange(len(platforms)), lengths)
+    rows = stretches(starts, lengths)
+    table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
+    usable = evaluated.pattern[rows] > 0
+    for group in reversed(groups):
+        mine = usable & (database.group[rows] == group)
+        table[at[mine], database.workload_index[rows[mine]]] = rows[mine]
+    return table
+
+
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked: IntArray) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
+
+    By the columns of T and the patterns of A. Too many are thinned, but those asked for stay if they are few enough.
+    """
+    columns = np.arange(len(evaluated.n))
+    wanted = evaluated.measured[:, distinct(of_workload)].any(axis=1)
+    wanted &= (columns < on_target[0]) | (columns > on_target[-1])
+    wanted[on_target] = True
+    at = np.searchsorted(evaluated.n, asked).clip(max=len(columns) - 1)
+    requested = distinct(at[evaluated.n[at] == asked])
+    wanted[requested] = True
+    both = np.flatnonzero(wanted)
+    if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:
+        return requested
+    return both[spread(evaluated.log_n[both], MOST_KNOTS)]

@@ -1,0 +1,78 @@
+"""Profiles that cannot be right: so far from what the rest says that no platform could explain it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST_PLATFORMS, FEWEST_WORKLOADS = 6, 3  # with fewer nobody can tell who is wrong
+ROUNDS = 2
+DEVIATIONS = 12.0  # robust standard deviations of the workload
+MOST_JUDGES = 96  # platforms: more of them change a workload's median no more
+LEAST = 3.0  # and twenty times too fast or too slow
+TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
+
+
+def without_outliers(evidence: Evidence) -> Evidence:
+    """The evidence less its outlying profiles, which it counts. T and one reference always remain.
+
+    A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
+    """
+    known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
+    known[:, :-1] = evidence.known
+    known[:-1, -1] = evidence.has_workload
+    known[-1, -1] = False
+    if min(known.sum(axis=1).max() - FEWEST_WORKLOADS, len(known) - FEWEST_PLATFORMS) < 0:
+        return evidence
+    level = np.zeros(known.shape)
+    J = len(evidence.n)
+    level[:, :-1] = by_knot(evidence.curves).sum(axis=0) / J
+    level[:-1, -1] = evidence.of_workload.sum(axis=1) / J
+    wrong = outlying(level, known)
+    if not wrong.any():
+        return evidence
+    remaining = evidence.known & ~wrong[:, :-1]
+    kept = np.flatnonzero(~wrong[:-1, -1] & remaining[:-1].any(axis=1))
+    if not len(kept) or not remaining[-1].any():
+        return evidence
+    curves = evidence.curves.copy(order="K")
+    curves[wrong[:, :-1]] = 0.0
+    found = replace(evidence, known=remaining, curves=curves, outliers=int(np.count_nonzero(wrong)))
+    on_target = evidence.known[-1] & wrong[-1, :-1]
+    if on_target.any():
+        found = found.of_workloads(np.flatnonzero(~on_target))
+    return found.nearest(kept) if len(kept) < len(evidence.platforms) else found
+
+
+def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
+    """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
+
+    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off.
+
+    >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
+    >>> level[2, 1] += 7
+    >>> np.argwhere(outlying(level, np.ones(level.shape, dtype=bool))).tolist()
+    [[2, 1]]
+    """
+    rest = np.where(known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
+    some = slice(None, None, -(-len(rest) // MOST_JUDGES))
+    per_platform, per_workload = known.sum(axis=1), known[some].sum(axis=0)
+    for _ in range(ROUNDS):
+        rest -= _medians(rest[some].T, per_workload)
+        rest -= _medians(rest, per_platform)[:, None]
+    rest -= _medians(rest[some].T, per_workload)
+    rest = np.abs(rest, out=rest)
+    spread = TO_SIGMA * _medians(rest[some].T, per_workload)
+    return np.asarray(known & (rest > np.maximum(DEVIATIONS * spread, LEAST)))
+
+
+def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
+    """The lower median of each row's `counts` finite values, the others being infinite; 0 where there are none."""
+    ascending = np.sort(rows, axis=1)
+    middle = ascending[np.arange(len(rows)), np.maximum(counts - 1, 0) // 2]
+    return np.where(counts > 0, middle, np.float32(0.0))

@@ -1,0 +1,1 @@
+"""The Gaussian process over platforms: covariances, kriging, calibration, gaps filled in."""

@@ -1,0 +1,106 @@
+"""Which errors of known things tell how wrong the answer may be, and how wide its interval must be for that."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.intervals import conformal_factor, members_of
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST_CELLS = 20
+LIKE_ALL = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
+MOST = 4.0  # typical errors: a larger one counts as so large
+MEAN_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
+LEAST = 1e-12
+
+
+class Position(NamedTuple):
+    """How references are put in T's position: what is left out together, and where that tells something."""
+
+    members: list[IntArray]  # of the families of each size; none if every reference is left out by itself
+    usable: BoolArray  # (J, R)
+    units: int  # how many families there are
+
+    @property
+    def alone(self) -> bool:
+        """Every reference is left out by itself."""
+        return not self.members
+
+
+class Noisiness(NamedTuple):
+    """How large errors are for workloads like A, of the references (R,) and T; 1 = as usual."""
+
+    of_references: FloatArray
+    of_target: float
+
+
+def relatives(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
+    """What has to be left out together with a reference to put it in T's position: (R,) families, and who can be.
+
+    T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
+    its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
+    microarchitecture.
+    """
+    cpu, family = metadata.cpu[platforms], metadata.microarchitecture[platforms]
+    alone = np.arange(len(cpu))
+    if (cpu == metadata.cpu[target]).any():
+        return alone, _occurrences(cpu) > 1
+    if (family == metadata.microarchitecture[target]).any():
+        families, can_be = cpu, _occurrences(family) > _occurrences(cpu)
+    else:
+        families, can_be = family, np.ones(len(cpu), dtype=bool)
+    return (families if (families != families[0]).any() else alone), can_be
+
+
+def _occurrences(codes: IntArray) -> IntArray:
+    """How often each code (0, 1, ...) occurs among them."""
+    return np.bincount(codes)[codes]
+
+
+def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> Position:
+    families, can_be = relatives(evidence.platforms, evidence.target, metadata)
+    usable = evidence.measured.T & can_be
+    if np.count_nonzero(usable) < FEWEST_CELLS:
+        usable = np.ones(usable.shape, dtype=bool)
+    units = int(np.count_nonzero(np.bincount(families)))
+    return Position(members_of(families) if units < len(families) else [], usable, units)
+
+
+def half_width(
+    position: Position,
+    noise: Noisiness,
+    level: float,
+    *,
+    errors: FloatArray,
+    deviations: FloatArray,
+    deviation: FloatArray,
+) -> FloatArray:
+    """Half the interval of ln t at each knot, (J,).
+
+    The references were left out like T and predicted; their errors (J, R), in units of their own standard deviations
+    (J, R) and of how noisy the platform is for the known workloads, are the scores.
+    """
+    scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + LEAST)
+    factor = conformal_factor(scores, position.usable, level, position.units)
+    return np.asarray(factor * deviation * np.sqrt(noise.of_target))
+
+
+def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, weights: FloatArray) -> Noisiness:
+    """From the errors of the known workloads, on the references (J, R, B) and on T (J, B)."""
+    J, R, B = errors.shape
+    relative = np.empty((J, R + 1, B))
+    np.abs(errors, out=relative[:, :-1])
+    np.abs(of_target, out=relative[:, -1])
+    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_OF_NORMAL) + LEAST
+    relative /= typical[:, None]
+    mean = np.minimum(relative, MOST, out=relative).sum(axis=0) / J
+    count = evidence.known * weights**2
+    count[-1] *= evidence.measured_on_target
+    total = count.sum(axis=1) + LEAST
+    effective = total**2 / ((count**2).sum(axis=1) + LEAST)
+    found = (LIKE_ALL + effective * (mean * count).sum(axis=1) / (total * MEAN_OF_NORMAL)) / (LIKE_ALL + effective)
+    return Noisiness(found[:-1], float(found[-1]))

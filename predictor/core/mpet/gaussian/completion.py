@@ -1,0 +1,90 @@
+"""What T's few workloads and its relatives say about the workloads that T lacks, before A is predicted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from predictor.core.mpet.evidence.curves import distinct
+from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.gaussian.calibration import relatives
+from predictor.core.mpet.gaussian.covariance import covariances, on_paper, whole_curve
+from predictor.core.mpet.gaussian.kriging import krige_once, krige_variance
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.intervals import left_out
+from predictor.core.mpet.parts import Parts, nearest_references, separate
+from profiles.arrays import BoolArray, FloatArray, IntArray
+
+FEWEST = 20  # platforms
+
+
+def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
+    """The evidence of the platforms that have A, with T's missing workloads filled in where that tells anything.
+
+    They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
+    the metadata give. T's relatives without A help here only: where they do not, nothing is filled in.
+    """
+    references = np.flatnonzero(evidence.has_workload)
+    on_target = np.flatnonzero(evidence.measured_on_target)
+    if len(on_target) == len(evidence.workloads):
+        return evidence
+    alone = evidence.of_workloads(on_target)
+    if len(evidence.platforms) < FEWEST or len(references) in (0, len(evidence.platforms)):
+        return alone.nearest(references)
+    chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
+    if len(chosen) > most:
+        chosen = nearest_references(alone, separate(alone, far_off=math.inf), ones, metadata, most)
+    known = alone.nearest(chosen)
+    parts = separate(known, h.far_off)
+    matrix = covariances(parts, ones, on_paper(known, metadata, h), whole_curve(known), h).matrix[0]
+    weights, variance, projection = krige_once(matrix, h)
+    with_workload = np.append(known.has_workload, True)
+    if variance > h.worthwhile * krige_variance(matrix[with_workload][:, with_workload], h):
+        return alone.nearest(references)
+    return _filled(evidence, chosen, parts, metadata, kriging=(weights, projection)).nearest(references)
+
+
+def _filled(
+    evidence: Evidence,
+    chosen: IntArray,
+    parts: Parts,
+    metadata: PlatformMetadata,
+    *,
+    kriging: tuple[FloatArray, FloatArray],
+) -> Evidence:
+    """With T's missing workloads kriged from the `chosen` platforms, whose `parts` are of T's own workloads alone."""
+    weights, projection = kriging
+    lacking = np.flatnonzero(~evidence.measured_on_target)
+    at = chosen[:, None], lacking
+    there = evidence.known[at]
+    values = by_knot(evidence.curves)[:, *at]
+    values -= parts.speed[:-1].T[:, :, None]
+    values *= there
+    values = _without_gaps(values, there, projection)
+    curves, known = evidence.curves.copy(order="K"), evidence.known.copy()
+    by_knot(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
+    known[-1, lacking] = True
+    families, _ = relatives(evidence.platforms[chosen], evidence.target, metadata)
+    errors = np.zeros(by_knot(evidence.curves[:-1]).shape)
+    errors[:, *at], _ = left_out(projection[None], projection @ values, families)
+    return replace(evidence, curves=curves, known=known, fill_errors=errors)
+
+
+def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) -> FloatArray:
+    """Values (J, R, B) with those that are not there (R, B) kriged from the others: to T they add nothing.
+
+    Of each column (b, j) the missing m are those with (projection value)_m = 0.
+    """
+    gaps = np.count_nonzero(~there, axis=0)
+    first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
+    filled = values.copy()
+    for size in distinct(gaps[gaps > 0]).tolist():
+        columns = np.flatnonzero(gaps == size)[:, None]
+        missing = first[columns[:, 0], :size]
+        known = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        block = projection[missing[:, :, None], missing[:, None, :]]
+        filled[:, missing, columns] = -np.linalg.solve(block, known).transpose(2, 0, 1)
+    return filled

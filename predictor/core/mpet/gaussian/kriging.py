@@ -1,0 +1,157 @@
+"""Ordinary kriging: values on T from the values on the references, for several covariances at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
+from predictor.core.mpet.robust import median
+from profiles.arrays import FloatArray, IntArray
+
+LEAST_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
+LEAST_VARIANCE = 1e-9
+TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
+SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
+
+
+class Kriged(NamedTuple):
+    """The weights of the references (K, R), sum 1, and what they give for each covariance's values.
+
+    `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal, and `added` (K, R) is the
+    noise that outlying references got, in units of the process's variance. Of all F columns of values, one covariance
+    after the other: `scale` (F,), the variance of the process, and `variance` (F,), that of the value on T.
+    """
+
+    weights: FloatArray
+    variance: FloatArray
+    projections: FloatArray
+    scale: FloatArray
+    added: FloatArray
+
+
+def krige(
+    covariances: FloatArray, values: Sequence[FloatArray], noise: FloatArray, h: Hyperparameters = DEFAULTS
+) -> Kriged:
+    """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
+
+    `noise` (K, R) is added to the references' own; outlying ones get more.
+    """
+    of = np.repeat(np.arange(len(values)), [one.shape[1] for one in values])
+    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, of, h)
+    weights, variance, projections = ordinary_weights(inverses, covariances, h)
+    columns = np.concatenate([one.T for one in values])
+    scale = np.einsum("fr,fr->f", columns, _products(projections, values)) / columns.shape[1]
+    return Kriged(weights, variance[of] * scale, projections, scale, added)
+
+
+def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
+    """Each symmetric matrix times the columns of its values (R, any), as rows (F, R)."""
+    return np.concatenate([one.T @ matrix for one, matrix in zip(values, matrices, strict=True)])
+
+
+def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
+    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values."""
+    noise = np.full((1, len(covariance) - 1), h.noise)
+    weights, variance, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
+    return weights[0], float(variance[0]), projections[0]
+
+
+def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> float:
+    """As of `krige_once`, alone."""
+    R = len(covariance) - 1
+    to_target = covariance[:-1, -1]
+    values = np.stack([to_target, np.ones(R)], axis=1)
+    through, rows = np.linalg.solve(_noisy(covariance[None], np.full((1, R), h.noise))[0], values).T
+    return float(_variance(covariance[-1, -1], to_target, through, rows, h)[0])
+
+
+def ordinary_weights(
+    inverses: FloatArray, covariances: FloatArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
+
+    The projections take the place of the inverses.
+    """
+    rows = inverses.sum(axis=2)
+    to_target = covariances[:, :-1, -1]
+    through = (inverses @ to_target[:, :, None])[:, :, 0]
+    variance, shortfall = _variance(covariances[:, -1, -1], to_target, through, rows, h)
+    weights = through + rows * shortfall[:, None]
+    inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
+    return weights, variance, inverses
+
+
+def _variance(
+    own: FloatArray, to_target: FloatArray, through: FloatArray, rows: FloatArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
+    """Of the value on T, c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1; and (1 - 1'K^-1 c) / 1'K^-1 1.
+
+    Of c, K^-1 c and K^-1 1 (..., R).
+    """
+    free = 1.0 - (rows * to_target).sum(axis=-1)
+    shortfall = free / rows.sum(axis=-1)
+    variance = own - (to_target * through).sum(axis=-1) + h.noise + free * shortfall
+    return np.maximum(variance, LEAST_VARIANCE), shortfall
+
+
+def _without_outliers(
+    inverses: FloatArray, values: Sequence[FloatArray], of: IntArray, h: Hyperparameters
+) -> tuple[FloatArray, FloatArray]:
+    """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
+    rows = inverses.sum(axis=2)
+    squares = _products(inverses, values)
+    squares -= rows[of] * (squares.sum(axis=1) / rows.sum(axis=1)[of])[:, None]
+    squares **= 2
+    own = np.diagonal(inverses, axis1=1, axis2=2)
+    squares /= own[of]
+    squares /= h.robust**2 * TO_SIGMA**2 * median(squares, axis=1)[:, None] + 1e-18
+    count = np.bincount(of)
+    excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
+    excess = np.maximum(excess, 0.0, out=excess)
+    added = (h.noise + 1.0 / own) * excess / 2.0
+    most = int((excess > 0).sum(axis=1).max())
+    if most:
+        out = np.argsort(-excess, axis=1)[:, :most]
+        k = np.arange(len(out))[:, None]
+        columns = inverses[k, out]
+        block = columns.transpose(0, 2, 1)[k, out]
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_NOISE)
+        inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
+    return inverses, added
+
+
+def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
+    """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal.
+
+    By Cholesky: inverting by halves is faster, but loses all digits where R is some hundreds.
+    """
+    matrices = _noisy(covariances, noise)
+    R = matrices.shape[1]
+    if R < SMALL:
+        return np.asarray(np.linalg.inv(matrices))
+    for k, matrix in enumerate(matrices):
+        if not invert(matrix):
+            matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
+    return matrices
+
+
+def invert(matrix: FloatArray) -> bool:
+    """A symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt."""
+    factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
+    if failed:
+        return False
+    half = dpotri(factor, lower=1, overwrite_c=1)[0].T  # one triangle, the other is 0
+    np.add(half, half.T, out=matrix)
+    matrix.flat[:: len(matrix) + 1] /= 2.0
+    return True
+
+
+def _noisy(covariances: FloatArray, noise: FloatArray) -> FloatArray:
+    matrices = covariances[:, :-1, :-1].copy()
+    K, R, _ = matrices.shape
+    matrices.reshape(K, R * R)[:, :: R + 1] += noise
+    return matrices

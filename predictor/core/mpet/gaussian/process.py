@@ -1,0 +1,184 @@
+"""A Gaussian process over platforms: which references count for A on T, with what weight, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.gaussian.calibration import Position, half_width, noisiness, position_of_target
+from predictor.core.mpet.gaussian.covariance import covariances, near_in_n, on_paper, whole_curve
+from predictor.core.mpet.gaussian.kriging import Kriged, krige
+from predictor.core.mpet.gaussian.residual_regression import Explaining, Known
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.intervals import left_out_alone, left_out_together
+from predictor.core.mpet.parts import Parts, workload_weights
+from predictor.core.mpet.robust import MEAN_TO_SIGMA, within
+from predictor.core.mpet.transfer import LeftOut, Transfer
+from profiles.arrays import BoolArray, FloatArray
+
+SHRINK = 0.02  # of the errors' covariance, towards equal shares
+FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A kriged to T at each knot, and to the references in T's position: errors in ln t, and expected deviations."""
+
+    weights: FloatArray  # (J, R)
+    deviation: FloatArray  # (J,)
+    errors: FloatArray  # (J, R)
+    deviations: FloatArray  # (J, R)
+
+
+MODEL_PARTS = tuple(field.name for field in fields(Model))
+
+
+def gaussian_transfer(
+    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
+) -> Transfer:
+    """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
+
+    t = s(T) + sum_p u_p (z(p,A) - s(p)) + sum_b v_b (e(T,b) - sum_p u_p e(p,b)), sum u = 1. The weights u are a mean
+    of those of two covariances: one for each knot from what is known at near n, one from whole curves.
+    """
+    weights = workload_weights(parts.correlation, h)
+    position = position_of_target(evidence, metadata)
+    knots = whole_curve(evidence)
+    if len(evidence.n) > 1:
+        knots = np.concatenate([knots, near_in_n(evidence, h)])
+    alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h)
+    values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
+    kriged = krige(alike.matrix, values, _noise(evidence, h)[: len(knots)], h)
+    whole, known = whole_model(kriged, evidence, parts, position, h)
+    models = [whole]
+    if len(knots) > 1:
+        models.append(near_model(kriged, parts.own, position, h))
+    model = _mean(models, _shares(models, position, h))
+    explaining = Explaining.of(known, h)
+    value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
+    noise = noisiness(evidence, known.in_position, known.on_target, weights)
+    if position.alone:
+        model = replace(model, errors=model.errors - explaining.on_references())
+    errors, deviations, deviation = with_filling(evidence.fill_errors, parts, model)
+    errors = errors + shift(model.deviations, h)
+    return Transfer(
+        value=parts.speed[-1] + value - shift(model.deviation, h),
+        half_width=half_width(position, noise, level, errors=errors, deviations=deviations, deviation=deviation),
+        platform_weights=model.weights,
+        workload_weights=weights**2 / (weights**2).sum(),
+        platform_distance=1.0 - np.exp(-alike.distance[-len(evidence.n) :].mean(axis=0) / 2),
+        workload_distance=1.0 - np.minimum(np.abs(parts.correlation), 1.0),
+        errors_on_target=known.on_target,
+        left_out=LeftOut(errors, deviations, position.usable),
+    )
+
+
+def shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
+    """How much lower than the mean the answer is: relative errors punish too large predictions more."""
+    return np.asarray(np.minimum(h.shift * deviation**2, h.most_shift))
+
+
+def _noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
+    """Of the references: for whole curves (first) and for each knot, (1 + J, R)."""
+    outside = evidence.outside.T**2
+    mean = outside.sum(axis=0, keepdims=True) / len(outside)
+    return np.asarray(h.noise + h.outside_noise * np.concatenate([mean, outside]))
+
+
+def whole_model(
+    kriged: Kriged, evidence: Evidence, parts: Parts, position: Position, h: Hyperparameters
+) -> tuple[Model, Known]:
+    """By the first covariance, for all knots, and how wrong T's known workloads would be with it."""
+    rest, J = by_knot(parts.rest), len(evidence.n)
+    values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
+    products = kriged.projections[0] @ values
+    errors, variances = alone, _ = left_out_alone(kriged.projections[:1], products)
+    if not position.alone:
+        errors, variances = left_out_together(kriged.projections[:1], products, position.members)
+    variances = np.maximum(variances - kriged.added[:1], h.noise)
+    on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
+    on_target *= evidence.measured_on_target
+    model = Model(
+        weights=kriged.weights[:1],
+        deviation=np.sqrt(kriged.variance[:J]),
+        errors=errors[:, :, -1],
+        deviations=np.sqrt(variances * kriged.scale[:J, None]),
+    )
+    return model, Known(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
+
+
+def near_model(kriged: Kriged, own: FloatArray, position: Position, h: Hyperparameters) -> Model:
+    """By the other covariances, one for each knot."""
+    projections, J = kriged.projections[1:], own.shape[1]
+    errors, variances = left_out_together(projections, projections @ own.T[:, :, None], position.members)
+    variances = np.maximum(variances - kriged.added[1:], h.noise)
+    return Model(
+        weights=kriged.weights[1:],
+        deviation=np.sqrt(kriged.variance[J:]),
+        errors=errors[:, :, 0],
+        deviations=np.sqrt(variances * kriged.scale[J:, None]),
+    )
+
+
+def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Errors, deviations and T's deviation of the model, with what errors (J, R, B) of filled-in workloads add to them.
+
+    As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
+    is a mean over the workloads, is as much too high as they are.
+    """
+    if errors is None:
+        return model.errors, model.deviations, model.deviation
+    rest = by_knot(parts.rest)[:, :-1]
+    J, R, B = rest.shape
+    X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
+    own = (parts.own - parts.own.sum(axis=0) / R).T.ravel()
+    products = X.T @ X
+    products.flat[:: B + 1] += FILL_RIDGE * np.trace(products) / B + TINY
+    gain = np.linalg.solve(products, own @ X)
+    added = errors @ (gain - gain.sum() / B + 1.0 / B)
+    square = (added**2).sum(axis=1) / R
+    deviations = np.sqrt(model.deviations**2 + square[:, None])
+    return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
+
+
+def _shares(models: Sequence[Model], position: Position, h: Hyperparameters) -> FloatArray:
+    """Of the model of whole curves, and of the one of near n if there is one."""
+    if len(models) == 1 or h.whole_share is None:
+        return stacking([one.errors for one in models], position.usable)
+    return np.array([h.whole_share, 1.0 - h.whole_share])
+
+
+def _mean(models: Sequence[Model], shares: FloatArray) -> Model:
+    if len(models) == 1:
+        return models[0]
+    (one, other), (share, rest) = models, shares.tolist()
+    return Model(*(share * getattr(one, name) + rest * getattr(other, name) for name in MODEL_PARTS))
+
+
+def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:
+    """Shares of one or two models, 0..1 with sum 1, whose mean has the least squared left-out errors.
+
+        share of the second = (c_11 - c_12) / (c_11 + c_22 - 2 c_12),    c = covariance of the (clipped) errors
+
+    shrunk a little towards halves.
+
+    >>> stacking([np.array([[2.0, -2.0]]), np.array([[1.0, 1.0]])], np.ones((1, 2), dtype=bool)).round(2).tolist()
+    [0.21, 0.79]
+    """
+    if len(errors) == 1:
+        return np.ones(1)
+    first, second = (_clipped(one[usable], clip) for one in errors)
+    shrink = SHRINK * (first @ first + second @ second) / 2 + TINY
+    both = first @ second
+    own = first @ first - both + shrink, second @ second - both + shrink
+    share = min(max(float(own[0] / (own[0] + own[1])), 0.0), 1.0)
+    return np.array([1.0 - share, share])
+
+
+def _clipped(values: FloatArray, most: float) -> FloatArray:
+    """Within `most` robust standard deviations."""
+    return within(values, float(most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size))

@@ -1,0 +1,124 @@
+"""Curves taken apart: what belongs to the workload, to the platform, and the rest; and who is like whom in the rest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from predictor.core.mpet.evidence.gathering import Evidence, by_knot, by_platform
+from predictor.core.mpet.evidence.metadata import PlatformMetadata
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.robust import MEAN_TO_SIGMA, median
+from profiles.arrays import FloatArray, IntArray
+
+ROUNDS = 4
+ROBUST_ROUNDS = 3
+FEWEST_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """curves = workload part (B, J) + speed (P, J) + rest (P, B, J), the rest 0 where unknown."""
+
+    speed: FloatArray
+    rest: FloatArray
+    own: FloatArray  # (R, J): A's curve on the references less their speed
+
+    @cached_property
+    def correlation(self) -> FloatArray:
+        """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
+        return np.asarray(self._correlations(self.own.T[:, :, None])[0])
+
+    def correlations(self, workloads: IntArray) -> FloatArray:
+        """As `correlation`, of every workload with each of these known ones in the place of A, (C, B)."""
+        return self._correlations(by_knot(self.rest)[:, :-1].take(workloads, axis=2))
+
+    def _correlations(self, of: FloatArray) -> FloatArray:
+        """Of every workload with each of the curves `of` (J, R, C)."""
+        rest, R = by_knot(self.rest)[:, :-1], of.shape[1]
+        of = of - of.sum(axis=1, keepdims=True) / R
+        products = (of.transpose(0, 2, 1) @ rest).sum(axis=0)
+        units = np.sqrt(np.einsum("jrc,jrc->c", of, of)[:, None] * self._squares)
+        return np.asarray(products / (units + TINY))
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        """Of every workload's deviations from their means, (B,)."""
+        rest = by_knot(self.rest)[:, :-1]
+        squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
+        return np.asarray(np.maximum(squares, 0.0))
+
+
+def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
+    """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means.
+
+    `far_off` infinite: plain means.
+    """
+    counts = _counts(evidence, far_off)
+    per_workload, per_platform = _totals(counts)
+    curves = by_knot(evidence.curves)
+    counted = curves * counts
+    over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
+    workload = over_platforms / per_workload
+    for _ in range(ROUNDS - 1):
+        speed = (over_workloads - workload @ counts.T) / per_platform
+        workload = (over_platforms - speed @ counts) / per_workload
+    speed = (over_workloads - workload @ counts.T) / per_platform
+    rest = np.subtract(curves, workload[:, None], out=counted)
+    rest -= speed[:, :, None]
+    rest *= evidence.known
+    return Parts(speed.T, by_platform(rest), evidence.of_workload - speed.T[:-1])
+
+
+def _totals(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Over platforms (B,) and over workloads (P,), nowhere 0."""
+    return np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
+
+
+def _counts(evidence: Evidence, far_off: float) -> FloatArray:
+    """How much each curve counts in the means (P, B): 0 where unknown, less than 1 where it is far off (Huber).
+
+    So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
+    curve moves neither.
+    """
+    known = evidence.known.astype(np.float64)
+    if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_TO_JUDGE:
+        return known
+    level, counts = by_knot(evidence.curves).sum(axis=0) / len(evidence.n), known
+    speed: FloatArray | float = 0.0
+    for _ in range(ROBUST_ROUNDS):
+        per_workload, per_platform = _totals(counts)
+        off = level - speed
+        workload = np.einsum("pb,pb->b", counts, off) / per_workload
+        off = level - workload
+        speed = (np.einsum("pb,pb->p", counts, off) / per_platform)[:, None]
+        off -= speed
+        np.maximum(np.abs(off, out=off), TINY, out=off)
+        typical = (far_off * MEAN_TO_SIGMA) * np.einsum("pb,pb->b", counts, off) / per_workload
+        counts = np.minimum(np.divide(typical, off, out=off), 1.0, out=off)
+        counts *= known
+    return counts
+
+
+def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How much each known workload counts: by how alike it and A deviate from the platforms' speed, (B,)."""
+    weights = (h.workload_floor + np.abs(correlation)) ** h.workload_power
+    return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
+
+
+def nearest_references(
+    evidence: Evidence, parts: Parts, weights: FloatArray, metadata: PlatformMetadata, most: int
+) -> IntArray:
+    """The `most` references most like T in behaviour and on paper, in platform order."""
+    rest = by_knot(parts.rest)
+    J, _, B = rest.shape
+    gap = rest[:, :-1] - rest[:, -1:]
+    distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
+    gap = parts.speed[:-1] - parts.speed[-1]
+    distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
+    distance /= median(distance) + TINY
+    distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.sum(axis=1) / J
+    return np.sort(np.argsort(distance, kind="stable")[:most])

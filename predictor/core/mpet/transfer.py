@@ -1,0 +1,91 @@
+"""What every way of transfer gives: ln(n t(n)) at the knots, how sure it is, and what carried it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from profiles.arrays import BoolArray, FloatArray
+
+LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
+MOST = 0.5  # of an error in ln t
+
+
+class LeftOut(NamedTuple):
+    """A on the references as if each were T: errors in ln t, expected deviations, and where they tell anything."""
+
+    errors: FloatArray  # (J, R)
+    deviations: FloatArray  # (J, R)
+    usable: BoolArray  # (J, R)
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """ln(n t(n)) of A on T at the knots (J,) and half the width of its interval, with what carried it.
+
+    `platform_weights` (J, R) sum to 1 at each knot and `workload_weights` (B,) to 1. `platform_distance` (R,) and
+    `workload_distance` (B,) are in 0..1: 0 behaves exactly alike. `errors_on_target` (J, B): how wrong T's known
+    workloads would be, each predicted without itself.
+    """
+
+    value: FloatArray
+    half_width: FloatArray
+    platform_weights: FloatArray
+    workload_weights: FloatArray
+    platform_distance: FloatArray
+    workload_distance: FloatArray
+    errors_on_target: FloatArray
+    left_out: LeftOut | None = None  # of one process, not of a mean
+
+
+MIXED = tuple(field.name for field in fields(Transfer) if field.name not in ("half_width", "left_out"))
+
+
+def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer:
+    """The mean of several transfers in logs, which is hardly ever worse than its parts.
+
+    Each counts as the inverse of its root mean square error for T's known workloads: shares s, with sum 1. Half the
+    interval is
+
+        prod h^s * sqrt(alike + (1 - alike) sum s^2)
+
+    for the mean errs less than its parts if their errors are not all `alike` (their correlation).
+    """
+    squares = [(one.errors_on_target**2).sum() / one.errors_on_target.size for one in transfers]
+    inverses = [float(square + LEAST_SQUARE) ** -0.5 for square in squares]
+    shares = [inverse / sum(inverses) for inverse in inverses]
+
+    def mean(name: str) -> FloatArray:
+        total: FloatArray = shares[0] * getattr(transfers[0], name)
+        for share, one in zip(shares[1:], transfers[1:], strict=True):
+            total += share * getattr(one, name)
+        return total
+
+    half_width = np.full(len(transfers[0].value), math.sqrt(alike + (1.0 - alike) * sum(share**2 for share in shares)))
+    for share, one in zip(shares, transfers, strict=True):
+        half_width *= one.half_width**share
+    return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in MIXED})
+
+
+def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
+    """`main` with a small share of a plainer transfer, the smaller the worse that one does on T's own workloads.
+
+        share = most / rms(other) / ((1 - most) / rms(main) + most / rms(other))
+
+    over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
+    """
+    weight = main.workload_weights * measured
+    main_rms, other_rms = (_root_mean_square(one.errors_on_target, weight) for one in (main, other))
+    share = most / other_rms / ((1.0 - most) / main_rms + most / other_rms)
+    mixed = ("value", "platform_weights", "workload_weights")
+    return replace(main, **{name: (1 - share) * getattr(main, name) + share * getattr(other, name) for name in mixed})
+
+
+def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
+    """Of errors (J, B) weighted over the workloads; no error counts as larger than MOST."""
+    squares = np.minimum(np.abs(errors), MOST) ** 2
+    return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARE)

@@ -1,0 +1,240 @@
+"""Which (P,B) may say something about A on T, how far each is, and which of them count (Eq. 16-20, Section 3.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.database import Database
+from predictor.core.distance import distance, mean_distance, tuple_distance
+from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.normalise import Normalisation, normalise, normaliser_range
+from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark, workload_slug
+from profiles.arrays import FloatArray, IntArray
+
+DistanceKind = Literal["mean", "individual"]
+BeyondLimits = Literal["pass_over", "end"]
+VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
+TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Everything that connects A with T: the platforms that have A, the workloads that T has, their distances.
+
+    `rows` are rows of the database, -1 where (P,B) was not measured; distances there are NaN, as they are where two
+    vectors share no valid element.
+    """
+
+    groups: tuple[int, ...]
+    platforms: IntArray  # (p,) that have A
+    workloads: IntArray  # (b,) that T has
+    rows_pa: IntArray  # (p,)
+    rows_pb: IntArray  # (p, b)
+    rows_tb: IntArray  # (b,)
+    workload_distance: FloatArray  # (p, b) D_a(P,A,B)
+    platform_distance: FloatArray  # (p, b) D_p(B,P,T)
+
+    @cached_property
+    def workload_mean(self) -> FloatArray:
+        """D_a(A,B) over the platforms that have both, (b,) (Eq. 18)."""
+        return mean_distance(self.workload_distance, axis=0)
+
+    @cached_property
+    def platform_mean(self) -> FloatArray:
+        """D_p(P,T) over the workloads that both have, (p,) (Eq. 19)."""
+        return mean_distance(self.platform_distance, axis=1)
+
+    def workload_distances(self, kind: DistanceKind) -> FloatArray:
+        """D_a of every candidate, (p, b): its own, or the mean of its workload."""
+        return self._of_candidates(self.workload_distance if kind == "individual" else self.workload_mean[None, :])
+
+    def platform_distances(self, kind: DistanceKind) -> FloatArray:
+        """D_p of every candidate, (p, b): its own, or the mean of its platform."""
+        return self._of_candidates(self.platform_distance if kind == "individual" else self.platform_mean[:, None])
+
+    def _of_candidates(self, distances: FloatArray) -> FloatArray:
+        return np.where(self.rows_pb >= 0, distances, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The chosen candidates in the order they were taken, as positions in the neighbourhood, with their distances."""
+
+    platforms: IntArray  # (C,)
+    workloads: IntArray  # (C,)
+    platform_distance: FloatArray  # (C,)
+    workload_distance: FloatArray  # (C,)
+
+    def __len__(self) -> int:
+        return len(self.platforms)
+
+
+def neighbourhood(
+    database: Database, query: Query, mix_runtimes: bool = False, normalisation: Normalisation = "range"
+) -> Neighbourhood:
+    """Find references and benchmarks of the query and measure all distances between them.
+
+    (T,A) is hidden here, whatever the caller hid before. Raises NoReference, TooFewCandidates, UnknownTarget,
+    UnknownWorkload.
+    """
+    check_query(database, query)
+    database = database.without(query.target, query.workload)
+    rows_pa = reference_rows(database, query)
+    groups = choose_groups(database, query, rows_pa, mix_runtimes)
+    platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
+    if not len(platforms):
+        raise NoReference(
+            workload_slug(database, query), database.platforms[query.target], " in the group that was asked for"
+        )
+    rows_t = database.rows_of_platform(query.target)
+    workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
+    if not len(workloads):
+        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
+    everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
+    rows_tb = database.lookup(query.target, workloads, groups)
+    to_workload, to_platform = _distances(database, groups, everything, rows_tb, normalisation)
+    return Neighbourhood(
+        groups=groups,
+        platforms=platforms,
+        workloads=workloads,
+        rows_pa=everything[:, -1],
+        rows_pb=everything[:, :-1],
+        rows_tb=rows_tb,
+        workload_distance=to_workload,
+        platform_distance=to_platform,
+    )
+
+
+def select_by_workload(
+    near: Neighbourhood,
+    workloads: int,
+    platforms: int,
+    workload_kind: DistanceKind = "mean",
+    platform_kind: DistanceKind = "individual",
+) -> Selection:
+    """The nearest workloads, and for each its nearest platforms (the paper's choice for t(1), Section 4.1).
+
+    A workload is as near as its D_a(A,B), or with individual distances as its nearest candidate. A candidate with an
+    undefined distance cannot be ranked and is left out. Ties (to 12 digits): by platform, then workload, by slug.
+    """
+    d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
+    rankable = ~np.isnan(d_a + d_p)
+    nearest = np.where(rankable, d_a, np.inf).min(axis=0, initial=np.inf)
+    d_p_rankable = np.where(rankable, d_p, np.inf)
+    p: list[int] = []
+    b: list[int] = []
+    for workload in _nearest(nearest, workloads).tolist():
+        chosen = _nearest(d_p_rankable[:, workload], platforms).tolist()
+        p += chosen
+        b += [workload] * len(chosen)
+    return _selection(p, b, d_p, d_a)
+
+
+def select_by_tuple(
+    near: Neighbourhood,
+    workloads: int,
+    platforms: int,
+    workload_kind: DistanceKind = "individual",
+    platform_kind: DistanceKind = "individual",
+    *,
+    beyond: BeyondLimits = "pass_over",
+) -> Selection:
+    """The nearest candidates by D_t that name few platforms and workloads (the paper's choice for the vector).
+
+    Candidates are taken in the order of D_t (Eq. 20). One that would name one more than `platforms` distinct platforms
+    or `workloads` distinct workloads is passed over, or with `beyond="end"` ends the list. Undefined distances and
+    ties as in `select_by_workload`.
+    """
+    d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
+    d_t = tuple_distance(d_p, d_a)
+    d_t = np.where(np.isnan(d_t), np.inf, d_t)
+    within = _Limits(platforms, workloads)
+    # So many candidates either name too much or are all there is room for: enough to fill one of the limits.
+    for candidate in _pairs(d_t, platforms * workloads):
+        if not within.take(candidate):
+            break
+    if beyond == "pass_over":
+        for candidate in _pairs(within.room_in(d_t), d_t.size):
+            within.take(candidate)
+    return _selection([p for p, _ in within.taken], [b for _, b in within.taken], d_p, d_a)
+
+
+class _Limits:
+    """Candidates taken so far, at most so many distinct platforms and workloads among them."""
+
+    def __init__(self, platforms: int, workloads: int) -> None:
+        self.most_platforms, self.most_workloads = platforms, workloads
+        self.platforms: set[int] = set()
+        self.workloads: set[int] = set()
+        self.taken: list[tuple[int, int]] = []
+
+    def take(self, candidate: tuple[int, int]) -> bool:
+        platforms, workloads = self.platforms | {candidate[0]}, self.workloads | {candidate[1]}
+        if len(platforms) > self.most_platforms or len(workloads) > self.most_workloads:
+            return False
+        self.platforms, self.workloads = platforms, workloads
+        self.taken.append(candidate)
+        return True
+
+    def room_in(self, distances: FloatArray) -> FloatArray:
+        """The distances of those that may still fit, infinity for the others and for those taken."""
+        fits = np.ones(distances.shape, dtype=bool)
+        if len(self.platforms) == self.most_platforms:
+            fits &= np.isin(np.arange(distances.shape[0]), list(self.platforms))[:, None]
+        if len(self.workloads) == self.most_workloads:
+            fits &= np.isin(np.arange(distances.shape[1]), list(self.workloads))[None, :]
+        for p, b in self.taken:
+            fits[p, b] = False
+        return np.where(fits, distances, np.inf)
+
+
+def _pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
+    """(platform, workload) of the `count` smallest finite distances, ascending."""
+    p, b = np.unravel_index(_nearest(distances.ravel(), count), distances.shape)
+    return zip(p.tolist(), b.tolist(), strict=True)
+
+
+def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> Selection:
+    at = np.array(p, dtype=np.int64), np.array(b, dtype=np.int64)
+    return Selection(*at, platform_distance=d_p[at], workload_distance=d_a[at])
+
+
+def _nearest(distances: FloatArray, count: int) -> IntArray:
+    """Positions of the `count` smallest finite distances, ascending; ties by position."""
+    keys = np.round(distances, TIE_DIGITS)
+    count = min(count, int(np.isfinite(keys).sum()))
+    if count < 1:
+        return np.zeros(0, dtype=np.int64)
+    among = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
+    return among[np.argsort(keys[among], kind="stable")][:count]
+
+
+def _distances(
+    database: Database, groups: tuple[int, ...], rows: IntArray, rows_tb: IntArray, normalisation: Normalisation
+) -> tuple[FloatArray, FloatArray]:
+    """D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
+    low, high = normaliser_range(database, database.groups[groups[0]].origin, normalisation)
+    columns = np.flatnonzero(np.any([database.valid_elements(g) for g in groups], axis=0))
+    low, high = low[columns], high[columns]
+
+    def normalised(rows: IntArray) -> FloatArray:
+        values = normalise(database.features[rows[..., None], columns], low, high)
+        return values if normalisation == "range" else np.clip(values, 0.0, 1.0, out=values)
+
+    target = normalised(rows_tb)
+    to_workload = np.empty((len(rows), len(rows_tb)))
+    to_platform = np.empty_like(to_workload)
+    at_once = max(1, VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
+    for start in range(0, len(rows), at_once):
+        block = slice(start, start + at_once)
+        reference = normalised(rows[block])
+        reference[rows[block] < 0] = np.nan
+        to_workload[block] = distance(reference[:, :-1], reference[:, -1:])
+        to_platform[block] = distance(reference[:, :-1], target[None])
+    return to_workload, to_platform

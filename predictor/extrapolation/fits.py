@@ -1,0 +1,278 @@
+"""Scaling models for people who ask: fitted to a profile they may see or to points they give, nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from predictor.core.database import Database
+from predictor.scaling_models.automatic import AutomaticChoice
+from predictor.scaling_models.base import ScalingModel, TooFewPoints, jackknife
+from predictor.scaling_models.companions import Companion, companions_of
+from predictor.scaling_models.linear_laws import LinearLaw
+from predictor.scaling_models.measured import MeasuredPoints, measured_points
+from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
+from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.task_graph import MEASURES, TaskGraph
+from predictor.snapshot.cache import snapshot
+from profiles.derivation import run_tables
+from profiles.models import Profile
+
+COLUMNS = ("n", "size", "clock_ratio")
+
+
+class InvalidFit(ValueError):
+    """A field of the request has a wrong value."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+        super().__init__(f"{name}: {reason}")
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """Points are dicts of COLUMNS, `time_s` and, for a task graph, its MEASURES; asked points only of COLUMNS."""
+
+    model: str
+    points: list[dict[str, Any]]
+    predict: list[dict[str, Any]]
+    settings: dict[str, Any] = field(default_factory=dict)
+    level: float = 0.9
+    companions: tuple[Companion, ...] = ()
+
+
+def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> FitRequest:
+    """The measured points of the profile; its platform's n_nu and n_ht where the model has such settings."""
+    model = MODELS[asked["model"]]
+    known = model().get_params()
+    breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
+    companions: tuple[Companion, ...] = ()
+    if model is AutomaticChoice:
+        companions = tuple(_companions(snapshot(user, origins=_kin(profile)), profile, asked["companions"]))
+    points = points_of_profile(profile, model, asked["predict"])
+    return FitRequest(
+        asked["model"], points, asked["predict"], breakpoints | asked["settings"], asked["level"], companions
+    )
+
+
+def points_of_profile(
+    profile: Profile, model: type[ScalingModel], predict: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the model learns of a profile: its curve; its runs of all sizes where the model needs sizes, or can use them
+    and is asked for one; its runs at fixed clocks where it can use a clock ratio and is asked for one, or for nothing.
+
+    The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
+    """
+    if "size" in model.needed or ("size" in model.optional and _name(predict, "size")):
+        return points_over_sizes(profile, model)
+    if "clock_ratio" in model.optional:
+        points = runs_of(profile).over_clocks
+        if len(points) and (_name(predict, "clock_ratio") or not predict):
+            return _points_over_clocks(profile, points)
+    if not hasattr(profile, "curves"):
+        raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
+    n = np.asarray(profile.curves.n).tolist()
+    time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
+    return [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
+
+
+def runs_of(profile: Profile) -> MeasuredPoints:
+    """A point for each thread count, size and clock that the profile was run with."""
+    return measured_points(run_tables([profile.pk])[profile.pk], profile.workload.size)
+
+
+def _name(points: list[dict[str, Any]], column: str) -> bool:
+    return any(point.get(column) is not None for point in points)
+
+
+def points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
+    """The runs of all sizes at the platform's own clocks. InvalidFit: there is one size, or no profile pass of all."""
+    points = runs_of(profile).over_sizes
+    if len(points.sizes) < 2:
+        raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
+    columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
+    if model is TaskGraph:
+        columns |= points.task_measures()
+        if not columns["tasks"].any():
+            raise InvalidFit("profile", "Task graph needs a program that spawns tasks; this one spawned none.")
+        if np.isnan(columns["work_s"]).any() or np.isnan(columns["tasks"]).any():
+            raise InvalidFit("profile", "Task graph needs a profile pass of every size and n, and n = 1 of every size.")
+    return _as_points(columns)
+
+
+def _points_over_clocks(profile: Profile, points: MeasuredPoints) -> list[dict[str, Any]]:
+    base_mhz = profile.platform.base_mhz or float(points.clocks_mhz[-1])
+    return _as_points({"n": points.n, "clock_ratio": points.clock_mhz / base_mhz, "time_s": points.time_s})
+
+
+def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) | {"n": int(row[0])} for row in rows]
+
+
+def fitted_answer(request: FitRequest) -> dict[str, Any]:
+    """Parameters, residuals, predictions with interval, reasons. ValueError: the model refuses (its own words)."""
+    model = _model(request)
+    X, t = _rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
+    model.fit(X, t, **_further(request))
+    fitted = model.predict(X)
+    predictions, reason = _predictions(model, X, t, request)
+    return {
+        "model": request.model,
+        "settings": {name: value for name, value in model.get_params().items() if not callable(value)},
+        "parameters": _parameters(model, request.level),
+        "points": [
+            _columns(point) | {"time_s": measured, "fitted_s": said, "residual_percent": 100 * (said / measured - 1)}
+            for point, measured, said in zip(request.points, t.tolist(), fitted.tolist(), strict=True)
+        ],
+        "level": request.level,
+        "predictions": predictions,
+        "no_interval": reason,
+        "reasons": _reasons(model),
+        "quality": quality_of(request.points),
+    }
+
+
+def _kin(profile: Profile) -> tuple[str, ...]:
+    """Simulated profiles accompany simulated ones, measured profiles all others."""
+    return ("simulated",) if profile.origin == "simulated" else ("measured",)
+
+
+def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:
+    if profile.platform.slug not in database.platforms or profile.workload.slug not in database.workloads:
+        return []
+    at = database.platforms.index(profile.platform.slug), database.workloads.index(profile.workload.slug)
+    return companions_of(database, *at, scope=scope)
+
+
+def _model(request: FitRequest) -> ScalingModel:
+    model = MODELS[request.model]()
+    defaults = model.get_params()
+    for name, value in request.settings.items():
+        if name not in defaults:
+            raise InvalidFit(f"settings.{name}", f"No such setting; known here: {', '.join(defaults) or 'none'}.")
+        if not _alike(value, defaults[name]):
+            raise InvalidFit(f"settings.{name}", f"{value!r} is not like the default, {defaults[name]!r}.")
+    model.set_params(**request.settings)
+    return model
+
+
+def _alike(value: Any, default: Any) -> bool:
+    """A number for a number, text for text; a thread count or null where the default is null."""
+    if isinstance(value, bool):
+        return False
+    if default is None:
+        return value is None or (isinstance(value, int) and value >= 1)
+    if isinstance(default, int):
+        return isinstance(value, int) and 0 <= value < 2**31
+    return isinstance(value, int | float) if isinstance(default, float) else isinstance(value, str)
+
+
+def _rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.ndarray:
+    """The columns that the model reads (N, K): needed, then optional ones as far as all points have them."""
+    rows = []
+    optional = []
+    for column in model.optional:
+        if not all(point.get(column) is not None for point in points):
+            break
+        optional.append(column)
+    for at, point in enumerate(points):
+        missing = [column for column in model.needed if point.get(column) is None]
+        if missing:
+            raise InvalidFit(f"{name}.{at}.{missing[0]}", f"Needed by {model.title}.")
+        rows.append([float(point[column]) for column in (*model.needed, *optional)])
+    return np.array(rows)
+
+
+def _further(request: FitRequest) -> dict[str, Any]:
+    if request.model == "automatic":
+        return {"companions": request.companions}
+    if request.model != "task_graph":
+        return {}
+    for at, point in enumerate(request.points):
+        missing = [name for name in MEASURES if point.get(name) is None]
+        if missing:
+            raise InvalidFit(f"points.{at}.{missing[0]}", "Needed by Task graph.")
+    return {"measures": {name: [point[name] for point in request.points] for name in MEASURES}}
+
+
+def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:
+    intervals = model.confidence_intervals(level) if isinstance(model, LinearLaw) else {}
+    named = []
+    for name, value in model.parameters().items():
+        low, high = intervals.get(name, (None, None))
+        named.append({"name": name, "value": value, "low": low, "high": high})
+    return named
+
+
+def _predictions(
+    model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest
+) -> tuple[list[dict[str, Any]], str]:
+    """What is asked, with its interval; and why there is none."""
+    if not request.predict:
+        return [], ""
+    new = _rows(model, request.predict, "predict")
+    if new.shape[1] != X.shape[1]:
+        raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
+    own = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
+    low, high, reason = (*own, "") if own else jackknife(model, X, t, new, request.level, **_further(request))
+    rows = zip(request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [
+        _columns(point) | {"time_s": said, "low_s": below, "high_s": above} for point, said, below, above in rows
+    ], reason
+
+
+def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
+    reasons = getattr(model, "reasons_", [])
+    if isinstance(reasons, dict):  # of a parallel penalty: a choice of smoother for each curve
+        return [
+            {"model": label, "error_percent": 100 * error, "evidence": f"{name}: its last known value",
+             "chosen": label == choice.smoother.label}
+            for name, choice in reasons.items()
+            for label, error in choice.errors.items()
+        ]  # fmt: skip
+    return [
+        {"model": one.model, "error_percent": 100 * one.error, "evidence": one.evidence, "chosen": one.chosen}
+        for one in reasons
+    ]
+
+
+def quality_of(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
+    alone: dict[tuple[Any, Any], list[float]] = {}
+    for point in points:
+        if point["n"] == 1:
+            alone.setdefault((point.get("size"), point.get("clock_ratio")), []).append(point["time_s"])
+    rows = []
+    for point in sorted(points, key=lambda one: one["n"]):
+        reference = alone.get((point.get("size"), point.get("clock_ratio")))
+        if reference:
+            measured = point["n"], point["time_s"], float(np.mean(reference))
+            penalty_s, fraction = float(parallel_penalty(*measured)), float(serial_fraction(*measured))
+            rows.append(_columns(point) | {"penalty_s": penalty_s, "serial_fraction": fraction})
+    return rows
+
+
+def unlearned_error(request: FitRequest, asked: Sequence[bool]) -> float | None:
+    """The mean relative error at the asked points of the model that learned the others; None where it refuses, or where
+    it predicts a time that is not above 0."""
+    points = request.points
+    learned = replace(request, points=[point for point, out in zip(points, asked, strict=True) if not out])
+    model = _model(request)
+    try:
+        model.fit(
+            _rows(model, learned.points, "points"), [one["time_s"] for one in learned.points], **_further(learned)
+        )
+        out = [point for point, is_asked in zip(points, asked, strict=True) if is_asked]
+        said = model.predict(_rows(model, out, "predict"))
+    except ValueError:
+        return None
+    error = float(np.abs(said / np.array([point["time_s"] for point in out]) - 1.0).mean())
+    return error if np.isfinite(error) and (said > 0).all() else None
+
+
+def _columns(point: dict[str, Any]) -> dict[str, Any]:
+    return {name: point.get(name) for name in COLUMNS}

@@ -1,0 +1,1 @@
+"""From what was computed to Plotly figures. Nothing here asks the database."""

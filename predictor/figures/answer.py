@@ -1,0 +1,270 @@
+"""A stored answer -> Plotly figures. Pure, as profiles.figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from profiles.arrays import FloatArray, IntArray
+from profiles.figures import (
+    SPEEDUP,
+    Breakpoints,
+    Chart,
+    MeasuredCurve,
+    figure,
+    ideal_line,
+    line,
+    logarithmic_ticks,
+    room_for_speedup,
+    scatter,
+    speedup_of,
+    stacked_shares,
+    table,
+)
+from profiles.scaling.names import FRACTIONS
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The curve of the same question without its changes."""
+
+    n: IntArray
+    time_s: FloatArray
+    speedup: FloatArray
+
+
+@dataclass(frozen=True)
+class AnswerDrawing:
+    """The curves of one answer. `low_s`, `high_s` NaN where the method gives no interval, `time_s` where only the
+    scaling was asked for. `baseline`: time and speedup without the changes of a what-if."""
+
+    n: IntArray
+    time_s: FloatArray
+    low_s: FloatArray
+    high_s: FloatArray
+    speedup: FloatArray
+    t1_s: float
+    measured: MeasuredCurve | None
+    references: list[MeasuredCurve]
+    fractions: dict[str, FloatArray]
+    breakpoints: Breakpoints
+    time_unit: str
+    baseline: Baseline | None = None
+    known: str = "measured"
+
+    @property
+    def has_times(self) -> bool:
+        return bool(np.isfinite(self.time_s).any())
+
+
+def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
+    """From the JSON of an answer; `names`: platform names by slug, for the legend."""
+    measured = answer.get("measured")
+    scaling = answer.get("scaling_curves", {})
+    baseline = answer.get("baseline")
+    return AnswerDrawing(
+        n=column(answer["curve"], "n").astype(np.int64),
+        time_s=column(answer["curve"], "time_s"),
+        low_s=column(answer["curve"], "low_s"),
+        high_s=column(answer["curve"], "high_s"),
+        speedup=column(answer["curve"], "speedup"),
+        t1_s=np.nan if answer["t1_s"] is None else answer["t1_s"],
+        measured=curve_of("measured", measured["curve"], measured["t1_s"]) if measured else None,
+        references=[
+            curve_of(names.get(reference["platform"], reference["platform"]), reference["curve"])
+            for reference in answer.get("reference_curves", [])
+        ],
+        fractions={name: np.array(scaling.get(name, []), dtype=float) for name in FRACTIONS},
+        breakpoints=breakpoints,
+        time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
+        baseline=baseline_of(baseline) if baseline else None,
+        known=known_as(origin_of(answer)),
+    )
+
+
+def origin_of(answer: Mapping[str, Any]) -> str:
+    """Of the profiles that took part: measured, simulated, or mixed where simulated ones were allowed beside others."""
+    if not answer.get("simulated"):
+        return "measured"
+    return "mixed" if answer.get("include_simulated") else "simulated"
+
+
+def known_as(origin: str) -> str:
+    """What the curves of known pairs are called in a figure."""
+    return "simulated" if origin == "simulated" else "measured"
+
+
+def baseline_of(rows: Sequence[Mapping[str, Any]]) -> Baseline:
+    return Baseline(column(rows, "n").astype(np.int64), column(rows, "time_s"), column(rows, "speedup"))
+
+
+def column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
+    return np.array([row[name] for row in rows], dtype=float)
+
+
+def curve_of(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
+    """t(1) is given, or measured, or t(n_min)*n_min stands in for it."""
+    n, time_s = column(rows, "n").astype(np.int64), column(rows, "time_s")
+    return measured_curve(label, n, time_s, t1_s)
+
+
+def measured_curve(label: str, n: IntArray, time_s: FloatArray, t1_s: float | None = None) -> MeasuredCurve:
+    """Without t(1), t(n_min) n_min stands in for it."""
+    return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
+
+
+def at_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArray:
+    """The values of a curve at the thread counts n, NaN where it has none.
+
+    >>> at_counts(np.array([1, 2, 3]), MeasuredCurve("", np.array([1, 3]), np.array([6.0, 2.0]), 6.0), np.array([6, 2]))
+    array([ 6., nan,  2.])
+    """
+    found = dict(zip(curve.n.tolist(), values.tolist(), strict=True))
+    return np.array([found.get(count, np.nan) for count in n.tolist()], dtype=float)
+
+
+def reaching(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
+    """The curve to its first point at or beyond the largest n: later ones would stretch the axis of times, unseen.
+
+    >>> reaching(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
+    array([1, 2, 4])
+    """
+    kept = int(np.searchsorted(curve.n, largest)) + 1
+    return replace(curve, n=curve.n[:kept], time_s=curve.time_s[:kept])
+
+
+def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go.Scatter]:
+    """One entry of the legend for all: there can be many, with long names, which the pointer shows."""
+    traces = [
+        scatter(
+            curve.label,
+            "reference",
+            curve.n,
+            value(curve),
+            mode="lines" if len(curve.n) > 1 else "markers",
+            line={"width": 1.3},
+            legendgroup="references",
+            showlegend=False,
+        )
+        for curve in references
+    ]
+    if traces:
+        name = "reference platforms" if len(traces) > 1 else f"reference: {references[0].label}"
+        traces.append(line(name, "reference", [1], [np.nan], legendgroup="references", hoverinfo="skip"))
+    return traces
+
+
+def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.Scatter]:
+    """The band from low to high; nothing where the method gives no interval."""
+    if not (np.isfinite(low) & np.isfinite(high)).any():
+        return []
+    edge: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    return [
+        scatter("low", "predicted", n, low, showlegend=False, **edge),
+        scatter("interval", "predicted", n, high, fill="tonexty", **edge),
+    ]
+
+
+def baseline_trace(baseline: Baseline, values: FloatArray) -> go.Scatter:
+    return line("unchanged", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
+
+
+def baseline_column(answer: AnswerDrawing, baseline: Baseline, values: FloatArray) -> FloatArray:
+    return at_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
+
+
+def measured_trace(measured: MeasuredCurve, values: FloatArray, known: str) -> go.Scatter:
+    return scatter(known, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
+
+
+def time_chart(answer: AnswerDrawing) -> Chart:
+    references = [reaching(int(answer.n.max()), curve) for curve in answer.references]
+    curves = [*references, *([answer.measured] if answer.measured else [])]
+    shown = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
+    columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
+    traces = [
+        *reference_traces(references, lambda curve: curve.time_s),
+        *interval_traces(answer.n, answer.low_s, answer.high_s),
+    ]
+    if answer.baseline:
+        shown.append(answer.baseline.time_s)
+        traces.append(baseline_trace(answer.baseline, answer.baseline.time_s))
+        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
+    traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
+    if answer.measured:
+        traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.known))
+        at = at_counts(answer.n, answer.measured, answer.measured.time_s)
+        columns |= {answer.known: at, "error (%)": 100 * np.abs(answer.time_s - at) / at}
+    columns |= {curve.label: at_counts(answer.n, curve, curve.time_s) for curve in answer.references}
+    return Chart(
+        "time",
+        "Time",
+        f"Predicted wall time, beside what was {answer.known} on the reference platforms, on a logarithmic scale.",
+        figure(
+            traces,
+            f"time t(n) ({answer.time_unit})",
+            breakpoints=answer.breakpoints,
+            hovermode="closest",
+            largest=int(answer.n.max()),
+            **logarithmic_ticks(np.concatenate(shown)),
+        ),
+        table(columns),
+    )
+
+
+def speedup_chart(answer: AnswerDrawing) -> Chart:
+    predicted = answer.speedup
+    traces = [ideal_line(answer.n), *reference_traces(answer.references, speedup_of)]
+    columns: dict[str, Any] = {"n": answer.n, "predicted": predicted, "efficiency": predicted / answer.n}
+    shown = [predicted]
+    if answer.baseline:
+        shown.append(answer.baseline.speedup)
+        traces.append(baseline_trace(answer.baseline, answer.baseline.speedup))
+        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
+    traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
+    if answer.measured:
+        shown.append(speedup_of(answer.measured))
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
+        columns[answer.known] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
+    columns |= {curve.label: at_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
+    return Chart(
+        "speedup",
+        "Speedup",
+        "Speedup over one thread, and the ideal speedup n.",
+        speedup_figure(answer, traces, shown),
+        table(columns),
+    )
+
+
+def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], shown: Sequence[FloatArray]) -> go.Figure:
+    """Speedups over n, with room for those `shown`."""
+    return figure(
+        traces,
+        SPEEDUP,
+        breakpoints=answer.breakpoints,
+        hovermode="closest",
+        largest=int(answer.n.max()),
+        range=room_for_speedup(answer.n, np.concatenate(shown)),
+    )
+
+
+def answer_charts(answer: AnswerDrawing) -> list[Chart]:
+    """Time and speedup, and the shares of the thread time where the method predicts them. One n makes no curve."""
+    if answer.n.tolist() == [1]:
+        return []
+    charts = [*([time_chart(answer)] if answer.has_times else []), speedup_chart(answer)]
+    if all(len(fraction) and np.isfinite(fraction).all() for fraction in answer.fractions.values()):
+        charts.append(
+            stacked_shares(
+                answer.n,
+                answer.fractions,
+                answer.breakpoints,
+                title="Where the threads’ time would go",
+                caption="Predicted shares of the thread time n·t(n).",
+            )
+        )
+    return charts

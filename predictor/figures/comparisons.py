@@ -1,0 +1,168 @@
+"""Distances and comparisons -> Plotly figures. Pure, as profiles.figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from predictor.core.comparisons.documents import CHARACTERISTICS
+from profiles.figures import Chart, MeasuredCurve, Table, figure, logarithmic_ticks
+from profiles.figures.base import SERIES_COLOURS, numbers
+
+
+@dataclass(frozen=True)
+class Place:
+    """A workload on the map, at `x`, `y` in units of the distance."""
+
+    name: str
+    strategy: str
+    address: str
+    x: float
+    y: float
+    marked: bool = False
+
+
+BARS_IN_A_LOW_FIGURE = 20
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+
+
+def map_chart(places: Sequence[Place], stress: float) -> Chart:
+    """A point a workload, coloured by parallel strategy (and with its own mark, for those who see no colours)."""
+    strategies = sorted({place.strategy for place in places})
+    axis: dict[str, Any] = {"tickformat": ".2f", "zeroline": False}
+    return Chart(
+        "map",
+        "Map of the workloads",
+        "Near is alike: distances on the map follow the mean distances of Eq. 18 as well as a plane can (metric "
+        f"multidimensional scaling; stress {stress:.2f}, where 0 is exact and 0.2 poor). A click on a point opens it.",
+        figure(
+            [strategy_trace(places, strategy, index) for index, strategy in enumerate(strategies)],
+            "second axis of the map (distance)",
+            hovermode="closest",
+            x_axis={"title": {"text": "first axis of the map (distance)"}, **axis},
+            scaleanchor="x",
+            **axis,
+        ),
+        Table(("workload", "strategy", "x", "y"), [(one.name, one.strategy, one.x, one.y) for one in places]),
+        tall=True,
+    )
+
+
+def strategy_trace(places: Sequence[Place], strategy: str, index: int) -> go.Scatter:
+    mine = [place for place in places if place.strategy == strategy]
+    return go.Scatter(
+        name=strategy.replace("_", " "),
+        x=[place.x for place in mine],
+        y=[place.y for place in mine],
+        text=[place.name for place in mine],
+        mode="markers",
+        marker={
+            "size": [17 if place.marked else 10 for place in mine],
+            "symbol": SYMBOLS[(index + 3 * (index // SERIES_COLOURS)) % len(SYMBOLS)],
+        },
+        meta={"colour": f"series-{index % SERIES_COLOURS}", "addresses": [place.address for place in mine]},
+        hovertemplate="%{text}<extra>%{fullData.name}</extra>",
+    )
+
+
+def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
+    return go.Bar(
+        name=name,
+        x=numbers(values),
+        y=list(labels),
+        orientation="h",
+        meta={"colour": f"series-{index % SERIES_COLOURS}"},
+        hovertemplate="%{y}: %{x:.4~g}",
+    )
+
+
+def curves_of(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[MeasuredCurve]:
+    """The curves of a comparison's document; t(1) as measured, unknown where it is not."""
+    return [
+        MeasuredCurve(
+            name,
+            np.array([point["n"] for point in row["curve"]], dtype=np.int64),
+            np.array([point["time_s"] for point in row["curve"]], dtype=float),
+            row["t1_s"] if np.isfinite(row["t1_s"]) else None,
+        )
+        for row, name in zip(rows, names, strict=True)
+    ]
+
+
+def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
+    """How fast each platform is beside the first, workload by workload: a dot each, on a logarithmic scale."""
+    rows = [{one["platform"]: one["speed"] for one in workload["platforms"]} for workload in workloads]
+    labels = [names.get(workload["workload"], workload["workload"]) for workload in workloads]
+    known = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
+    base = names.get(slugs[0], slugs[0])
+    traces = [
+        go.Scatter(
+            name=names.get(slug, slug),
+            x=numbers([row.get(slug, np.nan) for row in rows]),
+            y=labels,
+            mode="markers",
+            marker={"size": 9, "symbol": SYMBOLS[index]},
+            meta={"colour": f"series-{index}"},
+            hovertemplate="%{y}: %{x:.3~g}",
+        )
+        for index, slug in enumerate(slugs)
+    ]
+    columns = ("workload", *(f"speed of {names.get(slug, slug)}" for slug in slugs), "fastest")
+    return Chart(
+        "speed",
+        f"Speed beside {base}",
+        "The fastest time of the first platform over that of each other, workload by workload: to the right "
+        "of 1 is faster.",
+        figure(
+            traces,
+            "workload",
+            hovermode="closest",
+            x_axis={"title": {"text": f"speed beside {base} (ratio)"}} | logarithmic_ticks([*known, 1.0], few=True),
+            autorange="reversed",
+            type="category",
+        ),
+        Table(
+            columns,
+            [
+                (label, *(row.get(slug, np.nan) for slug in slugs), names.get(workload["winner"], workload["winner"]))
+                for label, row, workload in zip(labels, rows, workloads, strict=True)
+            ],
+        ),
+        tall=len(labels) > 14,
+    )
+
+
+def characteristic_charts(
+    labels: Sequence[str], series: Mapping[str, Sequence[Mapping[str, float] | None]]
+) -> list[Chart]:
+    """As Figure 9 of the paper: a chart a parameter; a group of bars a label, a bar a series (a platform). The bars
+    lie, so that long names can be read on a narrow screen."""
+    charts = []
+    for place, (element, (title, axis)) in enumerate(CHARACTERISTICS.items()):
+        values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}
+        if not np.isfinite(np.array(list(values.values()), dtype=float)).any():
+            continue
+        traces = [bars(labels, of, name, index) for index, (name, of) in enumerate(values.items())]
+        charts.append(
+            Chart(
+                f"characteristic-{place}",
+                title,
+                f"100 times the element {element} of the feature vectors.",
+                figure(
+                    traces,
+                    "workload",
+                    hovermode="closest",
+                    showlegend=len(series) > 1,
+                    x_axis={"title": {"text": axis}},
+                    type="category",
+                    autorange="reversed",
+                ),
+                Table(("workload", *values), list(zip(labels, *values.values(), strict=True))),
+                tall=len(labels) * len(series) > BARS_IN_A_LOW_FIGURE,
+            )
+        )
+    return charts

@@ -1,0 +1,84 @@
+"""Evaluations: how wrong the methods were on what is stored."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from predictor.models.querysets import EvaluationQuerySet
+from profiles.models.fields import ArrayField
+
+
+class Evaluation(models.Model):
+    """How wrong methods were on the public profiles of one revision. Pairs and errors are kept, not just statistics."""
+
+    class Origin(models.TextChoices):
+        MEASURED = "measured"
+        SIMULATED = "simulated"
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    revision = models.PositiveBigIntegerField(db_index=True)
+    origin = models.CharField(max_length=16, choices=Origin, help_text="of the profiles: never both in one evaluation")
+    holdout = models.CharField(max_length=20)
+    probes = models.PositiveIntegerField(null=True, help_text="workloads by which the target was known; null = all")
+    sample = models.PositiveIntegerField(null=True, help_text="random profiles predicted at most; null = all")
+    seed = models.BigIntegerField()
+    targets = models.JSONField(null=True, help_text="slugs of the platforms predicted; null = all")
+    profiles = models.PositiveIntegerField(help_text="how many the database held")
+    pairs = models.JSONField(help_text="platforms and workloads by slug, and the pairs predicted as positions in them")
+    noise_floor = models.JSONField(null=True, help_text="statistics of repeated runs of the same pairs")
+    code_version = models.CharField(max_length=20)
+    seconds = models.FloatField(help_text="from start to end, with all processes")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = EvaluationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(origin__in=("measured", "simulated")), name="evaluation_one_origin"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.holdout} holdout at revision {self.revision}"
+
+
+class EvaluatedMethod(models.Model):
+    """One method in one evaluation. `errors`: by part, one relative error for each pair, NaN where it was refused."""
+
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="methods")
+    position = models.PositiveIntegerField(help_text="order in which the methods were named")
+    name = models.CharField(max_length=50, db_index=True)
+    version = models.CharField(max_length=20)
+    is_baseline = models.BooleanField()
+    settings = models.JSONField(default=dict)
+    statistics = models.JSONField(help_text="the report of the command: full, t1, scaling, coverage, seconds")
+    errors_full = ArrayField(dtype="<f4")
+    errors_t1 = ArrayField(dtype="<f4")
+    errors_scaling = ArrayField(dtype="<f4")
+
+    class Meta:
+        ordering = ["evaluation", "position"]
+        constraints = [models.UniqueConstraint(fields=["evaluation", "name"], name="method_once_per_evaluation")]
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.version}"
+
+
+class PaperReport(models.Model):
+    """The paper's tables and figures on the public profiles of one revision, as `manage.py paper_figures` made them."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    revision = models.PositiveBigIntegerField()
+    origin = models.CharField(max_length=16, choices=Evaluation.Origin)
+    method_version = models.CharField(max_length=20, help_text="of mpet2020")
+    sample = models.PositiveIntegerField(null=True)
+    seed = models.BigIntegerField()
+    results = models.JSONField(help_text="predictor.core.paper.PaperResults as plain values")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"the paper's tables at revision {self.revision}"

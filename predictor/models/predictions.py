@@ -1,0 +1,66 @@
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from predictor.models.querysets import PredictionQuerySet
+from profiles.models import Profile
+
+
+class Prediction(models.Model):
+    """One answer, kept as it was given: it never changes, whatever the database learns later.
+
+    How right it was stands beside it once the pair has been measured (predictor.accuracy.settlement).
+    """
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    private_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    request_key = models.CharField(
+        max_length=64, db_index=True, help_text="sha256 of request, method version, revision, viewer"
+    )
+    workload = models.CharField(max_length=200, db_index=True, help_text="slug")
+    target = models.CharField(max_length=200, db_index=True, help_text="slug")
+    method = models.CharField(max_length=50)
+    method_version = models.CharField(max_length=20)
+    revision = models.PositiveBigIntegerField()
+    answer = models.JSONField(help_text="the whole answer of the API, less id and url")
+    created_at = models.DateTimeField(auto_now_add=True)
+    settled_at = models.DateTimeField(null=True, editable=False, help_text="when the pair was measured; null: not yet")
+    settled_by = models.ForeignKey(
+        Profile, null=True, editable=False, on_delete=models.SET_NULL, related_name="+", help_text="what measured it"
+    )
+    settled_origin = models.CharField(max_length=16, blank=True, default="", editable=False, help_text="of that")
+    is_blind = models.BooleanField(
+        default=False, editable=False, help_text="nobody had measured the pair before: it counts towards the score"
+    )
+    error_full = models.FloatField(null=True, editable=False, help_text="mean relative error over the measured n")
+    error_t1 = models.FloatField(null=True, editable=False)
+    error_scaling = models.FloatField(null=True, editable=False)
+    points = models.PositiveIntegerField(null=True, editable=False, help_text="measured n that have an interval")
+    points_inside = models.PositiveIntegerField(null=True, editable=False)
+
+    objects = PredictionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [
+            models.Index(fields=["workload", "target"], name="prediction_pair"),
+            models.Index(
+                fields=["settled_origin", "method"], condition=Q(settled_at__isnull=False), name="prediction_settled"
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["request_key"], name="prediction_once_per_request"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workload} on {self.target} by {self.method}"
+
+    @property
+    def is_settled(self) -> bool:
+        """The pair was measured later, and that was not found to be an outlier, or hidden, since."""
+        by = self.settled_by
+        return self.settled_at is not None and not (by and (by.hidden or by.outlier_reason))

@@ -1,0 +1,82 @@
+"""The pages that say how good the predictions are. Nothing is computed here: commands evaluate, pages read."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from mpet_site.web.pages import twin
+from predictor.accuracy.evaluations import ORIGINS
+from predictor.core.noise import NOISE_FLOOR
+from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
+from predictor.models import Evaluation, PaperReport
+from profiles.figures import Chart, marked
+
+LISTED = 20
+PARTS = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
+
+
+@require_safe
+def accuracy(request: HttpRequest) -> HttpResponse:
+    """The newest evaluation of one origin, what was before it, and the paper's tables. `?origin=` chooses."""
+    stored = Evaluation.objects.listed()
+    asked = request.GET.get("origin", "")
+    origins = [origin for origin in ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
+    origin = asked if asked in ORIGINS else next(iter(origins), "")
+    newest = stored.filter(origin=origin).newest_with_baselines()
+    report = PaperReport.objects.filter(origin=origin).first()
+    context = {
+        "origin": origin,
+        "origins": origins,
+        "evaluation": newest,
+        "parts": part_tables(newest) if newest else [],
+        "charts": accuracy_charts(newest) if newest else [],
+        "evaluations": stored.filter(origin=origin)[:LISTED],
+        "report": report,
+        "paper_charts": told(paper_charts(report.results), origin) if report else [],
+        "section": "accuracy",
+        "twin": twin("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
+    }
+    return render(request, "predictor/accuracy.html", context)
+
+
+@require_safe
+def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
+    shown = get_object_or_404(Evaluation.objects.listed(), uid=uid)
+    context = {
+        "evaluation": shown,
+        "parts": part_tables(shown),
+        "charts": told([methods_chart(statistics_of(shown, "full"))], shown.origin),
+        "section": "accuracy",
+        "twin": twin("api-evaluation", shown.uid),
+    }
+    return render(request, "predictor/evaluation.html", context)
+
+
+def accuracy_charts(evaluation: Evaluation) -> list[Chart]:
+    history = Evaluation.objects.history(evaluation.origin, evaluation.holdout, evaluation.probes)
+    return told([methods_chart(statistics_of(evaluation, "full")), history_chart(history)], evaluation.origin)
+
+
+def told(charts: list[Chart], origin: str) -> list[Chart]:
+    """Those that have something to tell, which say of themselves where it is about simulated profiles."""
+    return marked([chart for chart in charts if chart.table.rows], origin)
+
+
+def part_tables(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """A table for each part, its rows (method, its statistics), the noise floor last."""
+    return [
+        {"name": part, "title": title, "rows": statistics_of(evaluation, part) + floor_of(evaluation, part)}
+        for part, title in PARTS
+    ]
+
+
+def statistics_of(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
+    return [(method.name, method.statistics[part]) for method in evaluation.methods.all()]
+
+
+def floor_of(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
+    floor = evaluation.noise_floor
+    return [(NOISE_FLOOR, floor[part])] if floor and floor[part]["count"] else []

@@ -1,0 +1,58 @@
+"""A profile beyond what was measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from mpet_site.web.pages import twin
+from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question
+from predictor.extrapolation.document import beyond as document_of
+from predictor.extrapolation.fits import InvalidFit
+from predictor.figures.extrapolation import beyond_charts
+from predictor.scaling_models.registry import MODELS
+from profiles.figures import Breakpoints
+from profiles.models import Profile
+from profiles.views import time_unit
+
+
+@require_safe
+def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
+    """?model=, several times, and &to=: the largest thread count."""
+    profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
+    models, to = request.GET.getlist("model") or list(DEFAULT_MODELS), request.GET.get("to", "")
+    context: dict[str, Any] = {
+        "profile": profile,
+        "offered": [(name, MODELS[name].title, name in models) for name in OFFERED],
+        "to": to,
+        "time_unit": time_unit(profile.workload),
+        "section": "workloads",
+        "sources": [profile.source],
+    }
+    try:
+        question = Question(tuple(models), int(to) if to else None)
+    except ValueError as error:
+        reason = error.reason if isinstance(error, InvalidFit) else f"{to!r} is not a thread count."
+        return render(request, "predictor/beyond.html", context | {"refusal": reason}, status=422)
+    answer = document_of(profile, request.user, question)
+    breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
+    asked = {"models": ",".join(models)} | ({"to": to} if to else {})
+    told = [part for part in answer["models"] if not part["refusal"]]
+    context |= {
+        "answer": answer,
+        "told": told,
+        "rows": prediction_rows(told),
+        "charts": beyond_charts(answer, breakpoints, time_unit(profile.workload)),
+        "twin": twin("api-profile-beyond", profile.uid, query=urlencode(asked)),
+    }
+    return render(request, "predictor/beyond.html", context)
+
+
+def prediction_rows(told: list[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """A row a thread count: what each model says there."""
+    said = [{one["n"]: one for one in part["predictions"]} for part in told]
+    return [(n, [part[n] for part in said]) for n in sorted(said[0])] if said else []

@@ -1,0 +1,101 @@
+"""The front page: what this is, and a prediction to play with."""
+
+from operator import itemgetter
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from mpet_site.web.pages import twin
+from predictor.figures.answer import drawing_of, origin_of, time_chart
+from predictor.figures.platforms import sequential_charts
+from predictor.models import Evaluation, Prediction
+from predictor.pages.offers import offered, pair_to_begin_with
+from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.service import preview
+from profiles.figures import Breakpoints, marked
+from profiles.models import Platform, Profile, Source, Workload
+
+LATEST = 5
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
+    workload, target = request.GET.get("workload", ""), request.GET.get("target", "")
+    if not (workload and target):
+        first, second = pair_to_begin_with(request.user)
+        workload, target = workload or first, target or second
+    context = {
+        "workload": workload,
+        "target": target,
+        "workloads": offered(Workload, request.user, workload),
+        "platforms": offered(Platform, request.user, target),
+        "question": urlencode({"workload": workload, "target": target}),
+        "counts": counts(request.user),
+        "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
+        "evaluation": scored(Evaluation.objects.listed().newest_with_baselines()),
+        "sources": Source.objects.datasets_seen_by(request.user),
+        "twin": twin("api-root"),
+    }
+    return render(request, "predictor/home.html", context | live(request.user, workload, target))
+
+
+def counts(user: Any) -> dict[str, int]:
+    models: dict[str, Any] = {
+        "platforms": Platform,
+        "workloads": Workload,
+        "profiles": Profile,
+        "predictions": Prediction,
+    }
+    return {name: model.objects.visible_to(user).count() for name, model in models.items()}
+
+
+def live(user: Any, workload: str, target: str) -> dict[str, Any]:
+    """The answer with its figure, or why there is none."""
+    if not workload or not target:
+        return {}
+    try:
+        answer = preview(PredictionRequest(workload, target), user)
+    except RequestError as error:
+        return {"refusal": str(error)}
+    platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
+    rows = {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)}
+    at = rows[answer["target"]]
+    names = {slug: row.name for slug, row in rows.items()}
+    drawing = drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht))
+    charts = [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
+    question = urlencode({"workload": answer["workload"], "target": answer["target"]})
+    return {
+        "answer": answer,
+        "charts": marked(charts, origin_of(answer)),
+        "answer_twin": twin("api-prediction-preview", query=question),
+    }
+
+
+def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """Of the newest evaluation: its best method and the best baseline, by the median error of the full curve."""
+    if evaluation is None:
+        return None
+    medians = {
+        method: median
+        for method in evaluation.methods.all()
+        if (median := method.statistics.get("full", {}).get("median")) is not None
+    }
+    best, baseline = (
+        min(
+            ((median, one) for one, median in medians.items() if one.is_baseline == kind),
+            key=itemgetter(0),
+            default=(None, None),
+        )
+        for kind in (False, True)
+    )
+    return {
+        "evaluation": evaluation,
+        "best": best[1],
+        "best_error": best[0],
+        "baseline": baseline[1],
+        "baseline_error": baseline[0],
+    }

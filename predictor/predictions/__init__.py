@@ -1,0 +1,1 @@
+"""From a request to a stored prediction, and what is said about it."""

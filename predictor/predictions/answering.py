@@ -1,0 +1,91 @@
+"""From a question to what its answer rests on: the method runs on the snapshot."""
+
+from __future__ import annotations
+
+from predictor.core import methods, scenarios
+from predictor.core.database import Database
+from predictor.core.references import choose_groups, reference_rows
+from predictor.predictions.basis import Basis
+from predictor.predictions.question import Question
+from predictor.predictions.request import InvalidField, NoPrediction
+from predictor.snapshot.building import Snapshot
+from predictor.snapshot.curves import curves_of, measures_at_one
+from profiles.models import Workload
+
+
+def answered(question: Question, snapshot: Snapshot) -> Basis:
+    database = snapshot.database
+    query = methods.Query(
+        workload=question.workload,
+        target=question.target,
+        group=None,
+        references=question.references,
+        n=question.n,
+    )
+    groups = comparable_groups(question, query, database)
+    try:
+        outcome = scenarios.run(
+            database,
+            query,
+            question.method,
+            question.settings,
+            scenario=question.scenario,
+            facts=facts_of(question, snapshot),
+        )
+    except methods.SettingsError as error:
+        raise InvalidField(error.setting, error.reason) from error
+    except methods.TooFewCandidates as error:
+        raise NoPrediction(str(error), error.found, error.needed) from error
+    except methods.PredictionError as error:
+        raise NoPrediction(str(error), 0, 1) from error
+    return Basis(
+        snapshot=snapshot,
+        workload=question.workload,
+        target=question.target,
+        groups=groups,
+        references=question.references,
+        outcome=outcome,
+        scenario=question.scenario,
+        warnings=tuple(reference_warnings(question, database, groups)),
+    )
+
+
+def facts_of(question: Question, snapshot: Snapshot) -> scenarios.Facts:
+    """Only changes need the bound: it is not asked for without."""
+    bound: str | None = None
+    if question.scenario.is_virtual:
+        slug = snapshot.database.workloads[question.workload]
+        bound = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
+    return scenarios.Facts(bound, lambda: measures_at_one(snapshot), lambda row: curves_of(snapshot, row))
+
+
+def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
+    """The groups that every method chooses for this query; also known here, to name the rows behind an answer."""
+    if question.scenario.uses_only_n1_of_workload or is_about_itself(question):
+        return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
+    try:
+        rows = reference_rows(database.without(query.target, query.workload), query)
+    except methods.NoReference:
+        return ()  # the method says so itself, in its own words
+    return choose_groups(database, query, rows, getattr(question.settings, "mix_runtimes", False))
+
+
+def is_about_itself(question: Question) -> bool:
+    """Whether what was measured on the target is what is changed there, or its t(1) is parallelised."""
+    changes_itself = question.scenario.is_virtual or question.scenario.name == "parallelisation"
+    return question.references == (question.target,) and changes_itself
+
+
+def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
+    """References that were asked for and took no part."""
+    found: list[str] = []
+    if is_about_itself(question):
+        return found
+    for at in question.references or ():
+        if at == question.target:
+            found.append(f"reference {database.platforms[at]} was not used: it is the target")
+        elif database.lookup(at, question.workload, groups) < 0:
+            found.append(
+                f"reference {database.platforms[at]} was not used: no comparable profile of the workload there"
+            )
+    return found

@@ -1,0 +1,180 @@
+"""An answer of the core as the document that the API promises (docs/formats.md), with what a reader needs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from mpet_site.web.plain_json import clean
+from predictor.core.answers import Answer
+from predictor.predictions.basis import Basis
+from predictor.predictions.cautions import cautions
+from predictor.predictions.confidence import Evidence, confidence
+from predictor.predictions.explanation import explain
+from profiles.models import Source
+from profiles.scaling.names import FEATURE_NAMES
+
+SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
+
+
+def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
+    """`asked` names workload, target, references, method, method_version and settings."""
+    database, answer = basis.snapshot.database, basis.answer
+    evidence = evidence_of(basis, asked["settings"].get("level", SHOWN_LEVEL))
+    document = asked | {
+        "revision": database.revision,
+        "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
+        "time_kind": database.workload_table["time_kind"][basis.workload],
+        "simulated": evidence.simulated,
+        "curve": predicted_curve(basis),
+        "baseline": baseline(basis),
+        "changes": list(basis.outcome.changes),
+        "scaling_curves": {"n": answer.n, **answer.curves},
+        "features": {"names": list(FEATURE_NAMES), "values": answer.features},
+        "candidates": {
+            "t1": [asdict(candidate) for candidate in answer.candidates_t1],
+            "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
+        },
+        "confidence": answer.confidence | confidence(evidence, basis.outcome.lowered),
+        "why": explain(basis, asked),
+        "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
+        "measured": measured(basis),
+        "reference_curves": reference_curves(basis),
+        "sources": sources(basis),
+    }
+    cleaned: dict[str, Any] = clean(document)
+    return cleaned
+
+
+def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
+    """Times, intervals, speedups; where scaling alone was asked for, speedups alone."""
+    answer = basis.answer
+    invalid = np.full(len(answer.n), np.nan)
+    hides_times = basis.scenario.name == "scaling"
+    times = {"time_s": answer.time_s, "low_s": answer.low_s, "high_s": answer.high_s}
+    speedup = speedup_of(answer)
+    columns = {
+        "n": answer.n,
+        **{name: invalid if values is None or hides_times else values for name, values in times.items()},
+        "speedup": speedup,
+        "efficiency": speedup / answer.n,
+    }
+    return rows_of(columns)
+
+
+def speedup_of(answer: Answer) -> np.ndarray:
+    return np.asarray(answer.t1_s / answer.time_s)
+
+
+def baseline(basis: Basis) -> list[dict[str, Any]] | None:
+    """The curve before anything was changed; None where nothing was asked to be."""
+    before = basis.outcome.baseline
+    if before is None:
+        return None
+    time_s = np.full(len(before.n), np.nan) if basis.scenario.name == "scaling" else before.time_s
+    return rows_of({"n": before.n, "time_s": time_s, "speedup": speedup_of(before)})
+
+
+def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*(column.tolist() for column in columns.values()), strict=True)
+    ]
+
+
+def measured(basis: Basis) -> dict[str, Any] | None:
+    """What was measured for (T,A), and how far the answer is from it over the n that both have."""
+    if basis.measured_row is None:
+        return None
+    database = basis.snapshot.database
+    n, time_s = database.curve(basis.measured_row)
+    return {
+        "t1_s": float(database.t1_s[basis.measured_row]),
+        "curve": rows_of({"n": n, "time_s": time_s}),
+        "error_percent": None if basis.scenario.is_virtual else error_percent(basis, n, time_s),
+    }
+
+
+def error_percent(basis: Basis, n: np.ndarray, time_s: np.ndarray) -> float | None:
+    """Of times, or of speedups where scaling alone was asked for, over the n that were predicted and measured."""
+    answer = basis.answer
+    predicted = answer.time_s
+    if basis.scenario.name == "scaling":
+        predicted, time_s = predicted / answer.t1_s, time_s / basis.snapshot.database.t1_s[basis.measured_row]
+    _, mine, theirs = np.intersect1d(answer.n, n, return_indices=True)
+    errors = np.abs(predicted[mine] - time_s[theirs]) / time_s[theirs]
+    errors = errors[np.isfinite(errors)]
+    return 100 * float(errors.mean()) if len(errors) else None
+
+
+def reference_curves(basis: Basis) -> list[dict[str, Any]]:
+    database = basis.snapshot.database
+    return [
+        {
+            "platform": database.platforms[database.platform_index[row]],
+            "curve": rows_of(dict(zip(("n", "time_s"), database.curve(row), strict=True))),
+        }
+        for row in basis.reference_rows
+    ]
+
+
+def sources(basis: Basis) -> list[dict[str, str]]:
+    """Where the data that took part comes from, and what is shown as measured; every distinct source once."""
+    shown = [] if basis.measured_row is None else [basis.measured_row]
+    rows = np.union1d(basis.rows, shown).astype(np.int64)
+    ids = np.unique(basis.snapshot.source_ids[rows]).tolist()
+    found = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
+    names = ("label", "licence", "citation")
+    return [dict(zip(names, values, strict=True)) for values in found.values_list(*names).distinct()]
+
+
+def evidence_of(basis: Basis, level: float) -> Evidence:
+    snapshot, rows = basis.snapshot, basis.rows
+    database = snapshot.database
+    architectures = database.platform_table["architecture"]
+    target = str(architectures[basis.target])
+    of_references = {architectures[platform] for platform in basis.reference_platforms}
+    comparable = target != "" and of_references != {""} and len(of_references) > 0
+    candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
+    distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
+    return Evidence(
+        candidates=None if basis.outcome.is_measured else len(candidates),
+        mean_distance=_mean(distances),
+        fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
+        same_architecture=target in of_references if comparable else None,
+        architecture=target,
+        largest_n=int(basis.answer.n.max()),
+        largest_measured_n=largest_measured_n(basis),
+        stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
+        relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
+        simulated=bool(snapshot.is_simulated[rows].any()),
+        half_width=typical_half_width(basis.answer, level),
+    )
+
+
+def typical_half_width(answer: Answer, level: float) -> float | None:
+    """Half the 90 % interval as a share of the time, the median over n; None without interval. One of another level is
+    brought to 90 % as if errors were normal."""
+    if answer.low_s is None or answer.high_s is None:
+        return None
+    ratio = answer.high_s / answer.low_s
+    if not np.isfinite(ratio).any():
+        return None
+    deviations = norm.ppf((1 + SHOWN_LEVEL) / 2) / norm.ppf((1 + level) / 2)
+    return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
+
+
+def largest_measured_n(basis: Basis) -> int:
+    if basis.outcome.largest_measured_n is not None:
+        return basis.outcome.largest_measured_n
+    curves = (basis.snapshot.database.curve(row)[0] for row in basis.reference_rows)
+    return max((int(n.max()) for n in curves), default=1)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = [value for value in values if np.isfinite(value)]
+    return float(np.mean(known)) if known else None

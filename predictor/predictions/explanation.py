@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from predictor.core import methods
+from predictor.core.answers import Query
+from predictor.core.threads import one_thread
+from predictor.core.why.influence import Influence, carried_by, predicted_scaling
+from profiles.ceilings import roofline_of
+from profiles.models import Platform
+from profiles.scaling.boundness import boundness
+from profiles.scaling.losses import bottlenecks
+from profiles.scaling.roofline import Roofline
+from profiles.scaling.sentences import sentences
+
+if TYPE_CHECKING:
+    from predictor.predictions.basis import Basis
+
+PLAIN_SCENARIOS = ("migration", "scaling")
+WITHOUT = {
+    "reference": "Without the reference {name}",
+    "workload": "Without the benchmark {name} on the target",
+    "element": "Without the element {name}",
+}
+
+
+def explain(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
+    """`why` of an answer document: {sentences, carried, bottlenecks, bound}."""
+    curves = predicted_scaling(basis.answer)
+    carried = influences(basis, asked)
+    if curves is None or basis.scenario.name == "sequential":
+        return {"sentences": told(carried), "carried": rows(carried), "bottlenecks": [], "bound": None}
+    database = basis.snapshot.database
+    bends = [float(column[basis.target]) for column in (database.n_nu, database.n_ht)]
+    n_nu, n_ht = (None if isnan(bend) else int(bend) for bend in bends)
+    roofline = ceilings(database.platforms[basis.target])
+    bound = boundness(curves, None, roofline)
+    return {
+        "sentences": [*sentences(curves, n_nu, n_ht, None, roofline), *told(carried)],
+        "carried": rows(carried),
+        "bottlenecks": [asdict(one) for one in bottlenecks(curves)],
+        "bound": bound and {"kind": bound.kind, "by": bound.by},
+    }
+
+
+def ceilings(target: str) -> Roofline | None:
+    """As public deliveries measured them: an answer that is everybody's may not read what is private."""
+    platform = Platform.objects.filter(slug=target).first()
+    return roofline_of(platform, None) if platform else None
+
+
+def influences(basis: Basis, asked: dict[str, Any]) -> list[Influence]:
+    """Leave-one-out of a plain question alone: sliders ask changed ones many times a second, and baselines may train a
+    model for each answer."""
+    method = methods.get_method(asked["method"])
+    plain = basis.scenario.name in PLAIN_SCENARIOS and not basis.scenario.is_virtual and not method.baseline
+    query = Query(
+        workload=basis.workload,
+        target=basis.target,
+        group=basis.groups[0] if basis.groups else None,
+        references=basis.references,
+    )
+    settings = method.settings_from(asked["settings"])
+    database = basis.snapshot.database
+    with one_thread():
+        return carried_by(database, query, method, settings, basis.answer, leave_out=plain)
+
+
+def rows(carried: list[Influence]) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": one.kind,
+            "name": one.name,
+            "share": one.share,
+            "change_percent": None if one.change is None else 100 * one.change,
+        }
+        for one in carried
+    ]
+
+
+def told(carried: list[Influence]) -> list[str]:
+    """Of each kind the heaviest and, among those tried, the one whose absence would change most."""
+    found = []
+    for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
+        alike = [one for one in carried if one.kind == kind]
+        if alike and alike[0].share is not None:
+            found.append(f"The {noun} {alike[0].name} carries {alike[0].share:.0%} of the named candidates' weight.")
+    tried = [one for one in carried if one.kind != "element" and one.change is not None]
+    if tried:
+        found.append(change_sentence(max(tried, key=lambda one: abs(one.change or 0.0))))
+    elements = [one for one in carried if one.kind == "element"]
+    if elements:
+        found.append(change_sentence(elements[0]))
+    return found
+
+
+def change_sentence(one: Influence) -> str:
+    """
+    >>> change_sentence(Influence("reference", "p", 0.5, -0.031))
+    'Without the reference p the predicted times would be 3.1 % shorter.'
+    """
+    change = one.change or 0.0
+    what = "the predicted time at the largest n" if one.kind == "element" else "the predicted times"
+    longer = "longer" if change > 0 else "shorter"
+    return f"{WITHOUT[one.kind].format(name=one.name)} {what} would be {100 * abs(change):.1f} % {longer}."

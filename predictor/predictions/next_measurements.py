@@ -1,0 +1,83 @@
+"""What to measure next for a stored prediction: computed when it is asked for, and kept while nothing new is known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.cache import cache
+
+from predictor.core import methods
+from predictor.core.answers import Query
+from predictor.core.threads import one_thread
+from predictor.core.why.next_measurement import NextMeasurement, measure_next
+from predictor.models import Prediction
+from predictor.predictions.answering import comparable_groups
+from predictor.predictions.question import placed
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
+from profiles.models import Revision
+
+KEPT_SECONDS = 24 * 3600
+WORTH_IT = 1e-3
+
+
+def next_measurements(prediction: Prediction, user: Any = None) -> dict[str, Any]:
+    """{method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best first.
+
+    Asked of what the user may predict from now, not of the revision that the prediction was made from.
+    """
+    viewer = user if prediction.private_to_id is not None else None
+    public, own = Revision.current(viewer)
+    key = f"measure-next:{prediction.uid}:{public}:{own}"
+    found: dict[str, Any] | None = cache.get(key)
+    if found is None:
+        found = computed(prediction.answer, viewer)
+        cache.set(key, found, KEPT_SECONDS)
+    return found
+
+
+def computed(answer: dict[str, Any], viewer: Any) -> dict[str, Any]:
+    method = methods.get_method(answer["method"]) if answer["method"] in methods.METHODS else None
+    if method is None or method.baseline or answer["curve"][0]["low_s"] is None:
+        method = methods.get_method(DEFAULT_METHOD)
+    own = method.name == answer["method"] and method.version == answer["method_version"]
+    request = PredictionRequest(
+        workload=answer["workload"],
+        target=answer["target"],
+        references=answer["references"],
+        method=method.name,
+        n=answer["n"],
+        settings=answer["settings"] if own else {},
+        include_simulated=answer["include_simulated"],
+        include_outliers=answer.get("include_outliers", False),
+    )
+    try:
+        question, snapshot, _ = placed(request, viewer)
+        query = Query(question.workload, question.target, references=question.references, n=question.n)
+        groups = comparable_groups(question, query, snapshot.database)
+        asked = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
+        with one_thread():
+            found = measure_next(snapshot.database, asked, question.method, question.settings)
+    except (RequestError, methods.PredictionError):
+        found = []  # what was asked about is gone, or cannot be predicted any more
+    return {"method": method.name, "results": [row(one) for one in found]}
+
+
+def row(one: NextMeasurement) -> dict[str, Any]:
+    values = asdict(one)
+    values["interval_now"], values["interval_expected"] = values.pop("now"), values.pop("expected")
+    return values | {"sentence": sentence(one)}
+
+
+def sentence(one: NextMeasurement) -> str:
+    """
+    >>> sentence(NextMeasurement("benchmark", "t", "b", 1.25, 1.1))
+    'Measure b on t: the interval, now a factor of 1.25 to either side, is expected to become one of 1.10.'
+    """
+    asked = f"Measure {one.workload} on {one.platform}"
+    if one.now - one.expected < WORTH_IT:
+        return f"{asked}: the interval, a factor of {one.now:.3g} to either side, would hardly become narrower."
+    return (
+        f"{asked}: the interval, now a factor of {one.now:.2f} to either side, is expected to become one of "
+        f"{one.expected:.2f}."
+    )

@@ -1,0 +1,148 @@
+"""From a request to a question of one snapshot: names become positions, settings get their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from predictor.core import methods, scenarios
+from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.core.arrays import index_of
+from predictor.core.database import Database
+from predictor.predictions.request import (
+    MOST_THREAD_COUNTS,
+    InvalidField,
+    InvalidSettings,
+    PredictionRequest,
+    UnknownMethod,
+    UnknownName,
+    UnknownReference,
+    UnknownTarget,
+    UnknownWorkload,
+)
+from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
+from predictor.snapshot.cache import read_snapshot
+from profiles.lookup import slugs_named, suggestions
+from profiles.measurements import STRATEGIES
+from profiles.models import Platform, Profile, Workload
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request against one snapshot: every name a position, every setting given its value."""
+
+    workload: int
+    target: int
+    references: tuple[int, ...] | None
+    n: tuple[int, ...] | None
+    method: methods.Method[Any]
+    settings: Any
+    scenario: scenarios.Scenario = field(default_factory=scenarios.Scenario)
+
+
+def placed(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
+    """The question, what it is asked of, and the origins of the profiles in that."""
+    snapshot, origins = workload_snapshot(
+        request.workload,
+        user,
+        include_simulated=request.include_simulated,
+        include_outliers=request.include_outliers,
+    )
+    return resolve(request, snapshot.database, user), snapshot, origins
+
+
+def workload_snapshot(
+    workload: str, user: Any, *, include_simulated: bool = False, include_outliers: bool = False
+) -> tuple[Snapshot, tuple[str, ...]]:
+    """What a question about the workload is asked of, and the origins of the profiles in that."""
+    origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
+    snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
+    at = position(workload, snapshot.database.workloads, Workload, user, UnknownWorkload)
+    if not include_simulated and is_only_simulated(at, snapshot.database, user):
+        origins = SIMULATED
+        snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
+    return snapshot, origins
+
+
+def is_only_simulated(workload: int, database: Database, user: Any) -> bool:
+    """Whether the workload has simulated profiles, and none in a database of measured ones."""
+    if len(database.rows_of_workload(workload)):
+        return False
+    slug = database.workloads[workload]
+    return bool(Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists())
+
+
+def resolve(request: PredictionRequest, database: Database, user: Any) -> Question:
+    method = known_method(request.method)
+    return Question(
+        workload=position(request.workload, database.workloads, Workload, user, UnknownWorkload),
+        target=position(request.target, database.platforms, Platform, user, UnknownTarget),
+        references=reference_positions(request.references, database, user),
+        n=thread_counts(request.n),
+        method=method,
+        settings=method_settings(method, request.settings),
+        scenario=scenario_of(request),
+    )
+
+
+def method_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> Any:
+    try:
+        return method.settings_from(values)
+    except methods.SettingsError as error:
+        raise InvalidSettings(error.setting, error.reason) from error
+
+
+def scenario_of(request: PredictionRequest) -> scenarios.Scenario:
+    if request.scenario == "sequential" and request.n is not None and set(request.n) != {1}:
+        raise InvalidField("n", "the scenario sequential predicts n = 1 alone")
+    try:
+        return scenarios.Scenario.of(
+            request.scenario,
+            request.strategy,
+            request.workload_changes,
+            request.platform_changes,
+            strategies=STRATEGIES,
+        )
+    except methods.SettingsError as error:
+        raise InvalidField(error.setting, error.reason) from error
+
+
+def known_method(name: str) -> methods.Method[Any]:
+    try:
+        return methods.get_method(name)
+    except methods.UnknownMethod as error:
+        raise UnknownMethod(name, error.known) from error
+
+
+def position(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
+    """Where the slug, or the slug of the only visible row of that name, stands in `slugs`."""
+    found = index_of(slugs, text)
+    if found is not None:
+        return found
+    visible = model.objects.visible_to(user)
+    named = slugs_named(visible, text)
+    if len(named) == 1 and (found := index_of(slugs, named[0])) is not None:
+        return found
+    raise error(text, suggestions(visible, text, named))
+
+
+def reference_positions(references: Sequence[str] | None, database: Database, user: Any) -> tuple[int, ...] | None:
+    if references is None:
+        return None
+    if not references:
+        raise InvalidField("references", "an empty list leaves no reference; leave it out to use all")
+    platforms = database.platforms
+    found = {position(text, platforms, Platform, user, UnknownReference) for text in references}
+    return tuple(sorted(found))
+
+
+def thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
+    if n is None:
+        return None
+    if not 0 < len(n) <= MOST_THREAD_COUNTS:
+        raise InvalidField("n", f"{len(n)} thread counts; give 1 to {MOST_THREAD_COUNTS}")
+    for one in n:
+        if isinstance(one, bool) or not isinstance(one, int) or not 1 <= one <= LARGEST_THREAD_COUNT:
+            raise InvalidField("n", f"{one!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
+    return tuple(sorted(set(n)))

@@ -1,0 +1,89 @@
+"""What can be asked, and the errors that say why there is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+DEFAULT_METHOD = "mpet"
+MOST_THREAD_COUNTS = 4096
+
+
+@dataclass(frozen=True)
+class PredictionRequest:
+    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max.
+
+    `scenario` is one of predictor.core.scenarios.SCENARIOS; `parallelisation` takes a `strategy`. `workload_changes`
+    are factors on characteristics of the workload, `platform_changes` new values of the platform (docs/scenarios.md).
+    """
+
+    workload: str
+    target: str
+    references: Sequence[str] | None = None
+    method: str = DEFAULT_METHOD
+    n: Sequence[int] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    include_simulated: bool = False
+    scenario: str = "migration"
+    strategy: str | None = None
+    workload_changes: Mapping[str, float] | None = None
+    platform_changes: Mapping[str, float | None] | None = None
+    include_outliers: bool = False
+
+
+class RequestError(Exception):
+    """A request that has no answer. The message says why; `evidence` holds the same as plain JSON values."""
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        return vars(self)
+
+
+class UnknownName(RequestError):
+    """No row of that slug or name is visible to the viewer, or several have the name."""
+
+    noun = ""
+
+    def __init__(self, name: str, suggestions: Sequence[str]) -> None:
+        self.name = name
+        self.suggestions = list(suggestions)
+        near = f"; did you mean {', '.join(self.suggestions)}?" if suggestions else ""
+        super().__init__(f"no {self.noun} {name!r}{near}")
+
+
+class UnknownWorkload(UnknownName):
+    noun = "workload"
+
+
+class UnknownTarget(UnknownName):
+    noun = "target platform"
+
+
+class UnknownReference(UnknownName):
+    noun = "reference platform"
+
+
+class UnknownMethod(UnknownName):
+    noun = "method"
+
+
+class InvalidSettings(RequestError):
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(f"{name}: {reason}")
+
+
+class InvalidField(InvalidSettings):
+    """Not a setting but a field of the request, perhaps with its member: `workload_changes.work`."""
+
+
+class NoPrediction(RequestError):
+    """The method refuses: what it needs was not measured."""
+
+    def __init__(self, reason: str, found: int, needed: int) -> None:
+        self.reason = reason
+        self.found = found
+        self.needed = needed
+        super().__init__(reason)

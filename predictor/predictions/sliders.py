@@ -1,0 +1,192 @@
+"""What-if: sliders over the named characteristics of a workload and over a platform's topology and clock.
+
+The address holds the state: a parameter for each slider that stands elsewhere than where nothing changes. The page, its
+JSON twin and a stored prediction are asked by the same request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from profiles.arrays import FloatArray
+from profiles.models import Platform, Workload
+from profiles.scaling.names import FRACTIONS
+
+QUESTION = ("workload", "target", "method")
+PARAMETERS = (*QUESTION, *CHARACTERISTICS, *PLATFORM_CHANGES)
+NO_EFFECT = 0  # of n_nu and n_ht: where null stands in a request
+LARGEST_FACTOR = {"memory": 4.0, "work": 4.0}
+LEAST_FACTOR = {"work": 0.1}
+STEP_MHZ = 50
+UNKNOWN_MHZ = 2000.0
+MEMORY_CURVES = ("L1-LD/INSTR", "L1-LD/LLC-LDM")
+HELP = {
+    "redundancy": "computing beyond that of one thread",
+    "lock_delay": "waiting for locks",
+    "work_imbalance": "waiting for the slowest thread",
+    "task_creation": "making tasks",
+    "task_distribution": "handing tasks out",
+    "task_switching": "changing from task to task",
+    "task_join": "waiting for tasks to end",
+    "memory": "traffic to memory",
+    "work": "the size of the problem",
+    "n_nu": "threads on the first NUMA node",
+    "n_ht": "threads before hyperthreads begin",
+    "n_max": "hardware threads in all",
+    "base_mhz": "cycles per second of each core",
+}
+TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "Hyperthread breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
+TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
+
+
+class InvalidParameter(Exception):
+    """A value in the address that no slider can have."""
+
+    def __init__(self, name: str, value: str) -> None:
+        self.name = name
+        self.value = value
+        super().__init__(f"{name}: {value!r} is no number")
+
+
+@dataclass(frozen=True)
+class Slider:
+    """`neutral`: the position that changes nothing. `unavailable`: why it cannot be moved."""
+
+    name: str
+    low: float
+    high: float
+    step: float
+    neutral: float
+    value: float
+    unavailable: str = ""
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name.replace("_", " ").capitalize())
+
+    @property
+    def help(self) -> str:
+        return HELP[self.name]
+
+    @property
+    def kind(self) -> str:
+        """How its value is written: what_if.js writes it the same way."""
+        return "factor" if self.name in CHARACTERISTICS else "clock" if self.name == "base_mhz" else "threads"
+
+    @property
+    def spelled(self) -> str:
+        """
+        >>> Slider("work", 0.1, 4, 0.05, 1, 0.5).spelled, Slider("n_ht", 0, 16, 1, 8, 0).spelled
+        ('× 0.5', 'none')
+        """
+        if self.kind == "factor":
+            return f"× {self.value:g}"
+        if self.kind == "clock":
+            return f"{self.value:g} MHz"
+        return f"{self.value:g}" if self.value else "none"
+
+
+def numbers_in(parameters: Mapping[str, str]) -> dict[str, float]:
+    """The sliders that the address names, by name. Raises InvalidParameter."""
+    found = {}
+    for name in (*CHARACTERISTICS, *PLATFORM_CHANGES):
+        if not parameters.get(name):
+            continue
+        try:
+            found[name] = float(parameters[name])
+        except ValueError:
+            raise InvalidParameter(name, parameters[name]) from None
+    return found
+
+
+def request_of(parameters: Mapping[str, str], values: Mapping[str, float]) -> PredictionRequest:
+    """The prediction with these slider values. What a value may be is for the service to say."""
+    platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
+    return PredictionRequest(
+        workload=parameters.get("workload", "").strip(),
+        target=parameters.get("target", "").strip(),
+        method=parameters.get("method") or DEFAULT_METHOD,
+        workload_changes={name: values[name] for name in CHARACTERISTICS if name in values} or None,
+        platform_changes={name: platform_value(name, value) for name, value in platform.items()} or None,
+    )
+
+
+def platform_value(name: str, value: float) -> float | int | None:
+    """
+    >>> platform_value("n_ht", 0.0), platform_value("n_max", 32.0), platform_value("base_mhz", 2450.0)
+    (None, 32, 2450.0)
+    """
+    if name == "base_mhz":
+        return value
+    if value == NO_EFFECT and name != "n_max":
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def without_neutral(values: Mapping[str, float], platform: Platform) -> dict[str, float]:
+    """Only what changes something."""
+    neutral = neutral_values(platform)
+    return {name: value for name, value in values.items() if value != neutral.get(name)}
+
+
+def neutral_values(platform: Platform) -> dict[str, float]:
+    factors = dict.fromkeys(CHARACTERISTICS, 1.0)
+    topology = {"n_nu": platform.n_nu or NO_EFFECT, "n_ht": platform.n_ht or NO_EFFECT, "n_max": platform.n_max}
+    return factors | topology | ({"base_mhz": platform.base_mhz} if platform.base_mhz else {})
+
+
+def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapping[str, float]) -> list[Slider]:
+    """`answer`: of the workload as it is, which tells what of it is known."""
+    reasons = dict.fromkeys(FRACTIONS, "" if is_decomposed(answer) else TIME_ONLY)
+    reasons["memory"] = why_no_memory(answer, workload)
+    if len(answer["curve"]) == 1:
+        reasons |= dict.fromkeys(("redundancy", *FRACTIONS), "no scaling of this workload was measured")
+    return [
+        Slider(
+            name,
+            LEAST_FACTOR.get(name, 0.0),
+            LARGEST_FACTOR.get(name, 2.0),
+            0.05,
+            1.0,
+            values.get(name, 1.0),
+            reasons.get(name, ""),
+        )
+        for name in CHARACTERISTICS
+    ]
+
+
+def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Slider]:
+    neutral = neutral_values(platform)
+    most = max(4 * platform.n_max, 16)
+    limits: dict[str, tuple[float, float, float]] = {"n_nu": (0, most, 1), "n_ht": (0, most, 1), "n_max": (1, most, 1)}
+    clock = platform.base_mhz or UNKNOWN_MHZ
+    steps = clock // STEP_MHZ  # counted from the clock as it is, so that the slider can stand there
+    limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
+    why = {} if platform.base_mhz else {"base_mhz": "the clock of this platform is not known"}
+    return [
+        Slider(
+            name, *limits[name], neutral.get(name, clock), values.get(name, neutral.get(name, clock)), why.get(name, "")
+        )
+        for name in PLATFORM_CHANGES
+    ]
+
+
+def is_decomposed(answer: Mapping[str, Any]) -> bool:
+    """Whether the answer says where the threads' time goes."""
+    return all(is_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
+
+
+def why_no_memory(answer: Mapping[str, Any], workload: Workload) -> str:
+    if workload.bound in {"memory", "computation"} or all(
+        is_known(answer["scaling_curves"].get(name)) for name in MEMORY_CURVES
+    ):
+        return ""
+    return "nothing tells how much of its time it waits for memory: no counters of the last-level cache, no known bound"
+
+
+def is_known(values: list[float | None] | FloatArray | None) -> bool:
+    return values is not None and len(values) > 0 and all(value is not None for value in values)

@@ -1,0 +1,48 @@
+"""What the snapshot leaves in the database, because few answers need it: counters of sequential profiles, and all
+curves of one profile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.snapshot.building import Snapshot
+from profiles.arrays import FloatArray
+from profiles.models import Profile
+from profiles.models import ScalingCurves as StoredCurves
+from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
+from profiles.scaling.runs import ScalingCurves
+
+MEASURES = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
+
+
+def measures_at_one(snapshot: Snapshot) -> FloatArray | None:
+    """The relative measures at n = 1 of the rows that have no features (N, 7), NaN elsewhere; once per snapshot."""
+    found: FloatArray | None = snapshot.database.derive(("measures at one",), lambda: _read(snapshot))
+    return found
+
+
+def _read(snapshot: Snapshot) -> FloatArray | None:
+    rows = np.flatnonzero(np.isnan(snapshot.database.features).all(axis=1))
+    if not len(rows):
+        return None
+    position = dict(zip(snapshot.profile_ids[rows].tolist(), rows.tolist(), strict=True))
+    measures = np.full((len(snapshot.database), len(RELATIVE_MEASURES)), np.nan)
+    stored = StoredCurves.objects.filter(profile_id__in=list(position)).values_list("profile_id", "n", "values")
+    for profile, n, values in stored:
+        at = np.flatnonzero(np.asarray(n) == 1)
+        if len(at):
+            measures[position[profile]] = np.asarray(values).reshape(-1, len(n))[MEASURES, at[0]]
+    return measures
+
+
+def curves_of(snapshot: Snapshot, row: int) -> ScalingCurves:
+    profile = Profile.objects.select_related("curves").get(pk=int(snapshot.profile_ids[row]))
+    n = np.asarray(profile.curves.n, dtype=np.int64)
+    return ScalingCurves(
+        n=n,
+        values=np.asarray(profile.curves.values).reshape(-1, len(n)),
+        decomposed=profile.decomposed,
+        sequential=n.tolist() == [1],
+        t1_s=float(snapshot.database.t1_s[row]),
+        t1_is_stand_in=profile.t1_is_stand_in,
+    )

@@ -1,0 +1,89 @@
+"""One delivery as a database of its own: nothing stored is read or written."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from predictor.core.database import Database
+from predictor.snapshot.building import (
+    PLATFORM_FIELDS,
+    WORKLOAD_FIELDS,
+    Columns,
+    ProfileColumns,
+    Progress,
+    assemble,
+    columns,
+    positions,
+)
+from profiles.measurements import Measurements
+from profiles.scaling.features import feature_fits
+from profiles.scaling.runs import scaling_curves
+
+
+def database_from_measurements(measurements: Measurements, progress: Progress | None = None) -> Database:
+    """One delivery as a `Database` of its own: names for slugs, revision 0, no stored row read or written."""
+    profiles = measured_columns(measurements, progress)
+    platforms = platform_columns(measurements, profiles)
+    workloads = columns(
+        (
+            (
+                record.name,
+                record.runtime,
+                record.application,
+                record.strategy,
+                measurements.time_kinds.get(at, "absolute"),
+                at,
+            )
+            for at, record in enumerate(measurements.workloads)
+        ),
+        (*WORKLOAD_FIELDS, "pk"),
+    )
+    profiles.values["platform"] = positions(platforms["pk"], profiles.values["platform"])
+    profiles.values["workload"] = positions(workloads["pk"], profiles.values["workload"])
+    return assemble(platforms, workloads, profiles, origin=measurements.origin, revision=0)[0]
+
+
+def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Columns:
+    """The platforms under a dataset's own ids. One whose n_max nobody gave has all its threads, or all n measured."""
+    records = measurements.platforms
+    largest = np.ones(len(records), dtype=np.int64)
+    np.maximum.at(largest, np.repeat(profiles.values["platform"], profiles.lengths), profiles.curve_n)
+    slugs = measurements.platform_ids or [record.name for record in records]
+    rest = PLATFORM_FIELDS[PLATFORM_FIELDS.index("n_max") + 1 :]
+    rows = (
+        (
+            slug,
+            record.n_nu,
+            record.n_ht,
+            record.n_max or max(record.threads or 1, int(largest[at])),
+            *(getattr(record, name) for name in rest),
+            at,
+        )
+        for at, (slug, record) in enumerate(zip(slugs, records, strict=True))
+    )
+    return columns(rows, (*PLATFORM_FIELDS, "pk"))
+
+
+def measured_columns(measurements: Measurements, progress: Progress | None = None) -> ProfileColumns:
+    records = measurements.profiles
+    curves = [scaling_curves(record.runs, record.counters) for record in (progress or iter)(records)]
+    platforms = [measurements.platforms[record.platform] for record in records]
+    fits = feature_fits(curves, [record.n_nu for record in platforms], [record.n_ht for record in platforms])
+    lengths = np.array([len(curve.n) for curve in curves], dtype=np.int64)
+    values = {
+        "pk": np.arange(len(records)),
+        "platform": np.array([record.platform for record in records], dtype=np.int64),
+        "workload": np.array([record.workload for record in records], dtype=np.int64),
+        "private_to_id": np.full(len(records), None, dtype=np.object_),
+        "origin": np.full(len(records), measurements.origin, dtype=np.object_),
+        "decomposed": np.array([curve.decomposed for curve in curves], dtype=np.bool_),
+        "t1_s": np.array([curve.t1_s for curve in curves], dtype=np.float64),
+        "n_measured": lengths,
+    }
+    return ProfileColumns(
+        values=values,
+        features=fits.values,
+        lengths=lengths,
+        curve_n=np.concatenate([curve.n for curve in curves]).astype(np.int32),
+        curve_time_s=np.concatenate([curve.time_s for curve in curves]),
+    )

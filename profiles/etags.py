@@ -1,0 +1,26 @@
+"""ETags of what is read from the database: they change whenever what the viewer may see does."""
+
+from typing import Any
+
+from rest_framework.request import Request
+
+from mpet_site.web.etags import etag_of
+from profiles.models import Revision
+from profiles.scaling.names import METHOD_VERSION
+
+
+def database_etag(request: Request, *parts: Any) -> str:
+    """The viewer counts only where there is something private to see, so that all others share one answer."""
+    public, private = Revision.current(request.user)
+    viewer = request.user.pk if private else ""
+    renderer = request.accepted_renderer.format
+    return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
+
+
+class RevisionEtag:
+    """For list and detail views whose rows change with the revision only."""
+
+    request: Request
+
+    def etag(self, rows: Any) -> str:
+        return database_etag(self.request)

@@ -1,0 +1,88 @@
+"""By what lists of platforms, workloads and profiles are filtered and sorted, on pages and in the API."""
+
+from typing import Any
+
+from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+
+from mpet_site.web.api import StrictBooleanFilter
+from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
+from profiles.models import Platform, Profile, Workload
+
+PLATFORM_ORDERINGS = {
+    name: name
+    for name in (
+        "slug",
+        "name",
+        "cpu_model",
+        "vendor",
+        "architecture",
+        "microarchitecture",
+        "device_class",
+        "sockets",
+        "numa_nodes",
+        "physical_cores",
+        "threads",
+        "n_max",
+        "base_mhz",
+    )
+} | {"profiles": "profile_count"}
+WORKLOAD_ORDERINGS = {name: name for name in ("slug", "name", "application", "strategy", "runtime", "bound")} | {
+    "profiles": "profile_count"
+}
+PROFILE_ORDERINGS = {
+    "platform": "platform__slug",
+    "workload": "workload__slug",
+    "t1_s": "t1_s",
+    "n_measured": "n_measured",
+    "n_largest": "n_largest",
+    "fit_error": "fit_error",
+    "created_at": "created_at",
+}
+
+
+def one_of(names: tuple[str, ...]) -> ChoiceFilter:
+    return ChoiceFilter(choices=[(name, name) for name in names])
+
+
+class PlatformFilter(FilterSet):
+    device_class = one_of(DEVICE_CLASSES)
+    vendor = CharFilter(lookup_expr="iexact")
+    architecture = CharFilter(lookup_expr="iexact")
+    microarchitecture = CharFilter(lookup_expr="iexact")
+    cpu_model = CharFilter(lookup_expr="iexact")
+    virtualised = StrictBooleanFilter()
+
+    class Meta:
+        model = Platform
+        fields: tuple[str, ...] = ()
+
+
+class WorkloadFilter(FilterSet):
+    application = CharFilter(lookup_expr="iexact")
+    strategy = one_of(STRATEGIES)
+    runtime = CharFilter(lookup_expr="iexact")
+    bound = one_of(BOUNDS)
+
+    class Meta:
+        model = Workload
+        fields: tuple[str, ...] = ()
+
+
+class ProfileFilter(FilterSet):
+    """A slug that names nothing you may see matches nothing."""
+
+    platform = CharFilter(field_name="platform__slug", help_text="slug")
+    workload = CharFilter(field_name="workload__slug", help_text="slug")
+    origin = one_of(ORIGINS)
+    decomposed = StrictBooleanFilter()
+    outlier = StrictBooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
+
+    class Meta:
+        model = Profile
+        fields: tuple[str, ...] = ()
+
+    @extend_schema_field(OpenApiTypes.BOOL)
+    def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
+        return rows.exclude(outlier_reason="") if is_outlier else rows.filter(outlier_reason="")

@@ -1,0 +1,166 @@
+"""The pages that list platforms, workloads and profiles."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django_filters.rest_framework import FilterSet
+
+from mpet_site.web.pages import csv_export, list_parameters, ordered, page_of, twin
+from mpet_site.web.pagination import KeyPaginator
+from profiles.filters import (
+    PLATFORM_ORDERINGS,
+    PROFILE_ORDERINGS,
+    WORKLOAD_ORDERINGS,
+    PlatformFilter,
+    ProfileFilter,
+    WorkloadFilter,
+)
+from profiles.measurements import ORIGINS
+from profiles.models import Platform, Profile, Source, Workload
+
+MOST_CHOICES = 200  # of one field of a form
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """A field of the form above a list: to choose from `values` (what is sent, what is read), or to be typed."""
+
+    name: str
+    chosen: str
+    values: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class ListPage:
+    """What tells one list page from another. Filters and columns to sort by are those of its JSON twin."""
+
+    noun: str
+    filterset: type[FilterSet]
+    orderings: Mapping[str, str]
+    searched: str
+    offered: tuple[str, ...]
+    heads: tuple[tuple[str, str, str], ...]  # what the column sorts by ("": it does not), its title, its class
+
+    @property
+    def names(self) -> str:
+        return f"{self.noun}s"
+
+
+PLATFORMS = ListPage(
+    "platform",
+    PlatformFilter,
+    PLATFORM_ORDERINGS,
+    "name, processor, architecture and more",
+    ("device_class", "vendor", "microarchitecture", "architecture"),
+    (
+        ("name", "Name", ""),
+        ("device_class", "Class", ""),
+        ("vendor", "Vendor", ""),
+        ("microarchitecture", "Microarchitecture", ""),
+        ("physical_cores", "Cores", "number"),
+        ("threads", "Threads", "number"),
+        ("numa_nodes", "NUMA nodes", "number"),
+        ("base_mhz", "Base clock (MHz)", "number"),
+        ("profiles", "Profiles", "number"),
+    ),
+)
+WORKLOADS = ListPage(
+    "workload",
+    WorkloadFilter,
+    WORKLOAD_ORDERINGS,
+    "name, application, strategy and more",
+    ("application", "strategy", "bound", "runtime"),
+    (
+        ("name", "Name", ""),
+        ("application", "Application", ""),
+        ("strategy", "Strategy", ""),
+        ("bound", "Bound by", ""),
+        ("runtime", "Runtime", ""),
+        ("profiles", "Profiles", "number"),
+    ),
+)
+PROFILES = ListPage(
+    "profile",
+    ProfileFilter,
+    PROFILE_ORDERINGS,
+    "names of workload, platform and source",
+    ("platform", "workload", "origin", "decomposed", "outlier"),
+    (
+        ("workload", "Workload", ""),
+        ("platform", "Platform", ""),
+        ("t1_s", "t(1)", "number"),
+        ("n_measured", "Thread counts", "number"),
+        ("n_largest", "Largest n", "number"),
+        ("", "What was split", ""),
+        ("fit_error", "Error of the fit", "number"),
+    ),
+)
+
+
+def listing(
+    request: HttpRequest, shown: ListPage, rows: Any, filters: list[ListFilter], paginator: type[Paginator] = Paginator
+) -> HttpResponse:
+    """The page of `rows` that the address asks for."""
+    search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
+    known = shown.filterset.base_filters
+    found = shown.filterset(request.GET, rows.search(search)).qs
+    page = page_of(request, ordered(found, ordering, shown.orderings), paginator=paginator)
+    context = {
+        "page": page,
+        "noun": shown.noun,
+        "heads": shown.heads,
+        "placeholder": shown.searched,
+        "search": search,
+        "ordering": ordering,
+        "filters": filters,
+        "filtered": any(request.GET.get(name) for name in ("search", *known)),
+        "section": shown.names,
+        "sources": Source.objects.datasets_seen_by(request.user),
+        "csv": csv_export(f"api-{shown.names}", request.GET, known),
+        "twin": twin(f"api-{shown.names}", query=list_parameters(request.GET, page, known)),
+    }
+    return render(request, f"profiles/{shown.names}.html", context)
+
+
+def filters_by_column(request: HttpRequest, shown: ListPage, rows: Any) -> list[ListFilter]:
+    """A field a column that has values."""
+    values = {name: [(value, value.replace("_", " ")) for value in rows.values_in(name)] for name in shown.offered}
+    return [ListFilter(name, request.GET.get(name, ""), known) for name, known in values.items() if known]
+
+
+@require_safe
+def platforms(request: HttpRequest) -> HttpResponse:
+    rows = Platform.objects.in_api(request.user)
+    return listing(request, PLATFORMS, rows, filters_by_column(request, PLATFORMS, rows))
+
+
+@require_safe
+def workloads(request: HttpRequest) -> HttpResponse:
+    rows = Workload.objects.in_api(request.user)
+    return listing(request, WORKLOADS, rows, filters_by_column(request, WORKLOADS, rows))
+
+
+@require_safe
+def profiles(request: HttpRequest) -> HttpResponse:
+    """May be long: pages are found by key, and platforms and workloads, where they are many, typed."""
+    yes_or_no = [("true", "yes"), ("false", "no")]
+    values = {
+        "platform": choices_of(Platform, request.user),
+        "workload": choices_of(Workload, request.user),
+        "origin": [(origin, origin) for origin in ORIGINS],
+        "decomposed": yes_or_no,
+        "outlier": yes_or_no,
+    }
+    filters = [ListFilter(name, request.GET.get(name, ""), values[name]) for name in PROFILES.offered]
+    return listing(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)
+
+
+def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:
+    """Slugs and names to choose from; none where there are too many."""
+    rows = list(model.objects.offered_to(user).values_list("slug", "name")[: MOST_CHOICES + 1])
+    return rows if len(rows) <= MOST_CHOICES else []

@@ -1,0 +1,51 @@
+"""The page for addresses that lead nowhere: what they may have meant, among what the viewer may see."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from profiles.lookup import near_misses
+from profiles.models import Platform, Workload
+
+NAMED: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
+PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
+ROWS_COMPARED = 20_000  # a tenth of a second's work
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    noun, slug = named_in(request.path)
+    merged = Platform.objects.visible_to(request.user).merged_from(slug).first() if noun == "platforms" else None
+    if merged is not None:
+        return redirect("platform", merged.slug, permanent=True)
+    context = {
+        "noun": noun.removesuffix("s"),
+        "near": near_rows(request, noun, slug) if noun else [],
+        "pages": [] if noun else near_pages(request.path),
+    }
+    page: HttpResponse = render(request, "404.html", context, status=404)
+    return page
+
+
+def named_in(path: str) -> tuple[str, str]:
+    """("platforms", "fjord") of /platforms/fjord/; ("", "") of other addresses."""
+    found = re.fullmatch(rf"/({'|'.join(NAMED)})/([^/]{{1,200}})/?", path)
+    return (found[1], found[2]) if found else ("", "")
+
+
+def near_rows(request: HttpRequest, noun: str, slug: str) -> list[Any]:
+    """Rows whose slug or name looks like the one asked for, the nearest first."""
+    rows = NAMED[noun].objects.visible_to(request.user)
+    slugs = near_misses(slug, rows.values_list("slug", "name")[:ROWS_COMPARED])
+    found = {row.slug: row for row in rows.filter(slug__in=slugs)}
+    return [(found[one].name, reverse(noun.removesuffix("s"), args=[one])) for one in slugs if one in found]
+
+
+def near_pages(path: str) -> list[str]:
+    return difflib.get_close_matches(path, [reverse(name) for name in PAGES], n=3)

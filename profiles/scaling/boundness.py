@@ -1,0 +1,142 @@
+"""Which resource of the hardware limits a profile or a prediction: from its curves, and where they are there from the
+machine's ceilings and the counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiles.scaling.losses import loss_shares, scales
+from profiles.scaling.roofline import LINE_BYTES, Placed, Roof, Roofline
+from profiles.scaling.runs import ScalingCurves
+
+COMMUNICATION = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
+LIMITING = 0.1  # of the thread time: less limits nothing
+NEAR_ROOF = 0.5  # of the memory's bandwidth
+FAR_APART = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
+FOLLOWS = 0.15  # a speedup so near that of the bandwidth follows it
+
+
+@dataclass(frozen=True)
+class Boundness:
+    """`kind`: memory, communication, computation or imbalance; None: cannot be told. `by`: roofline or scaling."""
+
+    kind: str | None
+    by: str
+    sentence: str
+
+
+def boundness(
+    curves: ScalingCurves, placed: Placed | None = None, roofline: Roofline | None = None
+) -> Boundness | None:
+    """Which resource limits the largest n; None for a sequential profile.
+
+    By the roofline where counters place the profile (`placed`) below the machine's ceilings: from half the memory's
+    bandwidth on it is memory-bound. Otherwise by how it scales, and the sentence says so.
+    """
+    if not scales(curves):
+        return None
+    lost = communication_share(curves)
+    roof = roof_at(roofline, int(curves.n[-1]))
+    if placed is not None and roof is not None and lost <= LIMITING:
+        return by_roofline(placed, roof)
+    if lost > LIMITING and lost >= excess_share(curves):
+        return by_communication(curves, lost, roofline)
+    if roofline is not None and roofline.roofs and (found := by_bandwidth(curves, roofline)) is not None:
+        return found
+    return by_pattern(curves)
+
+
+def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
+    """The roof of the most threads up to n."""
+    below = [roof for roof in (roofline.roofs if roofline else ()) if roof.n <= n]
+    return below[-1] if below else None
+
+
+def communication_share(curves: ScalingCurves) -> float:
+    """Of the thread time at the largest n: waiting for locks, and the handling of tasks; 0 where nobody split it."""
+    if curves.fractions is None:
+        return 0.0
+    return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION))
+
+
+def excess_share(curves: ScalingCurves) -> float:
+    """Of the thread time at the largest n: computing that one thread alone would not need."""
+    return float(np.nan_to_num(loss_shares(curves)[0, -1]))
+
+
+def by_roofline(placed: Placed, roof: Roof) -> Boundness:
+    """
+    >>> by_roofline(Placed("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
+    'At 8 threads it moves 16 GB/s, 80% of what the memory gives (20 GB/s): memory-bound, by the roofline.'
+    """
+    rate = LINE_BYTES * placed.misses / placed.time_s
+    share = rate / roof.bytes_per_s
+    moved = f"At {placed.n} threads it moves {rate / 1e9:.3g} GB/s, {share:.0%} of what the memory gives"
+    moved += f" ({roof.bytes_per_s / 1e9:.3g} GB/s)"
+    if share >= NEAR_ROOF:
+        return Boundness("memory", "roofline", f"{moved}: memory-bound, by the roofline.")
+    return Boundness("computation", "roofline", f"{moved}: computation-bound, by the roofline.")
+
+
+def by_communication(curves: ScalingCurves, lost: float, roofline: Roofline | None) -> Boundness:
+    n = int(curves.n[-1])
+    sentence = (
+        f"At {n} threads {lost:.0%} of the thread time go into locks and the handling of tasks: communication-bound"
+    )
+    handed = [(at, seconds) for at, seconds in (roofline.lock if roofline else ()) if at <= n]
+    if handed:
+        sentence += f"; handing a lock over takes {handed[-1][1] * 1e9:.3g} ns among {handed[-1][0]} threads there"
+    return Boundness("communication", "roofline" if handed else "scaling", f"{sentence}.")
+
+
+def by_bandwidth(curves: ScalingCurves, roofline: Roofline) -> Boundness | None:
+    """Where the machine's bandwidth gains much less by threads than its arithmetic does: which of them the speedup
+    follows. None where they cannot be told apart, or it follows neither."""
+    first, last = roof_at(roofline, 1), roof_at(roofline, int(curves.n[-1]))
+    if first is None or last is None or last.n == 1 or last.n not in curves.n:
+        return None
+    bandwidth, peak = last.bytes_per_s / first.bytes_per_s, last.flop_per_s / first.flop_per_s
+    speedup = float(curves.t1_s / curves.time_s[curves.n.tolist().index(last.n)])
+    if bandwidth > FAR_APART * peak:
+        return None
+    known = f"With {last.n} threads the machine's bandwidth gains {bandwidth:.3g} and its arithmetic {peak:.3g}"
+    for kind, gain in (("memory", bandwidth), ("computation", peak)):
+        if abs(speedup / gain - 1) <= FOLLOWS:
+            sentence = f"{known}; this gains {speedup:.3g}: {kind}-bound, by the scaling of the roofline's ceilings."
+            return Boundness(kind, "roofline", sentence)
+    return None
+
+
+def by_pattern(curves: ScalingCurves) -> Boundness:
+    """From the curves alone: which of computing in excess and imbalance costs most."""
+    n, excess = int(curves.n[-1]), excess_share(curves)
+    efficiency = float(curves.t1_s / curves.time_s[-1] / n)
+    if not curves.decomposed:
+        if excess < LIMITING:
+            return Boundness(
+                "computation",
+                "scaling",
+                f"It scales with {efficiency:.0%} efficiency up to {n} threads: "
+                "computation-bound, by its scaling alone.",
+            )
+        return Boundness(
+            None,
+            "scaling",
+            f"{excess:.0%} of the thread time at {n} threads are lost. Whether to memory, "
+            "communication or imbalance cannot be told: only wall times were measured.",
+        )
+    imbalance = float(np.nan_to_num(curves.curve("work_imbalance")[-1]))
+    if max(excess, imbalance) < LIMITING:
+        sentence = f"No loss takes more than {max(excess, imbalance, 0):.0%} of the thread time at {n} threads: "
+        return Boundness("computation", "scaling", f"{sentence}computation-bound, by its scaling alone.")
+    if imbalance > excess:
+        sentence = (
+            f"{imbalance:.0%} of the thread time at {n} threads is work imbalance: limited by how the work is split"
+        )
+        return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
+    sentence = (
+        f"Computing itself takes {excess:.0%} of the thread time at {n} threads more than with one: the threads share"
+    )
+    return Boundness("memory", "scaling", f"{sentence} caches and memory. Memory-bound, by its scaling alone.")

@@ -1,0 +1,128 @@
+"""What is lost between the ideal speedup and the measured one, part by part, and what one of them costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.names import FRACTIONS
+from profiles.scaling.runs import ScalingCurves
+
+LOSSES = ("redundancy", *FRACTIONS)
+WORTH_NAMING = 0.02  # of the thread time
+
+
+def loss_shares(curves: ScalingCurves) -> FloatArray:
+    """Shares of the thread time n t(n) that are no part of the sequential work, (7, N), in the order of LOSSES.
+
+        1 = S(n)/n + r(n) + l(n) + w(n) + c(n) + d(n) + s(n) + j(n),    r(n) = U(n) - S(n)/n = U(n) (1 - 1/R(n))
+
+    so that what is lost is the distance to the ideal speedup, part by part (Eq. 3-4). r is the excess of computing:
+    negative where n threads together compute less than one did (caches). Example: R = 1.25, w = 0.2, others 0: U is
+    0.8, S/n = 0.8/1.25 = 0.64, r = 0.16; 0.64 + 0.16 + 0.2 = 1.
+
+    Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1 and its fractions count as 0.
+    Returns (7, N) without unit. NaN: invalid at that n.
+    """
+    used = curves.utilisation
+    excess = used * (1 - 1 / curves.redundancy)
+    fractions = np.zeros((len(FRACTIONS), len(curves.n))) if curves.fractions is None else curves.fractions
+    return np.vstack([excess, fractions])
+
+
+@dataclass(frozen=True)
+class Pop:
+    """The efficiencies of the POP project, (N,) each, without unit: global = parallel x computation scaling."""
+
+    parallel: FloatArray
+    computation: FloatArray
+
+    @property
+    def whole(self) -> FloatArray:
+        return self.parallel * self.computation
+
+
+def pop_efficiencies(curves: ScalingCurves) -> Pop:
+    """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3).
+
+    Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
+    """
+    return Pop(curves.utilisation, 1 / curves.redundancy)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What would be without one part at n threads, the others unchanged: an upper bound of what can be won."""
+
+    part: str
+    n: int
+    share: float
+    time_s: float
+    speedup: float
+
+
+def bound_without(curves: ScalingCurves, part: str, n: int) -> Bound:
+    """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
+
+        t'(n) = t(n) (1 - x),    S'(n) = S(n) / (1 - x),    x the part's share of n t(n)
+
+    Example: S = 8 and a work imbalance of 20 %: at best S' = 8 / 0.8 = 10.
+    """
+    at = curves.n.tolist().index(n)
+    share = float(loss_shares(curves)[LOSSES.index(part), at])
+    time_s = float(curves.time_s[at]) * (1 - share)
+    return Bound(part, n, share, time_s, float(curves.t1_s) / time_s)
+
+
+def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:
+    """(part, first n, last n): where which part loses most; thread counts where nothing worth naming is lost are gaps.
+
+    >>> limiting_ranges(np.array([1, 2, 4]), np.array([[0, 0.1, 0.1], [0, 0, 0.3]] + 5 * [[0, 0, 0]]))
+    [('redundancy', 2, 2), ('lock_delay', 4, 4)]
+    """
+    ranges: list[tuple[str, int, int]] = []
+    previous = ""
+    for at, count in enumerate(n.tolist()):
+        column = np.nan_to_num(shares[:, at], nan=-1.0)
+        part = LOSSES[int(column.argmax())] if column.max() >= WORTH_NAMING else ""
+        if part and part == previous:
+            ranges[-1] = (part, ranges[-1][1], count)
+        elif part:
+            ranges.append((part, count, count))
+        previous = part
+    return ranges
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """A part that costs something at the largest n: its share of the thread time, and the speedup with and without it.
+
+    It leads from `first_n` to `last_n` (None: nowhere).
+    """
+
+    part: str
+    n: int
+    share: float
+    speedup: float
+    speedup_without: float
+    first_n: int | None
+    last_n: int | None
+
+
+def bottlenecks(curves: ScalingCurves) -> list[Bottleneck]:
+    """The parts that lose at least 2 % of the thread time at the largest n, the costliest first; of a time-only profile
+    the redundancy, which then stands for everything."""
+    if not scales(curves):
+        return []
+    shares, n = loss_shares(curves), int(curves.n[-1])
+    led = {part: (first, last) for part, first, last in reversed(limiting_ranges(curves.n, shares))}
+    order = np.argsort(-np.nan_to_num(shares[:, -1]), kind="stable")
+    found = [bound_without(curves, LOSSES[at], n) for at in order if shares[at, -1] >= WORTH_NAMING]
+    speedup = float(curves.t1_s / curves.time_s[-1])
+    return [Bottleneck(one.part, n, one.share, speedup, one.speedup, *led.get(one.part, (None, None))) for one in found]
+
+
+def scales(curves: ScalingCurves) -> bool:
+    return len(curves.n) > 1 and bool(np.isfinite(curves.t1_s)) and bool(np.isfinite(curves.time_s[-1]))

@@ -1,0 +1,98 @@
+"""What limits a profile or a prediction, in sentences with numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from profiles.scaling.boundness import boundness
+from profiles.scaling.losses import LOSSES, WORTH_NAMING, bound_without, limiting_ranges, loss_shares, scales
+from profiles.scaling.roofline import Placed, Roofline
+from profiles.scaling.runs import ScalingCurves
+
+
+def sentences(
+    curves: ScalingCurves,
+    n_nu: int | None = None,
+    n_ht: int | None = None,
+    placed: Placed | None = None,
+    roofline: Roofline | None = None,
+) -> list[str]:
+    """What limits a profile or a prediction, in words and numbers; nothing for a sequential one."""
+    if not scales(curves):
+        return []
+    said = [scaling_sentence(curves), saturation_sentence(curves)]
+    if curves.decomposed:
+        said += loss_sentences(curves)
+    said += [
+        breakpoint_sentence(curves, n_nu, n_ht, "a second NUMA node is used"),
+        breakpoint_sentence(curves, n_ht, None, "hyperthreads are used"),
+    ]
+    bound = boundness(curves, placed, roofline)
+    return [sentence for sentence in (*said, bound.sentence if bound else "") if sentence]
+
+
+def scaling_sentence(curves: ScalingCurves) -> str:
+    n = int(curves.n[-1])
+    speedup = float(curves.t1_s / curves.time_s[-1])
+    return f"{n} threads are {speedup:.3g} times as fast as one: {speedup / n:.0%} of the ideal speedup."
+
+
+def saturation_sentence(curves: ScalingCurves) -> str:
+    """Where more threads make it slower."""
+    best, last = int(curves.time_s.argmin()), len(curves.n) - 1
+    slower = curves.time_s[last] / curves.time_s[best] - 1
+    if best == last or slower < WORTH_NAMING:
+        return ""
+    return f"It is the fastest with {curves.n[best]} threads; with {curves.n[last]} it takes {slower:.0%} longer."
+
+
+def loss_sentences(curves: ScalingCurves) -> list[str]:
+    """What is lost at the largest n, where which part leads, and what its absence would give."""
+    shares = loss_shares(curves)
+    last = shares[:, -1]
+    if np.isnan(last).any():
+        return []
+    order = [int(at) for at in np.argsort(-last) if last[at] >= WORTH_NAMING]
+    n = int(curves.n[-1])
+    if not order:
+        return [f"At {n} threads no part loses more than {WORTH_NAMING:.0%} of the thread time."]
+    named = ", ".join(f"{words(LOSSES[at])} {last[at]:.0%}" for at in order[:3])
+    bound = bound_without(curves, LOSSES[order[0]], n)
+    said = [
+        f"At {n} threads, of the thread time are lost: {named}.",
+        f"Without its {words(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
+        f"instead of {curves.t1_s / curves.time_s[-1]:.3g}.",
+    ]
+    ranges = limiting_ranges(curves.n, shares)
+    if len({part for part, _, _ in ranges}) > 1:
+        led = "; ".join(f"{words(part)} {span(first, to)}" for part, first, to in ranges)
+        said.append(f"The largest loss is {led}.")
+    return said
+
+
+def breakpoint_sentence(curves: ScalingCurves, after: int | None, until: int | None, what: str) -> str:
+    """How the efficiency changes from the last n before a breakpoint to the last one of the segment beyond it."""
+    if after is None:
+        return ""
+    before = np.flatnonzero(curves.n <= after)
+    beyond = np.flatnonzero((curves.n > after) & (curves.n <= (until or curves.n[-1])))
+    if not len(before) or not len(beyond):
+        return ""
+    efficiency = curves.t1_s / curves.time_s / curves.n
+    a, b = int(before[-1]), int(beyond[-1])
+    return (
+        f"Where {what} (n > {after}), the efficiency goes from {efficiency[a]:.0%} at n = {curves.n[a]} "
+        f"to {efficiency[b]:.0%} at n = {curves.n[b]}."
+    )
+
+
+def span(first: int, last: int) -> str:
+    """
+    >>> span(4, 4), span(2, 8)
+    ('at n = 4', 'from n = 2 to 8')
+    """
+    return f"at n = {first}" if first == last else f"from n = {first} to {last}"
+
+
+def words(part: str) -> str:
+    return part.replace("_", " ")
