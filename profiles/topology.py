@@ -51,6 +51,23 @@ def shares(total: int, parts: int) -> list[int]:
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
+def spelled_counts(topology: Topology) -> str:
+    """What the drawing shows, in words.
+
+    >>> spelled_counts(Topology(2, None, 8, 16))
+    '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
+    """
+    sockets, nodes, threads = topology.sockets or 1, topology.numa_nodes, topology.threads
+    return ", ".join(
+        [
+            "1 socket" if sockets == 1 else f"{sockets} sockets",
+            "1 NUMA node" if nodes == 1 else f"{nodes or 'an unknown number of'} NUMA nodes",
+            f"{topology.physical_cores} cores",
+            f"{threads or 'unknown'} hardware threads.",
+        ]
+    )
+
+
 def drawn_sockets(topology: Topology) -> list[SocketDrawing]:
     """A drawing a socket; none where the number of cores is unknown (or beyond what a picture shows).
 

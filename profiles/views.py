@@ -27,7 +27,7 @@ from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.runs import ScalingCurves
 from profiles.scaling.sentences import sentences
-from profiles.topology import Topology, drawn_sockets, memory_levels
+from profiles.topology import Topology, drawn_sockets, memory_levels, spelled_counts
 
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
 
@@ -49,6 +49,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "charts": [chart] if chart else [],
         "origin": origin,
         "sockets": drawn_sockets(topology_of(shown)),
+        "counts": spelled_counts(topology_of(shown)),
         "levels": memory_levels(memory_of(shown)),
         "multiples": multiples,
         "rows": list(zip(page, multiples.drawn, strict=True)),

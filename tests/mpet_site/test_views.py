@@ -81,7 +81,7 @@ def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
         for figure in figures:
             assert "<details>" in figure
             assert figure.count("<tr>") > 2
-            assert re.search(r'role="img" aria-label="[^"]{10,}"', figure)
+            assert re.search(r'role="img"\s+aria-label="[^"]{10,}"', figure)
 
 
 def test_every_page_has_one_heading_a_title_and_a_way_past_the_navigation(client, addresses):

@@ -29,7 +29,7 @@ def part(client, **parameters):
 
 
 def slider(response, name: str) -> str:
-    return re.search(rf'<input type="range" id="slider-{name}"[^>]*>', response.content.decode())[0]
+    return re.search(rf'<input type="range"\s+id="slider-{name}"[^>]*>', response.content.decode())[0]
 
 
 def test_without_a_pair_it_leads_to_one_that_has_an_answer(client, public):
