@@ -1,6 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from mpet_site.web.glossary_page import glossary
 from mpet_site.web.health import healthz
 
 api = [
@@ -20,5 +21,6 @@ urlpatterns = [
     path("accounts/", include("django.contrib.auth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
+    path("glossary/", glossary, name="glossary"),
     path("healthz", healthz, name="healthz"),
 ]

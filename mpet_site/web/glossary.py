@@ -1,0 +1,662 @@
+"""The words and symbols that the pages use, each explained once: for `/glossary/` and for the links that lead there.
+
+Numbers of equations and tables are those of Arndt et al., "Multicore Performance Prediction with MPET" (2020).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+PICTURES = "glossary"  # the folder of templates that holds a drawing a term
+
+
+@dataclass(frozen=True)
+class Term:
+    """`spellings`: what else a page may call it, as "R(n)" beside "R". `picture`: the name of its drawing, or ""."""
+
+    slug: str
+    name: str
+    text: str
+    symbol: str = ""
+    unit: str = ""
+    equation: str = ""
+    picture: str = ""
+    spellings: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The first sentence, which a link shows under the pointer.
+
+        >>> Term("n", "threads", "How many threads run. One is the least.").summary
+        'How many threads run.'
+        """
+        return re.split(r"(?<=\.) (?=[A-Z])", self.text, maxsplit=1)[0]
+
+    @property
+    def label(self) -> str:
+        return f"{self.symbol}, {self.name}" if self.symbol else self.name
+
+    @property
+    def drawing(self) -> str:
+        return f"{PICTURES}/{self.picture}.svg" if self.picture else ""
+
+
+@dataclass(frozen=True)
+class Group:
+    slug: str
+    title: str
+    terms: tuple[Term, ...]
+
+
+SHARE = "share of the thread time n·t(n), from 0 to 1"
+
+DATABASE = (
+    Term(
+        "platform",
+        "platform",
+        "One machine: its processor, its sockets, cores and threads, its clocks and caches. Two machines with the same "
+        "processor are two platforms where something else differs that decides how fast they are.",
+    ),
+    Term(
+        "workload",
+        "workload",
+        "One parallel section of one program, with one input, one version and one runtime. A program with three "
+        "parallel sections is three workloads.",
+    ),
+    Term(
+        "run",
+        "run",
+        "One execution of a workload on a platform with n threads. A clean run gives the wall time alone; a profile "
+        "run also says how the threads spent it.",
+    ),
+    Term(
+        "profile",
+        "profile",
+        "All runs of one workload on one platform, from one source. It is the unit of this database: it has a scaling "
+        "curve and a feature vector.",
+        spellings=("profiles",),
+    ),
+    Term(
+        "time-breakdown",
+        "time breakdown",
+        "How the thread time of a profile divides into useful work and six losses. A profile has one where profile "
+        "runs were made; a time-only profile has wall times alone.",
+        equation="Table 1",
+        spellings=("decomposed",),
+    ),
+    Term(
+        "origin",
+        "origin: measured, simulated, emulated",
+        "Where the numbers of a profile come from. Measured ones were taken on the machine. Simulated ones come from a "
+        "model of the machine and carry a badge everywhere. Emulated ones come from an emulator of a foreign "
+        "instruction set; no prediction uses them.",
+        spellings=("simulated", "measured", "origin"),
+    ),
+    Term(
+        "revision",
+        "revision",
+        "A number that rises whenever the profiles that predictions may use change. A stored prediction names its own.",
+    ),
+)
+
+SCALING = (
+    Term(
+        "n",
+        "number of threads",
+        "How many software threads a run uses, one on each hardware thread.",
+        symbol="n",
+        unit="threads",
+        spellings=("threads n", "threads", "thread counts"),
+    ),
+    Term(
+        "t",
+        "wall time",
+        "How long a run takes from its first to its last instruction, with n threads. A profile holds the median of "
+        "its repeats; t(1) is the time of one thread.",
+        symbol="t(n)",
+        unit="s, or an unknown unit where a dataset gives ratios alone",
+        equation="Eq. 2 and 3",
+        spellings=("t(1)", "time", "wall time"),
+    ),
+    Term(
+        "thread-time",
+        "thread time",
+        "The time that all threads together have: n threads for t(n) seconds each. What a run costs where cores are "
+        "paid by the second.",
+        symbol="n·t(n)",
+        unit="s",
+        equation="Table 1",
+        spellings=("cost per core",),
+    ),
+    Term(
+        "speedup",
+        "speedup",
+        "How many times faster n threads are than one: t(1)/t(n). The ideal speedup is n.",
+        symbol="S(n)",
+        unit="ratio",
+        picture="speedup",
+        spellings=("S",),
+    ),
+    Term(
+        "efficiency",
+        "parallel efficiency",
+        "The share of the ideal speedup that is reached: S(n)/n. POP calls it the global efficiency.",
+        symbol="S(n)/n",
+        unit="ratio or %",
+        spellings=("efficiency",),
+    ),
+    Term(
+        "scaling-curve",
+        "scaling curve",
+        "A quantity of a profile over the number of threads: the time, the redundancy, one of the six losses, or a "
+        "ratio of hardware counters.",
+        equation="Eq. 5",
+        spellings=("scaling", "curve"),
+    ),
+    Term(
+        "slope",
+        "slope and offset of a fit",
+        "The two numbers of the straight line that is fitted to a scaling curve: p(n) = m·g(n) + b. The slope m says "
+        "by how much the curve rises with each thread; b is the offset at no thread. m_nu and b_nu are added beyond "
+        "n_nu threads, m_ht and b_ht beyond n_ht. g(n) is n; for the task distribution it is n(n + 1)/2.",
+        symbol="m, b",
+        unit="the curve's own, m per thread",
+        equation="Eq. 5 to 7",
+        picture="breakpoints",
+        spellings=("m", "b", "m_nu", "b_nu", "m_ht", "b_ht", "g(n)", "p(n)"),
+    ),
+    Term(
+        "n_nu",
+        "NUMA breakpoint",
+        "The number of threads up to which one NUMA node is enough. With more, threads of different nodes share data "
+        "over a slower link, and the curves bend. A platform with one node has none.",
+        symbol="n_nu",
+        unit="threads",
+        equation="Eq. 6",
+        picture="breakpoints",
+    ),
+    Term(
+        "n_ht",
+        "SMT breakpoint",
+        "The number of threads up to which each has a core of its own. With more, SMT threads share cores, and the "
+        "curves bend. A platform without SMT has none.",
+        symbol="n_ht",
+        unit="threads",
+        equation="Eq. 7",
+        picture="breakpoints",
+    ),
+    Term(
+        "n_max",
+        "hardware threads",
+        "How many threads the platform runs at the same time.",
+        symbol="n_max",
+        unit="threads",
+    ),
+    Term(
+        "smt",
+        "SMT threads",
+        "Hardware threads that share one core: Intel calls them hyperthreads. Two of them on one core do more "
+        "than one, and less than two cores.",
+        spellings=("SMT",),
+    ),
+    Term(
+        "fit-error",
+        "fit error",
+        "How far the fitted curves are from what they were fitted to: the mean over n of |t fitted - t| / t, where the "
+        "time is put together again from the fitted curves.",
+        unit="%",
+        equation="Eq. 3 to 7",
+    ),
+    Term(
+        "residual",
+        "residual",
+        "How far the measured points of one curve lie from its fit, as the root mean square.",
+        unit="the curve's own",
+        spellings=("residuals",),
+    ),
+    Term(
+        "feature-vector",
+        "feature vector",
+        "The 84 fitted numbers of a profile: six of each of its 14 curves. Distances are taken between these "
+        "vectors. An element that cannot be known is invalid, not zero.",
+        symbol="sc",
+        equation="Eq. 8 and 9",
+        spellings=("features", "element"),
+    ),
+    Term(
+        "counters",
+        "hardware counters",
+        "Events that the processor counts while a workload runs. INSTR are instructions, BR branches, BR-M "
+        "mispredicted branches, L1-LD and L1-ST loads and stores of the first cache level, L1-LDM and L1-STM those "
+        "that miss it, and LLC-LD to LLC-STM the same of the last level. Ratios of them are seven of the scaling "
+        "curves.",
+        unit="events, or a ratio of two",
+        equation="Table 2",
+        spellings=(
+            "INSTR",
+            "BR",
+            "BR-M",
+            "L1-LD",
+            "L1-ST",
+            "L1-LDM",
+            "L1-STM",
+            "LLC-LD",
+            "LLC-ST",
+            "LLC-LDM",
+            "LLC-STM",
+        ),
+    ),
+)
+
+LOSSES = (
+    Term(
+        "useful-work",
+        "useful work",
+        "The part of the thread time in which threads compute what the program is for. Everything else is one of the "
+        "six losses.",
+        unit="s, or a share of the thread time",
+        equation="Table 1",
+        picture="useful_work",
+    ),
+    Term(
+        "utilisation",
+        "utilisation",
+        "The share of the thread time that is useful work: 1 less the six losses. POP calls it the parallel "
+        "efficiency. The time follows from it: t(n) = t(1)·R(n) / (n·U(n)).",
+        symbol="U(n)",
+        unit="share, from 0 to 1",
+        equation="Eq. 3 and 4",
+        picture="useful_work",
+        spellings=("U",),
+    ),
+    Term(
+        "redundancy",
+        "redundancy (work inflation)",
+        "How much longer n threads together compute than one thread alone does. Above 1 the same work takes more "
+        "thread time: memory and caches are slower when shared, or work is done twice. Below 1 it takes less, as where"
+        " the data fits into the caches of many cores.",
+        symbol="R(n)",
+        unit="ratio",
+        equation="Table 1, Eq. 3",
+        picture="redundancy",
+        spellings=("R", "redundancy", "work inflation"),
+    ),
+    Term(
+        "lock_delay",
+        "lock delay",
+        "The share of the thread time in which threads wait for locks.",
+        symbol="l(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="lock_delay",
+        spellings=("l", "locks"),
+    ),
+    Term(
+        "work_imbalance",
+        "work imbalance",
+        "The share of the thread time in which threads have nothing to do, because others have more.",
+        symbol="w(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="work_imbalance",
+        spellings=("w", "imbalance"),
+    ),
+    Term(
+        "task_creation",
+        "task creation",
+        "The share of the thread time that goes into making tasks.",
+        symbol="c(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="task_creation",
+        spellings=("c",),
+    ),
+    Term(
+        "task_distribution",
+        "task distribution",
+        "The share of the thread time that passes until each thread has its task: the last thread waits the longest.",
+        symbol="d(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="task_distribution",
+        spellings=("d",),
+    ),
+    Term(
+        "task_switching",
+        "task switching",
+        "The share of the thread time between the end of one task and the start of the next on the same thread.",
+        symbol="s(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="task_switching",
+        spellings=("s",),
+    ),
+    Term(
+        "task_join",
+        "task synchronisation (join)",
+        "The share of the thread time that the team needs to meet at the end, after its last task is done.",
+        symbol="j(n)",
+        unit=SHARE,
+        equation="Table 1",
+        picture="task_join",
+        spellings=("j", "task join", "task synchronisation"),
+    ),
+    Term(
+        "pop",
+        "POP efficiencies",
+        "The efficiencies of the POP project. Parallel efficiency is U(n), computation scaling is 1/R(n), and their "
+        "product is the global efficiency S(n)/n.",
+        unit="%",
+        equation="Eq. 3",
+        spellings=("computation scaling", "1/R(n)"),
+    ),
+    Term(
+        "bound",
+        "memory-bound, communication-bound, computation-bound",
+        "What keeps a workload from being faster with more threads: the memory's bandwidth, the exchange between "
+        "threads, or the cores themselves.",
+    ),
+    Term(
+        "roofline",
+        "roofline",
+        "The most that a machine reaches: memory bandwidth for programs that move much data, arithmetic for those that "
+        "compute much on little data. A program lies below both roofs.",
+        unit="flop/s over flop/byte",
+    ),
+    Term(
+        "core-to-core-latency",
+        "core-to-core latency",
+        "How long a core waits for a cache line that another core has written last.",
+        unit="ns",
+        spellings=("lock-transfer latency",),
+    ),
+    Term(
+        "penalty",
+        "parallel penalty",
+        "What a run takes longer than an even share of the work of one thread: t(n) - t(1)/n.",
+        symbol="A(n)",
+        unit="s",
+    ),
+    Term(
+        "serial-fraction",
+        "serial fraction",
+        "The share of the work that only one thread can do, as Karp and Flatt read it from a measured speedup: "
+        "(1/S(n) - 1/n) / (1 - 1/n).",
+        symbol="f(n)",
+        unit="%",
+    ),
+)
+
+LIKENESS = (
+    Term(
+        "distance",
+        "distance of two profiles",
+        "How differently two profiles behave: 0 is alike, 1 as different as the database knows. It is the root mean "
+        "square of the differences of their feature vectors, each element first brought to the range from 0 to 1.",
+        symbol="D",
+        unit="from 0 to 1",
+        equation="Eq. 10 to 15",
+        spellings=("distances",),
+    ),
+    Term(
+        "d_a",
+        "distance of two workloads",
+        "How differently two workloads behave on the same platform. The mean distance is taken over all platforms that "
+        "have profiles of both.",
+        symbol="D_a",
+        unit="from 0 to 1",
+        equation="Eq. 16 and 18",
+        picture="distances",
+        spellings=("distance of workloads", "workload distance D_a"),
+    ),
+    Term(
+        "d_p",
+        "distance of two platforms",
+        "How differently the same workload behaves on two platforms. The mean distance is taken over all workloads "
+        "that have profiles on both.",
+        symbol="D_p",
+        unit="from 0 to 1",
+        equation="Eq. 17 and 19",
+        picture="distances",
+        spellings=("distance of platforms",),
+    ),
+    Term(
+        "d_t",
+        "tuple distance",
+        "Both distances in one number: 1 - (1 - D_p)·(1 - D_a). A candidate is near where its platform and its "
+        "workload are.",
+        symbol="D_t",
+        unit="from 0 to 1",
+        equation="Eq. 20",
+        picture="distances",
+        spellings=("of both", "tuple distance"),
+    ),
+)
+
+PREDICTION = (
+    Term(
+        "target",
+        "target",
+        "The platform for which a workload is predicted. It was measured with other workloads.",
+        symbol="T",
+        picture="candidates",
+    ),
+    Term(
+        "reference",
+        "reference platform",
+        "A platform on which the workload was measured. What is known there is carried over to the target.",
+        symbol="P",
+        picture="candidates",
+        spellings=("references", "reference platforms", "reference"),
+    ),
+    Term(
+        "candidate",
+        "candidate",
+        "A reference platform together with a benchmark: another workload that was measured on the reference and on "
+        "the target. How the benchmark changes from the reference to the target says how the workload would change.",
+        equation="Eq. 20 to 23",
+        picture="candidates",
+        spellings=("candidates",),
+    ),
+    Term(
+        "benchmark",
+        "benchmark",
+        "A workload whose profiles on the target and on a reference are used to predict another workload.",
+        symbol="B",
+        picture="candidates",
+    ),
+    Term(
+        "weight",
+        "weight",
+        "How much a candidate counts in a prediction: the nearer it is, the more.",
+        symbol="r",
+        unit="share of the sum of all weights",
+        equation="Eq. 22 and 23",
+    ),
+    Term(
+        "attribution",
+        "attribution",
+        "Which references, benchmarks and elements of the feature vector a prediction rests on: their share of the "
+        "weight, and by how much the predicted time would change without each.",
+        unit="%",
+    ),
+    Term(
+        "scenario",
+        "scenario",
+        "What a prediction is asked for: the time of one thread, the scaling, both, a program that is not parallel "
+        "yet, or a changed workload or platform.",
+        equation="Table 3",
+    ),
+    Term(
+        "method",
+        "method",
+        "The rule by which a prediction is made. mpet is the default; mpet2020 is the method of the paper; the others "
+        "are baselines to compare with.",
+    ),
+)
+
+TRUST = (
+    Term(
+        "interval",
+        "prediction interval",
+        "The range from low to high in which the measured time is expected. A 90 % interval is made to hold 90 of 100 "
+        "measurements.",
+        unit="s, or ± %",
+        picture="interval",
+        spellings=("interval", "low", "high"),
+    ),
+    Term(
+        "confidence",
+        "confidence",
+        "The width of the interval in one word: high up to ±10 %, medium up to ±25 %, low beyond. Facts that no "
+        "interval can know lower it, and are listed.",
+        picture="interval",
+    ),
+    Term(
+        "coverage",
+        "coverage",
+        "The share of measured times that lie inside their prediction intervals. For 90 % intervals it is meant to be "
+        "90 %.",
+        unit="%",
+        spellings=("intervals cover", "inside the interval", "inside"),
+    ),
+    Term(
+        "error",
+        "prediction error",
+        "How far a prediction is from the measurement: the mean over the measured n of |predicted - measured| / "
+        "measured. Where the known times are simulated it is the error against the simulation.",
+        unit="%",
+        spellings=("mean error", "error"),
+    ),
+    Term(
+        "bias",
+        "bias",
+        "The mean signed error: above 0 the method predicts times that are too long, below 0 too short.",
+        unit="%",
+    ),
+    Term(
+        "percentile",
+        "percentile",
+        "The error that so many of 100 predictions stay below: at p95 it is 95 of 100. The median is p50.",
+        unit="%",
+        spellings=("p70", "p80", "p95", "70 %", "80 %", "95 %", "median"),
+    ),
+    Term(
+        "validated",
+        "validated prediction",
+        "A prediction whose workload was later measured on its target. The prediction is kept as it was given; the "
+        "measurement settles how right it was.",
+        spellings=("settled", "settlement", "validated predictions"),
+    ),
+    Term(
+        "track-record",
+        "track record",
+        "How right the validated predictions were that were made before anybody had measured the pair.",
+        unit="%",
+    ),
+    Term(
+        "baseline",
+        "baseline",
+        "What something is compared with. Beside methods it is a plain method such as Amdahl's law or the nearest "
+        "neighbour; in a what-if it is the workload and the platform without the changes.",
+        spellings=("baselines",),
+    ),
+    Term(
+        "holdout",
+        "holdout",
+        "What is hidden from a method while it is tested: the pair alone, every platform with the same processor "
+        "model, or more. The stricter the holdout, the less like the target the remaining profiles are.",
+        spellings=("hidden",),
+    ),
+    Term(
+        "leave-one-out",
+        "leave-one-out",
+        "A test in which each known profile in turn is hidden and predicted from the others.",
+    ),
+    Term(
+        "refused",
+        "refused",
+        "A question that a method did not answer, because the database holds too little for it.",
+    ),
+    Term(
+        "outlier",
+        "outlier",
+        "A profile that contradicts the others of its workload and platform. It is shown with the reasons, and no "
+        "prediction uses it.",
+        spellings=("outliers",),
+    ),
+    Term(
+        "wins",
+        "wins",
+        "On how many of the compared workloads a platform is the fastest.",
+    ),
+)
+
+GROUPS = (
+    Group("database", "What the database holds", DATABASE),
+    Group("scaling", "How a workload scales", SCALING),
+    Group("losses", "Where the threads’ time goes", LOSSES),
+    Group("likeness", "How alike two profiles are", LIKENESS),
+    Group("prediction", "What a prediction is made from", PREDICTION),
+    Group("trust", "How far to trust it", TRUST),
+)
+TERMS = tuple(term for group in GROUPS for term in group.terms)
+BY_SLUG = {term.slug: term for term in TERMS}
+
+
+@cache
+def _by_spelling() -> dict[str, Term]:
+    """Later spellings never take over an earlier one, and a name counts before a spelling."""
+    spelled: dict[str, Term] = {}
+    for term in TERMS:
+        for words in (term.symbol, term.name, term.slug.replace("_", " ")):
+            spelled.setdefault(_plain(words), term)
+    for term in TERMS:
+        for words in term.spellings:
+            spelled.setdefault(_plain(words), term)
+    spelled.pop("", None)
+    return spelled
+
+
+def _plain(words: str) -> str:
+    """A symbol is told apart by its case (S(n) from s(n)), a word is not.
+
+    >>> _plain("Work imbalance"), _plain("S(n)"), _plain("D_a")
+    ('work imbalance', 'S(n)', 'D_a')
+    """
+    words = " ".join(words.split())
+    return words if len(words.partition("(")[0].partition("_")[0]) <= 1 else words.lower()
+
+
+def term_of(words: str) -> Term | None:
+    """The term that the head of a table or the title of a chart stands for, without its unit and what follows a comma.
+
+    >>> term_of("Work imbalance (%)").slug, term_of("R(n), fitted").slug, term_of("t(1)").slug
+    ('work_imbalance', 'redundancy', 't')
+    >>> term_of("Received") is None
+    True
+    """
+    for part in (words, words.partition(",")[0], re.sub(r" \([^)]*\)$", "", words.partition(",")[0])):
+        term = _by_spelling().get(_plain(part))
+        if term is not None:
+            return term
+    return None
+
+
+SYMBOL = re.compile(
+    r"(?<![\w.])("
+    r"n·t\(n\)|S\(n\)/n|[A-Za-z]\((?:n|1)\)|[mb]_(?:nu|ht)|n_(?:nu|ht|max)|D_[apt]"
+    r")(?![\w/])"
+)
+
+
+def terms_in(*texts: str) -> list[Term]:
+    """The terms of the symbols that stand in texts, each once, in the order in which they come.
+
+    >>> [term.slug for term in terms_in("U(n) and 1/R(n)", "time t(n) (s)")]
+    ['utilisation', 'redundancy', 't']
+    """
+    found = (term_of(symbol) for text in texts for symbol in SYMBOL.findall(text))
+    return list(dict.fromkeys(term for term in found if term is not None))

@@ -1,0 +1,52 @@
+"""Links from a word or symbol to its place in the glossary: `{% load terms %}{% term "redundancy" %}`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from mpet_site.web.glossary import BY_SLUG, Term, term_of, terms_in
+
+register = template.Library()
+
+
+def address_of(term: Term) -> str:
+    return f"{reverse('glossary')}#{term.slug}"
+
+
+def link(term: Term, text: str) -> SafeString:
+    return format_html('<a class="term" href="{}" title="{}">{}</a>', address_of(term), term.summary, text)
+
+
+@register.simple_tag
+def term(slug: str, text: str = "") -> SafeString:
+    """A link to the term of this slug, a KeyError without one; its text is the term's symbol, or else its name."""
+    found = BY_SLUG[slug]
+    return link(found, text or found.symbol or found.name)
+
+
+@register.filter
+def explained(text: Any) -> Any:
+    """The head of a column, or the title of a chart, with a link to the term that it names; any other text as it is."""
+    found = term_of(str(text))
+    return link(found, str(text)) if found else text
+
+
+@register.simple_tag
+def symbols_of(chart: Any) -> SafeString:
+    """Links to the terms of the symbols that stand in a chart: in its title, caption, axes and columns."""
+    axes = [
+        axis["title"]["text"] for name, axis in chart.json["layout"].items() if _is_axis(name) and axis.get("title")
+    ]
+    found = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
+    named = [each for each in found if each != term_of(chart.title)]
+    return format_html_join(" · ", "{}", ((link(each, f"{each.symbol} {each.name}".strip()),) for each in named))
+
+
+def _is_axis(name: str) -> bool:
+    return re.fullmatch(r"[xy]axis\d*", name) is not None

@@ -1,0 +1,131 @@
+"""The glossary: whole, reached from everywhere, and with a term for whatever symbol a page or a figure shows."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.template import Context, Template
+from django.template.loader import get_template
+from django.urls import reverse
+
+from mpet_site.web.glossary import BY_SLUG, SYMBOL, TERMS, term_of, terms_in
+from tests.pages import text_of
+
+ROOT = Path(__file__).resolve().parents[3]
+DRAWN = {
+    *("redundancy", "lock_delay", "work_imbalance", "task_creation", "task_distribution", "task_switching"),
+    *("task_join", "utilisation", "n_nu", "n_ht", "d_a", "d_p", "d_t", "candidate", "reference", "target"),
+    *("interval", "confidence", "useful-work", "speedup"),
+}
+TOLD = {
+    *("profile", "run", "workload", "platform", "scaling-curve", "feature-vector", "validated", "track-record"),
+    *("coverage", "baseline", "holdout", "smt", "core-to-core-latency", "attribution"),
+}
+PYTHON = [
+    path
+    for path in ROOT.glob("p*/**/*.py")
+    if path.parts[-2] != "migrations"
+    and re.search(r"figures|/bottlenecks|/losses|/boundness|/sentences|/why/", str(path))
+]
+TEMPLATES = [path for path in ROOT.glob("*/templates/**/*.html") if path.name != "glossary.html"]
+
+
+def rendered(source: str, **context) -> str:
+    return Template("{% load terms %}" + source).render(Context(context))
+
+
+def strings_of(path: Path) -> list[str]:
+    """What stands between quotation marks, doc strings aside."""
+    code = re.sub(r'""".*?"""', "", path.read_text(encoding="utf-8"), flags=re.S)
+    return re.findall(r'"((?:[^"\\\n]|\\.)*)"', code)
+
+
+def test_terms_are_whole():
+    assert BY_SLUG.keys() >= DRAWN | TOLD
+    assert len(BY_SLUG) == len(TERMS)
+    for term in TERMS:
+        assert re.fullmatch(r"[a-z][a-z_-]*", term.slug)
+        assert term.text.endswith(".")
+        assert len(term.summary) > 25
+
+
+def test_the_glossary_imports_no_app_and_no_django():
+    code = "import sys, mpet_site.web.glossary; print(sorted(m for m in sys.modules if m.split('.')[0] in " + (
+        "{'django', 'profiles', 'predictor', 'benchmarks', 'accounts'}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert found.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("slug", sorted(DRAWN))
+def test_it_has_a_picture(slug):
+    assert BY_SLUG[slug].picture
+
+
+@pytest.mark.parametrize("drawing", sorted({term.drawing for term in TERMS if term.drawing}))
+def test_pictures_exist_and_can_be_heard(drawing):
+    picture = get_template(drawing).render()
+    assert re.search(r'<svg [^>]*role="img">\s*<title>[^<]+</title>\s*<desc>[^<]+</desc>', picture)
+    assert "style=" not in picture
+    assert "#" not in picture  # colours come from the sheet, for light and dark
+
+
+def test_every_drawing_is_shown():
+    drawn = {path.name for path in (ROOT / "mpet_site/templates/glossary").iterdir()}
+    assert drawn == {f"{term.picture}.svg" for term in TERMS if term.picture}
+
+
+def test_the_page_shows_every_term_and_is_reached_from_every_page(client, db):
+    assert f'href="{reverse("glossary")}"' in client.get(reverse("login")).content.decode()
+    page = client.get(reverse("glossary"))
+    assert page.status_code == 200
+    words, source = text_of(page), page.content.decode()
+    for term in TERMS:
+        assert f'id="{term.slug}"' in source
+        assert term.summary[:20] in words.replace("&#x27;", "'")
+    pictures = {term.picture for term in TERMS if term.picture}
+    assert source.count('<svg class="picture"') == len(pictures)  # each once, though terms share some
+
+
+def test_every_symbol_in_a_figure_or_a_template_has_a_term():
+    shown = {symbol: path.name for path in PYTHON for text in strings_of(path) for symbol in SYMBOL.findall(text)}
+    shown |= {symbol: path.name for path in TEMPLATES for symbol in SYMBOL.findall(path.read_text(encoding="utf-8"))}
+    assert shown.keys() >= {"R(n)", "U(n)", "S(n)/n", "t(1)", "n·t(n)", "D_a", "A(n)", "f(n)"}
+    assert {symbol: name for symbol, name in shown.items() if term_of(symbol) is None} == {}
+
+
+def test_every_term_that_a_template_names_exists():
+    named = {
+        slug: path.name
+        for path in TEMPLATES
+        for slug in re.findall(r"{% term [\"']([^\"']+)[\"']", path.read_text(encoding="utf-8"))
+    }
+    assert {slug: name for slug, name in named.items() if slug not in BY_SLUG} == {}
+
+
+def test_a_term_is_a_link_with_its_first_sentence():
+    assert rendered('{% term "redundancy" %}') == (
+        '<a class="term" href="/glossary/#redundancy" '
+        'title="How much longer n threads together compute than one thread alone does.">R(n)</a>'
+    )
+    assert ">the word</a>" in rendered('{% term "baseline" "the word" %}')
+
+
+def test_heads_of_columns_are_explained_where_there_is_a_term():
+    assert "#work_imbalance" in rendered("{{ column|explained }}", column="work imbalance (%)")
+    assert rendered("{{ column|explained }}", column="<b>Fjord 2x8") == "&lt;b&gt;Fjord 2x8"
+
+
+def test_a_chart_names_the_symbols_in_it():
+    axis = {"yaxis": {"title": {"text": "time t(n) (s)"}}, "margin": {}}
+    chart = SimpleNamespace(
+        title="Redundancy", caption="R(n) and U(n).", json={"layout": axis}, table=SimpleNamespace(columns=("n",))
+    )
+    assert re.findall('#([^"]+)', rendered("{% symbols_of chart %}", chart=chart)) == ["utilisation", "t"]
+
+
+def test_symbols_are_found_in_their_order():
+    assert [term.slug for term in terms_in("D_p beside n·t(n), l(n)")] == ["d_p", "thread-time", "lock_delay"]
