@@ -41,7 +41,7 @@ def measured_row(name: str, **more: serializers.Field) -> serializers.Serializer
         "fastest_n": Integer(allow_null=True),
         "curve": inline_serializer(f"{name}Point", {"n": Integer(), "time_s": number()}, many=True),
         "characteristics": serializers.DictField(
-            child=number(), help_text="100 times the elements of Figure 9 of the paper"
+            child=number(), help_text="Figure 9 of the paper: slopes in % per thread, ratios of counters in %"
         ),
     }
     return inline_serializer(name, fields | more, many=True)
@@ -217,7 +217,7 @@ def map_document(user: Any, selection: Selection) -> dict[str, Any]:
 
 
 class ComparePlatforms(ComparisonView):
-    """Platforms on the workloads that at least two of them have. Speeds are beside the first one's."""
+    """Platforms on the workloads that at least two of them have. Speeds are relative to the first one."""
 
     query_parameters: ClassVar = (*ComparisonView.query_parameters, "slugs")
 

@@ -1,4 +1,4 @@
-"""What to measure next, so that an answer becomes surer."""
+"""What to measure next, to narrow the interval of an answer."""
 
 from typing import Any
 

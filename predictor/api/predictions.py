@@ -43,7 +43,7 @@ def problem_of(error: RequestError) -> Problem:
     return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
 
 
-@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Settled predictions"))
+@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Validated predictions"))
 class PredictionList(SettledRows, ListView):
     """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
     list the predictions whose pair was measured later, and how wrong they were."""

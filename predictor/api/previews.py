@@ -28,7 +28,7 @@ PreviewSerializer = inline_serializer(
 
 
 def changes() -> list[OpenApiParameter]:
-    factors = [OpenApiParameter(name, float, description="factor; 1 = as it is") for name in CHARACTERISTICS]
+    factors = [OpenApiParameter(name, float, description="factor; 1 = the baseline") for name in CHARACTERISTICS]
     values = [OpenApiParameter(name, float, description="new value; n_nu, n_ht: 0 = none") for name in PLATFORM_CHANGES]
     return [*factors, *values]
 

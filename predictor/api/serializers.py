@@ -177,7 +177,7 @@ class PredictionSerializer(serializers.ModelSerializer):
     )
     candidates = inline_serializer("Candidates", {"t1": Candidate(many=True), "scaling": Candidate(many=True)})
     confidence = serializers.DictField()
-    why = WhySerializer(help_text="What limits the workload there, and what carried the answer.")
+    why = WhySerializer(help_text="What limits the workload there, and the attribution: what the answer rests on.")
     warnings = serializers.ListField(child=Text())
     measured = inline_serializer(
         "Measured",

@@ -29,8 +29,8 @@ SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
     "origin": serializers.ChoiceField(ORIGINS, help_text="Of what measured it."),
     "profile": serializers.UUIDField(allow_null=True, help_text="What measured it; null once that was removed."),
     "blind": serializers.BooleanField(
-        help_text="Nobody had measured the pair before: it counts towards the score. Else it was left out of its own "
-        "prediction (leave-one-out)."
+        help_text="Nobody had measured the pair before: it counts for the track record. Else it was left out of its "
+        "own prediction (leave-one-out)."
     ),
     "error_percent": number(help_text="Mean over the measured thread counts."),
     "t1_error_percent": number(),
@@ -95,7 +95,7 @@ class SettledFilter(FilterSet):
 
     settled = ChoiceFilter(choices=[("true", "true")], method="as_it_is", help_text="true: others are not listed")
     origin = ChoiceFilter(field_name="settled_origin", choices=[(one, one) for one in ORIGINS])
-    blind = StrictBooleanFilter(field_name="is_blind")
+    blind = StrictBooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
     method = CharFilter()
     workload = CharFilter(help_text="slug")
     target = CharFilter(help_text="slug")
@@ -134,7 +134,7 @@ ScoreSerializer = inline_serializer(
             {
                 "method": serializers.CharField(),
                 "method_version": serializers.CharField(),
-                "count": serializers.IntegerField(help_text="Blind predictions that were settled."),
+                "count": serializers.IntegerField(help_text="Blind predictions that were validated by a measurement."),
                 "mean_error_percent": number(),
                 "median_error_percent": number(),
                 "coverage": number(help_text="Share of the measured times inside the interval; null: no interval."),
@@ -153,7 +153,7 @@ class ScoreView(ApiView):
 
     @extend_schema(
         operation_id="predictions_score",
-        summary="The score",
+        summary="The track record",
         parameters=[OpenApiParameter("origin", str, enum=ORIGINS, default=ORIGINS[0])],
         responses=ScoreSerializer,
     )

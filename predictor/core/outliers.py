@@ -149,7 +149,9 @@ def _shares_off(answer: Answer, fractions: FloatArray | None) -> Verdict:
         return NOTHING
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
-    return abs(off) / SHARE_OFF, f"{abs(off):.0%} of the thread time {word} is use than all other profiles say"
+    return abs(
+        off
+    ) / SHARE_OFF, f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
 
 
 def _factor(logarithm: float) -> str:

@@ -98,6 +98,14 @@ def known_as(origin: str) -> str:
     return "simulated" if origin == "simulated" else "measured"
 
 
+def error_name(known: str) -> str:
+    """
+    >>> error_name("measured"), error_name("simulated")
+    ('error (%)', 'error against the simulation (%)')
+    """
+    return "error (%)" if known == "measured" else "error against the simulation (%)"
+
+
 def baseline_of(rows: Sequence[Mapping[str, Any]]) -> Baseline:
     return Baseline(column(rows, "n").astype(np.int64), column(rows, "time_s"), column(rows, "speedup"))
 
@@ -170,7 +178,7 @@ def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.S
 
 
 def baseline_trace(baseline: Baseline, values: FloatArray) -> go.Scatter:
-    return line("unchanged", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
+    return line("baseline", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
 
 
 def baseline_column(answer: AnswerDrawing, baseline: Baseline, values: FloatArray) -> FloatArray:
@@ -193,17 +201,17 @@ def time_chart(answer: AnswerDrawing) -> Chart:
     if answer.baseline:
         shown.append(answer.baseline.time_s)
         traces.append(baseline_trace(answer.baseline, answer.baseline.time_s))
-        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
+        columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
     traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
     if answer.measured:
         traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.known))
         at = at_counts(answer.n, answer.measured, answer.measured.time_s)
-        columns |= {answer.known: at, "error (%)": 100 * np.abs(answer.time_s - at) / at}
+        columns |= {answer.known: at, error_name(answer.known): 100 * np.abs(answer.time_s - at) / at}
     columns |= {curve.label: at_counts(answer.n, curve, curve.time_s) for curve in answer.references}
     return Chart(
         "time",
         "Time",
-        f"Predicted wall time, beside what was {answer.known} on the reference platforms, on a logarithmic scale.",
+        f"Predicted wall time, and the times {answer.known} on the reference platforms. Logarithmic scale.",
         figure(
             traces,
             f"time t(n) ({answer.time_unit})",
@@ -224,7 +232,7 @@ def speedup_chart(answer: AnswerDrawing) -> Chart:
     if answer.baseline:
         shown.append(answer.baseline.speedup)
         traces.append(baseline_trace(answer.baseline, answer.baseline.speedup))
-        columns["unchanged"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
+        columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
     traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
     if answer.measured:
         shown.append(speedup_of(answer.measured))

@@ -81,8 +81,9 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
     return Chart(
         name,
         f"{called.benchmark} on {called.platform}",
-        f"Weight {of.weight:.2g}. How the benchmark {called.benchmark} speeds up on the reference platform "
-        f"{called.platform} (dashed) and on the target (solid), beside {called.workload} there, and predicted here.",
+        f"Weight {of.weight:.3g}. Orange: the benchmark {called.benchmark} on the reference platform {called.platform} "
+        f"(dashed) and on the target (solid). Blue: {called.workload} on {called.platform} (dashed), and predicted for "
+        "the target (solid).",
         speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),
         table(columns),
     )

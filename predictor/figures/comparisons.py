@@ -94,7 +94,7 @@ def curves_of(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[Meas
 
 
 def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
-    """How fast each platform is beside the first, workload by workload: a dot each, on a logarithmic scale."""
+    """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale."""
     rows = [{one["platform"]: one["speed"] for one in workload["platforms"]} for workload in workloads]
     labels = [names.get(workload["workload"], workload["workload"]) for workload in workloads]
     known = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
@@ -114,14 +114,15 @@ def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names
     columns = ("workload", *(f"speed of {names.get(slug, slug)}" for slug in slugs), "fastest")
     return Chart(
         "speed",
-        f"Speed beside {base}",
-        "The fastest time of the first platform over that of each other, workload by workload: to the right "
-        "of 1 is faster.",
+        f"Speed relative to {base}",
+        f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other platform. Right "
+        "of 1 the other is faster.",
         figure(
             traces,
             "workload",
             hovermode="closest",
-            x_axis={"title": {"text": f"speed beside {base} (ratio)"}} | logarithmic_ticks([*known, 1.0], few=True),
+            x_axis={"title": {"text": f"speed relative to {base} (ratio)"}}
+            | logarithmic_ticks([*known, 1.0], few=True),
             autorange="reversed",
             type="category",
         ),
@@ -151,7 +152,7 @@ def characteristic_charts(
             Chart(
                 f"characteristic-{place}",
                 title,
-                f"100 times the element {element} of the feature vectors.",
+                f"{axis[0].upper()}{axis[1:]}: the element {element} of the feature vectors.",
                 figure(
                     traces,
                     "workload",

@@ -45,10 +45,11 @@ def nan_for_none(value: float | None) -> float:
 
 
 def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_unit: str) -> list[Chart]:
-    """Of an answer that is t(1) alone: beside what one thread took on the reference platforms."""
+    """Of an answer that is t(1) alone, with the times of one thread on the reference platforms."""
     (point,) = answer["curve"]
     if point["time_s"] is None:
         return []
+    known = known_as(origin_of(answer))
     measured = answer.get("measured") or {}
     target = answer["target"]
     elsewhere = [
@@ -65,10 +66,10 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
         dot_chart(
             "first-time",
             "Time with one thread",
-            "The predicted t(1) with its interval, beside what was measured on the reference platforms.",
+            f"The predicted t(1) with its interval, and the times {known} on the reference platforms.",
             rows,
             axis=f"time t(1) ({time_unit})",
-            measured=known_as(origin_of(answer)),
+            measured=known,
         )
     ]
 

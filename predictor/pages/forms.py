@@ -84,7 +84,7 @@ class PredictionForm(forms.Form):
     target = forms.CharField(
         label="Target platform",
         widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
-        help_text="The machine on which nobody has to have run it.",
+        help_text="The platform to predict for; nobody needs to have run the workload there.",
     )
     method = forms.ChoiceField(choices=[(name, name) for name in METHODS], initial=DEFAULT_METHOD)
     references = forms.CharField(

@@ -59,7 +59,7 @@ def _findings(evidence: Evidence) -> list[tuple[int, str]]:
                 f"no reference was measured beyond {evidence.largest_measured_n} threads",
             ),
             (evidence.stand_in_t1, 1, "a profile that took part has no run at n = 1"),
-            (evidence.relative_times, 1, "times are relative, in a unit nobody gave"),
+            (evidence.relative_times, 1, "times are relative: their unit is unknown"),
             (evidence.simulated, 2, "simulated profiles took part"),
         )
         if holds
@@ -76,7 +76,7 @@ def _by_rules(evidence: Evidence) -> list[tuple[int, str] | None]:
     return [
         _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
         _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),
-        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the references' own curves fit with {:.0%} error"),
+        _above(evidence.fit_error, POOR_FIT, VERY_POOR_FIT, "the fit error of the references is {:.0%}"),
     ]
 
 

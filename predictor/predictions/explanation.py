@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
+LARGEST_FACTOR = 10.0
 WITHOUT = {
     "reference": "Without the reference {name}",
     "workload": "Without the benchmark {name} on the target",
@@ -86,11 +87,11 @@ def told(carried: list[Influence]) -> list[str]:
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         alike = [one for one in carried if one.kind == kind]
         if alike and alike[0].share is not None:
-            found.append(f"The {noun} {alike[0].name} carries {alike[0].share:.0%} of the named candidates' weight.")
+            found.append(f"The {noun} {alike[0].name} has {alike[0].share:.0%} of the weight of the candidates.")
     tried = [one for one in carried if one.kind != "element" and one.change is not None]
     if tried:
         found.append(change_sentence(max(tried, key=lambda one: abs(one.change or 0.0))))
-    elements = [one for one in carried if one.kind == "element"]
+    elements = [one for one in carried if one.kind == "element" and is_plausible(one.change)]
     if elements:
         found.append(change_sentence(elements[0]))
     return found
@@ -100,8 +101,21 @@ def change_sentence(one: Influence) -> str:
     """
     >>> change_sentence(Influence("reference", "p", 0.5, -0.031))
     'Without the reference p the predicted times would be 3.1 % shorter.'
+    >>> change_sentence(Influence("workload", "b", 0.5, 1.5))
+    'Without the benchmark b on the target the predicted times would be 2.5 times as long.'
     """
     change = one.change or 0.0
     what = "the predicted time at the largest n" if one.kind == "element" else "the predicted times"
-    longer = "longer" if change > 0 else "shorter"
-    return f"{WITHOUT[one.kind].format(name=one.name)} {what} would be {100 * abs(change):.1f} % {longer}."
+    without = f"{WITHOUT[one.kind].format(name=one.name)} {what} would be"
+    if change > 1:
+        return f"{without} {1 + change:.3g} times as long."
+    return f"{without} {100 * abs(change):.3g} % {'longer' if change > 0 else 'shorter'}."
+
+
+def is_plausible(change: float | None) -> bool:
+    """Whether an element set to 0 still leaves a time that can be meant: at most ten times as long or as short.
+
+    >>> is_plausible(0.4), is_plausible(1668.091), is_plausible(None)
+    (True, False, False)
+    """
+    return change is not None and 1 / LARGEST_FACTOR <= 1 + change <= LARGEST_FACTOR

@@ -35,7 +35,7 @@ HELP = {
     "memory": "traffic to memory",
     "work": "the size of the problem",
     "n_nu": "threads on the first NUMA node",
-    "n_ht": "threads before hyperthreads begin",
+    "n_ht": "threads before SMT threads are used",
     "n_max": "hardware threads in all",
     "base_mhz": "cycles per second of each core",
 }

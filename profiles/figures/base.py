@@ -14,6 +14,7 @@ from profiles.scaling.names import SCALING_PARTS
 
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
+USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
 ONE_TICK_EACH = 5
 EMPTY = go.layout.Template()
@@ -70,7 +71,7 @@ def origin_of(origins: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Breakpoints:
-    """Thread counts beyond which a second NUMA node / hyperthreads are used; None = no such effect."""
+    """Thread counts beyond which a second NUMA node / SMT threads are used; None = no such effect."""
 
     n_nu: int | None = None
     n_ht: int | None = None
@@ -156,7 +157,7 @@ def figure(
 
 def mark(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
     """Vertical lines at the breakpoints that the figure reaches. At once: add_vline takes longer than all traces."""
-    marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "hyperthreads", 2))
+    marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "SMT threads", 2))
     reached = [(n, label, height) for n, label, height in marks if n is not None and n < largest]
     if not reached:
         return
@@ -240,9 +241,9 @@ def series_style(index: int) -> tuple[str, str]:
 def stacked_shares(
     n: IntArray, fractions: Mapping[str, FloatArray], breakpoints: Breakpoints, *, title: str, caption: str
 ) -> Chart:
-    """The seven shares of the thread time n*t(n), stacked to 100 %: use = U(n), then Eq. 4's six fractions."""
+    """The seven shares of the thread time n*t(n), stacked to 100 %: useful work = U(n), then Eq. 4's six fractions."""
     losses = {part: 100 * fraction for part, fraction in fractions.items()}
-    shares = {"use": 100 - np.sum(list(losses.values()), axis=0)} | losses
+    shares = {USEFUL_WORK: 100 - np.sum(list(losses.values()), axis=0)} | losses
     traces = [
         scatter(
             part.replace("_", " "),

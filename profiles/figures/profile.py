@@ -13,6 +13,7 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.figures.base import (
     COLOUR_OF_PART,
     SPEEDUP,
+    USEFUL_WORK,
     Breakpoints,
     Chart,
     figure,
@@ -91,7 +92,8 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "speedup",
         "Speedup",
-        "The points, the curve that the fitted features stand for, and the ideal speedup n.",
+        f"Points are {profile.origin}. The line is put together from the fitted curves (Eq. 3 to 7). Dashes are the "
+        "ideal speedup n.",
         figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
         table(columns),
     )
@@ -101,7 +103,7 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
     """The same as `shares_chart` in seconds of all threads: what grows here is what more threads cost."""
     n, whole = profile.curves.n, profile.curves.n * profile.curves.time_s
     parts = {part: whole * profile.curves.curve(part) for part in FRACTIONS}
-    budget = {"use": whole * profile.curves.utilisation} | parts
+    budget = {USEFUL_WORK: whole * profile.curves.utilisation} | parts
     traces = [
         scatter(
             part.replace("_", " "),
@@ -119,7 +121,7 @@ def time_budget_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "budget",
         "What the threads’ time is spent on",
-        "Thread time n·t(n), split. With an ideal speedup it would stay at t(1), dashed.",
+        "The thread time n·t(n) by part. With the ideal speedup it would stay at t(1), the dashed line.",
         figure([*traces, ideal], f"thread time n·t(n) ({unit})", breakpoints=profile.breakpoints, rangemode="tozero"),
         table({"n": n, **{f"{part.replace('_', ' ')} ({unit})": spent for part, spent in budget.items()}}),
     )
@@ -140,8 +142,8 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "pop",
         "POP efficiencies",
-        "Global efficiency is the product of the other two: of what is lost while threads wait or are managed (U), and "
-        "of what they compute beyond the work of one thread (1/R).",
+        "Parallel efficiency U(n) falls where threads wait or are managed, computation scaling 1/R(n) where they "
+        "compute more than one thread would. Global efficiency S(n)/n is their product.",
         figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=room_for([100, *shown])),
         table({"n": n, **{f"{name} (%)": 100 * values for name, (values, _) in efficiencies.items()}}),
     )
@@ -160,8 +162,8 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "residuals",
         "Residuals of the fit",
-        "Fitted over measured, less one: above 0 the fit is too slow. The error of the fit is the mean of |t(n)|.",
-        figure(traces, "fitted / measured - 1 (%)", breakpoints=profile.breakpoints, hovermode="closest"),
+        "(fitted - measured) / measured: above 0 the fitted time is too long. The fit error is the mean of |t(n)|.",
+        figure(traces, "(fitted - measured) / measured (%)", breakpoints=profile.breakpoints, hovermode="closest"),
         table({"n": n, "t(n), rebuilt (%)": rebuilt, "R(n), fitted (%)": redundancy}),
     )
 
@@ -215,7 +217,7 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
         {part: profile.curves.curve(part) for part in FRACTIONS},
         profile.breakpoints,
         title="Where the threads’ time goes",
-        caption="Shares of the thread time n·t(n). Use is work done; the others are what Eq. 4 counts as lost.",
+        caption="Shares of the thread time n·t(n). The six parts beside the useful work are the losses of Eq. 4.",
     )
 
 
@@ -229,9 +231,9 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
     return Chart(
         "redundancy",
         "Redundancy",
-        "R(n): the computing that n threads do together, over the computing that one thread does."
+        "R(n): how long n threads together compute, relative to one thread. Above 1 is work inflation."
         if profile.curves.decomposed
-        else "R(n) = n·t(n)/t(1). Only wall time was measured here, so that every loss counts as redundancy.",
+        else "R(n) = n·t(n)/t(1). Only the wall time is known here: every loss counts as redundancy.",
         figure(traces, "redundancy R(n) (ratio)", breakpoints=profile.breakpoints, rangemode="tozero"),
         table({"n": n, "R(n)": profile.curves.redundancy, "R(n), fitted": profile.fitted(n)[0]}),
     )

@@ -85,10 +85,10 @@ def by_communication(curves: ScalingCurves, lost: float, roofline: Roofline | No
     sentence = (
         f"At {n} threads {lost:.0%} of the thread time go into locks and the handling of tasks: communication-bound"
     )
-    handed = [(at, seconds) for at, seconds in (roofline.lock if roofline else ()) if at <= n]
-    if handed:
-        sentence += f"; handing a lock over takes {handed[-1][1] * 1e9:.3g} ns among {handed[-1][0]} threads there"
-    return Boundness("communication", "roofline" if handed else "scaling", f"{sentence}.")
+    transfers = [(at, seconds) for at, seconds in (roofline.lock if roofline else ()) if at <= n]
+    if transfers:
+        sentence += f"; the lock-transfer latency is {transfers[-1][1] * 1e9:.3g} ns among {transfers[-1][0]} threads"
+    return Boundness("communication", "roofline" if transfers else "scaling", f"{sentence}.")
 
 
 def by_bandwidth(curves: ScalingCurves, roofline: Roofline) -> Boundness | None:
@@ -101,10 +101,10 @@ def by_bandwidth(curves: ScalingCurves, roofline: Roofline) -> Boundness | None:
     speedup = float(curves.t1_s / curves.time_s[curves.n.tolist().index(last.n)])
     if bandwidth > FAR_APART * peak:
         return None
-    known = f"With {last.n} threads the machine's bandwidth gains {bandwidth:.3g} and its arithmetic {peak:.3g}"
+    known = f"From 1 to {last.n} threads the bandwidth grows {bandwidth:.3g} times and the arithmetic {peak:.3g} times"
     for kind, gain in (("memory", bandwidth), ("computation", peak)):
         if abs(speedup / gain - 1) <= FOLLOWS:
-            sentence = f"{known}; this gains {speedup:.3g}: {kind}-bound, by the scaling of the roofline's ceilings."
+            sentence = f"{known}; the speedup is {speedup:.3g}: {kind}-bound, by the scaling of the roofline."
             return Boundness(kind, "roofline", sentence)
     return None
 
@@ -137,6 +137,6 @@ def by_pattern(curves: ScalingCurves) -> Boundness:
         )
         return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
     sentence = (
-        f"Computing itself takes {excess:.0%} of the thread time at {n} threads more than with one: the threads share"
+        f"Redundancy (work inflation) takes {excess:.0%} of the thread time at {n} threads: the threads share"
     )
     return Boundness("memory", "scaling", f"{sentence} caches and memory. Memory-bound, by its scaling alone.")

@@ -25,7 +25,7 @@ def sentences(
         said += loss_sentences(curves)
     said += [
         breakpoint_sentence(curves, n_nu, n_ht, "a second NUMA node is used"),
-        breakpoint_sentence(curves, n_ht, None, "hyperthreads are used"),
+        breakpoint_sentence(curves, n_ht, None, "SMT threads are used"),
     ]
     bound = boundness(curves, placed, roofline)
     return [sentence for sentence in (*said, bound.sentence if bound else "") if sentence]
@@ -58,11 +58,12 @@ def loss_sentences(curves: ScalingCurves) -> list[str]:
         return [f"At {n} threads no part loses more than {WORTH_NAMING:.0%} of the thread time."]
     named = ", ".join(f"{words(LOSSES[at])} {last[at]:.0%}" for at in order[:3])
     bound = bound_without(curves, LOSSES[order[0]], n)
-    said = [
-        f"At {n} threads, of the thread time are lost: {named}.",
-        f"Without its {words(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
-        f"instead of {curves.t1_s / curves.time_s[-1]:.3g}.",
-    ]
+    said = [f"Lost thread time at {n} threads: {named}."]
+    if bound.speedup <= n:  # beyond the ideal speedup the parts are no longer independent: no bound to tell
+        said.append(
+            f"Without its {words(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
+            f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."
+        )
     ranges = limiting_ranges(curves.n, shares)
     if len({part for part, _, _ in ranges}) > 1:
         led = "; ".join(f"{words(part)} {span(first, to)}" for part, first, to in ranges)

@@ -7,6 +7,8 @@ from django import template
 
 register = template.Library()
 UNKNOWN = "–"
+DIGITS = 3
+LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 
 
 def is_unknown(value: Any) -> bool:
@@ -14,14 +16,18 @@ def is_unknown(value: Any) -> bool:
 
 
 @register.filter
-def significant(value: Any, digits: int = 4) -> str:
-    """
-    >>> significant(1234567.0), significant(0.000012345), significant(8), significant(float("nan"))
-    ('1.235e+06', '1.234e-05', '8', '–')
+def significant(value: Any, digits: int = DIGITS) -> str:
+    """Three digits, and an exponent only where the number would be long.
+
+    >>> significant(12345.0), significant(1234567.0), significant(0.000012345), significant(8), significant(None)
+    ('12,300', '1.23e+06', '1.23e-05', '8', '–')
     """
     if is_unknown(value):
         return UNKNOWN
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    rounded = f"{value:.{digits}g}"
+    return f"{float(rounded):,.0f}" if "e+" in rounded and abs(value) < 1e6 else rounded
 
 
 @register.filter
@@ -55,14 +61,48 @@ def size(value: int | None) -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    """A fraction as percent.
+    """A fraction as percent; far above 1, how many times the whole it is.
 
-    >>> percent(0.0873), percent(1.5), percent(None)
-    ('8.7 %', '150.0 %', '–')
+    >>> percent(0.0873), percent(1.5), percent(1668.091), percent(None)
+    ('8.73 %', '150 %', '1,670 times', '–')
     """
     if value is None or is_unknown(value):
         return UNKNOWN
-    return f"{100 * value:.1f} %"
+    if abs(100 * value) >= LARGEST_PERCENT:
+        return f"{significant(float(value))} times"
+    return f"{significant(100.0 * value)} %"
+
+
+@register.filter
+def as_percent(value: float | None) -> str:
+    """A number that is in percent already, as `percent`.
+
+    >>> as_percent(12.345), as_percent(166809.1)
+    ('12.3 %', '1,670 times')
+    """
+    return percent(None if value is None else value / 100)
+
+
+@register.filter
+def change(value: float | None) -> str:
+    """A change in percent, with its sign; a large one as the factor that it comes to.
+
+    >>> change(-3.14), change(42.0), change(166809.1)
+    ('-3.14 %', '+42 %', '× 1,670')
+    """
+    if value is None or is_unknown(value):
+        return UNKNOWN
+    return f"× {significant(1 + value / 100)}" if value > 100 else f"{value:+.3g} %"
+
+
+@register.filter
+def unmarked(name: Any) -> str:
+    """The name of a simulated machine or workload without its mark, for where a badge stands beside it.
+
+    >>> unmarked("i7-4771 (simulated)"), unmarked("i7-4771")
+    ('i7-4771', 'i7-4771')
+    """
+    return str(name).removesuffix(" (simulated)")
 
 
 @register.filter

@@ -39,13 +39,13 @@ def line(page, name: str) -> str:
     return page.evaluate("index => document.querySelector('.plot').data[index].y.join()", index)
 
 
-def test_a_moved_slider_redraws_beside_the_unchanged_curve(page):
+def test_a_moved_slider_redraws_with_the_baseline(page):
     before = line(page, "predicted")
     marked = page.evaluate("document.querySelector('.plot').dataset.mark = 'the same element'")
     page.get_by_label("Work", exact=True).fill("2")
     expect(page.locator("#answer-facts")).to_contain_text("as it is:")
     assert page.locator("output[for=slider-work]").inner_text() == "× 2"
-    assert line(page, "unchanged") == before
+    assert line(page, "baseline") == before
     assert line(page, "predicted") != before
     assert page.evaluate("document.querySelector('.plot').dataset.mark") == marked
     expect(page.locator("#answer-notes")).to_contain_text("work x 2")
@@ -93,7 +93,7 @@ def test_an_open_table_stays_open_and_follows(page):
     assert numbers.locator("tbody tr").count() == 16
     page.get_by_label("Threads", exact=True).fill("24")
     expect(numbers.locator("tbody tr")).to_have_count(24)
-    assert "unchanged" in numbers.locator("thead").inner_text()
+    assert "baseline" in numbers.locator("thead").inner_text()
 
 
 def test_the_shown_answer_can_be_kept(page):

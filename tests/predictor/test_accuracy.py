@@ -8,6 +8,7 @@ from django.urls import reverse
 from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import PaperReport
+from profiles.templatetags.quantities import significant
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.accuracy import store_evaluation, store_report
 from tests.predictor.conftest import store
@@ -36,7 +37,7 @@ def test_the_page_shows_the_errors_that_were_found(client, evaluation):
     page = client.get(reverse("accuracy"))
     words = text_of(page)
     for method in evaluation.methods.all():
-        assert f"{method.name} {method.statistics['full']['mean']:.3g}" in words
+        assert f"{method.name} {significant(method.statistics['full']['mean'])}" in words
     assert f"noise-floor {evaluation.noise_floor['full']['mean']:.3g}" in words
     assert set(figures_of(page)) == {"methods", "history"}
     assert "paper_figures" in words

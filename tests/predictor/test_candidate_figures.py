@@ -38,7 +38,7 @@ def test_three_measured_speedups_stand_beside_the_predicted_one():
     }
     assert chart.title == "stencil on Old machine"
     assert "Weight -0.25" in chart.caption
-    assert "beside solver there" in chart.caption
+    assert "Blue: solver on Old machine" in chart.caption
     json.dumps(chart.json, allow_nan=False)
 
 

@@ -113,13 +113,13 @@ def test_one_thread_makes_no_curve():
     assert charts(answer(curve=answer()["curve"][:1])) == {}
 
 
-def test_the_unchanged_curve_stays_beside_a_changed_one():
+def test_the_baseline_stays_with_a_changed_curve():
     baseline = [{"n": n, "time_s": time_s, "speedup": 9.0 / time_s} for n, time_s in ((1, 9.0), (2, 5.0), (8, 2.0))]
     changed = charts(answer(baseline=baseline))
     for name, values in (("time", (9.0, 5.0, 2.0)), ("speedup", (1.0, 1.8, 4.5))):
-        unchanged = next(trace for trace in changed[name].figure.data if trace.name == "unchanged")
-        assert unchanged.y == pytest.approx(values)
-        column = changed[name].table.columns.index("unchanged")
+        kept = next(trace for trace in changed[name].figure.data if trace.name == "baseline")
+        assert kept.y == pytest.approx(values)
+        column = changed[name].table.columns.index("baseline")
         assert [row[column] for row in changed[name].table.rows] == [
             pytest.approx(values[0]),
             pytest.approx(values[1]),

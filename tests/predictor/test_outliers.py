@@ -82,7 +82,7 @@ def test_honest_profiles_stay(db):
 
 @pytest.mark.parametrize(
     ("change", "reason"),
-    [(slower(10**6), "times slower"), (all_waiting, "of the thread time less is use"), (torn, "repeats contradict")],
+    [(slower(10**6), "times slower"), (all_waiting, "of the thread time less than"), (torn, "repeats contradict")],
 )
 def test_an_absurd_profile_is_kept_out_and_says_why(db, change, reason):
     stored(change)

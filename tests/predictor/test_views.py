@@ -149,7 +149,7 @@ def test_changes_of_workload_and_platform_can_be_asked_for(client, public):
     assert answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
     assert answer["platform_changes"] == {"n_ht": None, "n_max": 8}
     assert html.escape(answer["changes"][0]) in changed.content.decode()
-    assert "unchanged" in [trace["name"] for trace in figures_of(changed)["time"]["data"]]
+    assert "baseline" in [trace["name"] for trace in figures_of(changed)["time"]["data"]]
     assert "as fast" in text_of(changed)
 
 

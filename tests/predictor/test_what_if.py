@@ -63,11 +63,11 @@ def test_the_address_holds_the_state(client, public):
     assert len(answer["changes"]) == 4
 
 
-def test_the_unchanged_curve_stays_in_the_figures(client, public):
+def test_the_baseline_stays_in_the_figures(client, public):
     figures = figures_of(page(client, work="2"))
     for name in ("time", "speedup"):
-        assert "unchanged" in [trace["name"] for trace in figures[name]["data"]]
-    unchanged = next(trace for trace in figures["time"]["data"] if trace["name"] == "unchanged")
+        assert "baseline" in [trace["name"] for trace in figures[name]["data"]]
+    unchanged = next(trace for trace in figures["time"]["data"] if trace["name"] == "baseline")
     as_it_is = next(trace for trace in figures_of(page(client))["time"]["data"] if trace["name"] == "predicted")
     assert unchanged["y"] == pytest.approx(as_it_is["y"])
 

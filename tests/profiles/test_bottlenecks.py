@@ -62,7 +62,7 @@ def test_removing_a_loss_never_makes_it_slower_and_all_of_them_give_the_ideal():
 def test_sentences_name_part_share_and_bound():
     said = " ".join(sentences(HALF))
     assert "4 threads are 3.2 times as fast as one: 80% of the ideal speedup." in said
-    assert "At 4 threads, of the thread time are lost: work imbalance 20%." in said
+    assert "Lost thread time at 4 threads: work imbalance 20%." in said
     assert "Without its work imbalance, the speedup at 4 threads could be 4 at best, instead of 3.2." in said
 
 
@@ -74,9 +74,9 @@ def test_they_tell_where_which_part_leads():
 def test_they_tell_where_more_threads_do_harm_and_what_a_breakpoint_costs():
     of = curves([1, 2, 4, 8], [8.0, 4.0, 2.0, 3.0])
     assert "It is the fastest with 4 threads; with 8 it takes 50% longer." in sentences(of)
-    assert any("hyperthreads are used (n > 4), the efficiency goes from 100% at n = 4 to 33% at n = 8" in said
+    assert any("SMT threads are used (n > 4), the efficiency goes from 100% at n = 4 to 33% at n = 8" in said
                for said in sentences(of, n_ht=4))  # fmt: skip
-    assert not any("hyperthreads" in said for said in sentences(of, n_ht=8))
+    assert not any("SMT" in said for said in sentences(of, n_ht=8))
 
 
 def test_a_perfect_profile_is_told_to_be_one():

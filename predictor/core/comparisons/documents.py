@@ -16,8 +16,8 @@ LARGEST_MAP = 400
 
 # What Figure 9 of the paper shows, in percent; its L1-LDM/L1-LD is none of the 84 elements, the stores' miss rate is.
 CHARACTERISTICS = {
-    "work_imbalance.m": ("Work imbalance w", "increase per thread (%)"),
-    "redundancy.m": ("Redundancy R", "increase per thread (%)"),
+    "work_imbalance.m": ("Work imbalance w", "slope (% per thread)"),
+    "redundancy.m": ("Redundancy R", "slope (% per thread)"),
     "BR/INSTR.b": ("Branches per instruction", "BR/INSTR at n = 1 (%)"),
     "L1-STM/L1-ST.b": ("Misses per L1 store", "L1-STM/L1-ST at n = 1 (%)"),
 }

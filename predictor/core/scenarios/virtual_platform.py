@@ -18,7 +18,7 @@ from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
 
-SEGMENTS = ("one NUMA node", "further NUMA nodes", "hyperthreads")
+SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
 PAIRS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
 WIDER_BEYOND = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
 NUMA, HYPERTHREADS = 1, 2
@@ -218,7 +218,7 @@ def _at_clock(answer: Answer, old: Topology, new: Topology, bound: str | None) -
 
 def _sentences(old: Topology, new: Topology, n: IntArray, source: IntArray) -> tuple[list[str], list[tuple[int, str]]]:
     said, lowered = [], []
-    for name, what in (("n_nu", "further NUMA nodes"), ("n_ht", "hyperthreads")):
+    for name, what in (("n_nu", "further NUMA nodes"), ("n_ht", "SMT threads")):
         before, after = getattr(old, name), getattr(new, name)
         if before == after or (np.isnan(before) and np.isnan(after)):
             continue

@@ -158,7 +158,7 @@ def next_report(prediction: Prediction, *, as_json: bool) -> list[str]:
     if as_json:
         return [json.dumps(found, indent=1, allow_nan=False)]
     if not found["results"]:
-        return ["Nothing that could be measured is expected to make it surer."]
+        return ["No further measurement is expected to narrow the interval."]
     rows = [
         [one["kind"], one["workload"], one["platform"], f"{one['interval_expected']:.3f}"] for one in found["results"]
     ]

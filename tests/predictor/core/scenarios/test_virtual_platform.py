@@ -47,7 +47,7 @@ def test_an_earlier_breakpoint(method):
 def test_no_hyperthreads(method):
     found = moved(Topology(NONE, NONE, 8, 2000.0), N, method=method)
     np.testing.assert_allclose(N * found.answer.time_s, 8.0, rtol=1e-9)
-    assert "no effect of hyperthreads" in found.changes[0]
+    assert "no effect of SMT threads" in found.changes[0]
     assert np.isnan(found.answer.features[4])
 
 
@@ -80,7 +80,7 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
     others = [database.curve(row) for row in database.rows_of_workload(0).tolist()[1:]]
     added = np.mean([np.log(6 * time_s[5] / (4 * time_s[3])) for _, time_s in others])
     assert np.log(6 * found.answer.time_s[5] / (4 * found.answer.time_s[3])) == pytest.approx(added)
-    assert (2, "the platform has no hyperthreads: their effect is that of other platforms") in found.lowered
+    assert (2, "the platform has no SMT threads: their effect is that of other platforms") in found.lowered
     assert_consistent(found.answer)
     for name in ("mpet", "mpet2020"):
         method = get_method(name)
