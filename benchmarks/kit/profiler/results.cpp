@@ -103,7 +103,7 @@ void note(const Gathered& gathered, const std::string& name, std::vector<std::st
         messages.push_back(name + ": used another number of threads (" + sizes_text(gathered) + "); these runs of it do not count");
     }
     if (gathered.section.constructs & nested_parallel) {
-        messages.push_back(name + ": has parallel regions inside; the time in them counts as use of the outer region");
+        messages.push_back(name + ": has parallel regions inside; the time in them counts as useful work of the outer region");
     }
     std::set<int> sizes;
     for (const auto& [key, region] : gathered.section.rows) sizes.insert(key.threads);

@@ -1,5 +1,5 @@
 // computes: a histogram of hashed values in bins that all threads share, under locks
-// stresses: lock hand-over and cache lines moving between cores: an acquisition for every 16 values
+// stresses: lock transfers and cache lines that move between cores: an acquisition for every 16 values
 // here because: communication-bound on purpose; the lock delay grows with every thread
 #include <array>
 
