@@ -28,7 +28,7 @@ PYTHON = [
     path
     for path in ROOT.glob("p*/**/*.py")
     if path.parts[-2] != "migrations"
-    and re.search(r"figures|/bottlenecks|/losses|/boundness|/sentences|/why/", str(path))
+    and re.search(r"/figures/|/losses|/boundness|/sentences|/explanation|/next_measurements", str(path))
 ]
 TEMPLATES = [path for path in ROOT.glob("*/templates/**/*.html") if path.name != "glossary.html"]
 
