@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.views import View
 from rest_framework.request import Request
 
 from mpet_site.web.etags import etag_of
@@ -17,10 +18,8 @@ def database_etag(request: Request, *parts: Any) -> str:
     return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
 
 
-class RevisionEtag:
+class RevisionEtag(View):
     """For list and detail views whose rows change with the revision only."""
-
-    request: Request
 
     def etag(self, rows: Any) -> str:
         return database_etag(self.request)

@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.archive.problems import Problems, quoted
 from benchmarks.archive.runs import duplicates
-from benchmarks.archive.tables import BoolArray, Rows, WorkloadIndex
-from profiles.arrays import FloatArray, IntArray
+from benchmarks.archive.tables import Rows, WorkloadIndex
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements import COUNTER_STATUSES, CounterTable
 
 MEMBER = "counters.csv"

@@ -19,7 +19,7 @@ def twin(view: str, *args: Any, query: str = "") -> str:
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 
-def ordered(rows: QuerySet[Any], ordering: str, fields: dict[str, str]) -> QuerySet[Any]:
+def ordered(rows: QuerySet[Any], ordering: str, fields: Mapping[str, str]) -> QuerySet[Any]:
     """Sorted by `fields[ordering]` ("-" first: downwards), unknown values last; as it is for any other text."""
     field = fields.get(ordering.removeprefix("-"))
     if field is None:

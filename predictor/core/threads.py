@@ -15,4 +15,5 @@ def controller() -> ThreadpoolController:
 
 
 def one_thread() -> AbstractContextManager[None]:
-    return controller().limit(limits=1)
+    limit: AbstractContextManager[None] = controller().limit(limits=1)
+    return limit

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from predictor.scaling_models.linear_laws import LinearLaw
-from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.points import Points
+from profiles.arrays import FloatArray
 
 
 class Amdahl(LinearLaw):

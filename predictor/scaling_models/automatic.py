@@ -15,8 +15,9 @@ from predictor.scaling_models.companions import Companion
 from predictor.scaling_models.growth import LAWS, LEAST_RATIO, GrowthLaw, Law, constant, extended, measured_growth
 from predictor.scaling_models.gustafson import Gustafson
 from predictor.scaling_models.mpet_curve import MpetCurve
-from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.points import Points
 from predictor.scaling_models.usl import USL
+from profiles.arrays import FloatArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 
 GRID = 24  # thread counts at which companions are asked

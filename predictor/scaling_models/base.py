@@ -11,7 +11,8 @@ from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from predictor.scaling_models.points import FloatArray, N, Points, read_points, read_times
+from predictor.scaling_models.points import N, Points, read_points, read_times
+from profiles.arrays import FloatArray
 
 
 class TooFewPoints(ValueError):

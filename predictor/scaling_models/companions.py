@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.database import Database
-from predictor.scaling_models.points import FloatArray
-from profiles.arrays import IntArray
+from profiles.arrays import FloatArray, IntArray
 
 # How much a companion counts by its platform, and how much more for the same workload.
 SAME_PLATFORM, SAME_CPU, SAME_MICROARCHITECTURE, SAME_VENDOR, ANY = 1.0, 1.0, 0.5, 0.1, 0.03

@@ -19,8 +19,8 @@ from predictor.scaling_models.gustafson import Gustafson
 from predictor.scaling_models.memory_wall import MemoryWall
 from predictor.scaling_models.mpet_curve import MpetCurve
 from predictor.scaling_models.parallel_penalty import ParallelPenalty
-from predictor.scaling_models.points import FloatArray
 from predictor.scaling_models.usl import USL
+from profiles.arrays import FloatArray
 
 TRAININGS = ("half", "few")
 STATISTICS = ("mean", "median", "p80", "p95", "max", "bias", "count", "refused", "ms_per_fit", "coverage")

@@ -10,7 +10,8 @@ from numpy.polynomial import legendre
 from numpy.typing import ArrayLike
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import SIZE, FloatArray, N, Points, PointsError, read_times
+from predictor.scaling_models.points import SIZE, N, Points, PointsError, read_times
+from profiles.arrays import FloatArray
 
 
 class ExtendedAmdahl(ScalingModel):

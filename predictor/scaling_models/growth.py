@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.points import Points
+from profiles.arrays import FloatArray
 
 LEAST_GROWTH = 1e-3
 LARGEST_EXPONENT = 2.0

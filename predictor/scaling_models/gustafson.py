@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.scaling_models.linear_laws import LinearLaw
-from predictor.scaling_models.points import SIZE, FloatArray, Points
+from predictor.scaling_models.points import SIZE, Points
+from profiles.arrays import FloatArray
 
 
 class Gustafson(LinearLaw):

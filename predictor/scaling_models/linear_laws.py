@@ -9,7 +9,8 @@ from scipy import stats
 from scipy.optimize import nnls
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.points import Points
+from profiles.arrays import FloatArray
 
 
 class LinearLaw(ScalingModel):

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from predictor.scaling_models.points import FloatArray
 from predictor.scaling_models.task_graph import task_measures
+from profiles.arrays import FloatArray
 from profiles.measurements import PARTS, RunTable
 
 CREATION, JOIN = PARTS.index("creation"), PARTS.index("join")

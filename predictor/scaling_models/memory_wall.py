@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.optimize import differential_evolution, least_squares
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import CLOCK_RATIO, FloatArray, Points, read_times
+from predictor.scaling_models.points import CLOCK_RATIO, Points, read_times
+from profiles.arrays import FloatArray
 
 LOWEST, HIGHEST = np.zeros(4), np.array([1.0, 10.0, 1.0, 1.0])  # of f, k, m1, m2 (papers/003, Section 4.3)
 TYPICAL_STEP = np.array([0.1, 1.0, 0.1, 0.1])

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import FloatArray, Points
+from predictor.scaling_models.points import Points
+from profiles.arrays import FloatArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 from profiles.scaling.names import ELEMENTS
 from profiles.scaling.times import LEAST_REDUNDANCY

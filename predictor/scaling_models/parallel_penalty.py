@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import SIZE, FloatArray, Points, read_times
+from predictor.scaling_models.points import SIZE, Points, read_times
 from predictor.scaling_models.smoothers import BY_NAME, Choice, Curve, Smoother, choose_smoother
+from profiles.arrays import FloatArray
 
 AUTO = "auto"
 Chosen = Smoother | str

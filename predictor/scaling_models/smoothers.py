@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial as Series
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
-from predictor.scaling_models.points import FloatArray
+from profiles.arrays import FloatArray
 
 Curve = Callable[[ArrayLike], FloatArray]
 

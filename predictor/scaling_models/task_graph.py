@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoLarsCV
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
-from predictor.scaling_models.points import SIZE, FloatArray, N, Points, PointsError
+from predictor.scaling_models.points import SIZE, N, Points, PointsError
+from profiles.arrays import FloatArray
 
 MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
 FOLDS = 5

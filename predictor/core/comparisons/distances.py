@@ -59,8 +59,8 @@ def distances(database: Database, rows: np.ndarray, partners: np.ndarray, over: 
 
 def name_of(database: Database, row: int, over: str) -> str:
     if over == "workload":
-        return database.workloads[database.workload_index[row]]
-    return database.platforms[database.platform_index[row]]
+        return database.workloads[int(database.workload_index[row])]
+    return database.platforms[int(database.platform_index[row])]
 
 
 def group_of(database: Database, row: int) -> dict[str, Any]:

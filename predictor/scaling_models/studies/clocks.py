@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.memory_wall import MemoryWall, memory_wall_speedup
-from predictor.scaling_models.points import FloatArray
 from predictor.scaling_models.studies.workloads import MeasuredWorkload
+from profiles.arrays import FloatArray
 
 TABLE_1 = Path(__file__).with_name("memory_wall_table_1.csv")
 CLOCKS_MHZ = np.arange(1200.0, 2501.0, 100.0)  # Section 4.1

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl, streaming_predictions
-from predictor.scaling_models.points import FloatArray
 from predictor.scaling_models.studies.workloads import MeasuredWorkload
+from profiles.arrays import FloatArray
 
 WITHIN = (10, 20)  # percent
 WAYS = ("fitted to all", "size left out", "stream, first estimate", "stream, updated")

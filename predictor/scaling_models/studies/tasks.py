@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.measured import MeasuredPoints
-from predictor.scaling_models.points import FloatArray
 from predictor.scaling_models.studies.workloads import MeasuredWorkload
 from predictor.scaling_models.task_graph import DirectRegression, TaskGraph
+from profiles.arrays import FloatArray
 
 TASK_STRATEGIES = ("recursive", "task_graph", "nested")
 EXPONENTIAL = ("fib", "nqueens")  # work grows exponentially in the size: the models get 2^size (Section 5.1)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from predictor.scaling_models.measured import MeasuredPoints, measured_points
-from predictor.scaling_models.points import FloatArray
+from profiles.arrays import FloatArray
 from profiles.measurements import Measurements, RunTable
 
 
