@@ -1,4 +1,4 @@
-"""Every error of the API as an RFC 9457 problem document; tests/mpet_site/test_problems.py is the specification."""
+"""Every error of the API as an RFC 9457 problem document; tests/mpet_site/web/test_problems.py is the specification."""
 
 import json
 import logging

@@ -26,7 +26,8 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
+
 PAGE = ROOT / "docs" / "page-weights.md"
 WIDTHS = (1280, 390)
 LARGEST_KB = 300  # beside Plotly

@@ -5,7 +5,6 @@ serial share, and threads that wait the longer for each other the more there are
 """
 
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,9 +15,10 @@ from profiles.ingest import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable
 from tests.browser.walk import drawn, pages_of
 from tests.pages import user
+from tests.paths import ROOT
 from tests.samples import sample_platform, sample_workload
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 LARGEST_BYTES = 150_000
 WIDE, PHONE = (1120, 940), (390, 844)
 

@@ -1,7 +1,5 @@
 """What people do on the pages in a real browser. Every page at every width, in light and dark: test_walk.py."""
 
-from pathlib import Path
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -12,12 +10,13 @@ from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.browser.walk import drawn
 from tests.pages import PASSWORD, store_public, user
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 ASKED = "?workload=app0-section0&target=machine-1"
 
 
-REFERENCE = Path(__file__).resolve().parents[2] / "benchmarks" / "reference" / "intel-xeon-amx-kvm-2vcpu.tar.gz"
+REFERENCE = ROOT / "benchmarks" / "reference" / "intel-xeon-amx-kvm-2vcpu.tar.gz"
 
 
 @pytest.fixture

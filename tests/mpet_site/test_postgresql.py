@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import skip_or_fail
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DATABASE_TESTS = ["tests/profiles", "tests/predictor", "tests/benchmarks", "tests/accounts"]
 
 

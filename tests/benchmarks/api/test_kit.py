@@ -7,7 +7,7 @@ import pytest
 from benchmarks import kit_archive
 from benchmarks.kit_archive import NoKitError, kit_tarball
 from tests.mpet_site.api_samples import API, client_of
-from tests.mpet_site.test_problems import problem_in
+from tests.mpet_site.web.test_problems import problem_in
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.conftest import skip_or_fail
+from tests.paths import KIT
 
-KIT = Path(__file__).resolve().parents[3] / "benchmarks" / "kit"
 BUILDS = KIT / "build" / "tests"  # ignored by git; a second run of the tests compiles only what changed
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.archive import read_archive
 from tests.conftest import skip_or_fail
+from tests.paths import KIT
 
-KIT = Path(__file__).resolve().parents[3] / "benchmarks" / "kit"
 PROGRAMS = Path(__file__).resolve().parent / "profiler_programs"
 BUILD = KIT / "build" / "profiler-tests"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}

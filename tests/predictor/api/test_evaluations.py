@@ -6,7 +6,7 @@ import pytest
 from predictor.core.paper import TABLES
 from predictor.models import Evaluation
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
-from tests.mpet_site.test_problems import problem_in
+from tests.mpet_site.web.test_problems import problem_in
 from tests.predictor.accuracy import store_evaluation, store_report
 from tests.samples import sample_measurements
 

@@ -6,7 +6,7 @@ from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from profiles.scaling.names import FEATURE_NAMES
 from tests.mpet_site.api_samples import API, client_of, make_user, store, strict_json
-from tests.mpet_site.test_problems import problem_in
+from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from predictor.scaling_models.registry import MODELS
 from profiles.measurements import ProfileRecord, RunTable
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
-from tests.mpet_site.test_api_json import strict
-from tests.mpet_site.test_problems import problem_in
+from tests.mpet_site.web.test_api import strict
+from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, varied_measurements
 
 pytestmark = pytest.mark.django_db

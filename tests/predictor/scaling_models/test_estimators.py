@@ -8,7 +8,6 @@ import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from sklearn.utils import estimator_checks
 from predictor.scaling_models.memory_wall import memory_wall_speedup
 from predictor.scaling_models.points import PointsError
 from predictor.scaling_models.registry import MODELS, describe
+from tests.paths import ROOT
 
 CHECKS = (
     estimator_checks.check_parameters_default_constructible,
@@ -126,5 +126,4 @@ def test_descriptions(name):
 def test_no_django_is_imported():
     code = "import sys, predictor.scaling_models.registry; sys.exit('django' in sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key != "DJANGO_SETTINGS_MODULE"}
-    root = Path(__file__).resolve().parents[3]
-    assert subprocess.run([sys.executable, "-c", code], cwd=root, env=environment, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=False).returncode == 0

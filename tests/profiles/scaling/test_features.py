@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from profiles.scaling.features import (
     feature_fits,
 )
 from profiles.scaling.runs import scaling_curves
+from tests.paths import ROOT
 from tests.profiles.scaling.datasets import read_runs
 from tests.profiles.scaling.test_runs import decomposed, time_only
 from tests.samples import sample_counters, sample_runs
@@ -131,8 +131,7 @@ def test_the_mathematics_does_not_import_django():
         "import sys, profiles.scaling.features, profiles.scaling.curves, profiles.scaling.times, profiles.scaling.runs;"
         "sys.exit('django' in sys.modules)"
     )
-    root = Path(__file__).resolve().parents[3]
-    subprocess.run([sys.executable, "-c", code], cwd=root, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 @pytest.mark.shared_data

@@ -1,0 +1,162 @@
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from benchmarks.models import Upload
+from profiles.models import Profile
+from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, strict_json, tarball
+from tests.mpet_site.web.test_problems import problem_in
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+
+
+@pytest.fixture
+def ada():
+    return client_of(make_user("ada"))
+
+
+def send(client, file=None, **fields):
+    return client.post(API + "uploads/", {"file": file or tarball(), **fields})
+
+
+def test_a_good_tarball_is_201_with_its_profiles(ada):
+    response = send(ada)
+    assert response.status_code == 201, response.content
+    upload = strict_json(response.content)
+    assert upload["status"] == "accepted"
+    assert upload["report"]["errors"] == []
+    assert response["Location"] == upload["url"] == f"http://testserver{API}uploads/{upload['id']}/"
+    assert sorted(upload["profiles"]) == sorted(str(profile.uid) for profile in Profile.objects.all())
+    assert len(upload["profiles"]) == 2
+    profile = client_of().get(f"{API}profiles/{upload['profiles'][0]}/").json()
+    assert profile["upload"] == upload["id"]
+    assert ada.get(upload["url"]).json() == upload
+
+
+def test_a_bad_tarball_is_rejected_with_the_reason_and_nothing_is_stored(ada):
+    response = send(ada, SimpleUploadedFile("bad.tar.gz", b"this is no tarball"))
+    assert response.status_code == 201
+    upload = response.json()
+    assert (upload["status"], upload["profiles"]) == ("rejected", [])
+    assert set(upload["report"]["errors"][0]) == {"member", "line", "reason"}
+    assert Profile.objects.count() == 0
+    assert ada.get(upload["url"]).json()["status"] == "rejected"
+
+
+def test_work_left_to_a_worker_is_202(ada, monkeypatch):
+    monkeypatch.setattr("benchmarks.api.views.receive", lambda file, owner, *_: later(owner))
+    response = send(ada)
+    assert (response.status_code, response.json()["status"]) == (202, "processing")
+    upload = Upload.objects.get()
+    before = ada.get(response["Location"])
+    upload.status = Upload.Status.REJECTED
+    upload.save()
+    assert ada.get(response["Location"], HTTP_IF_NONE_MATCH=before["ETag"]).json()["status"] == "rejected"
+
+
+def later(owner):
+    return Upload.objects.create(owner=owner, status="processing", filename="x.tar.gz", sha256="0" * 64, size_bytes=1)
+
+
+def test_the_same_tarball_again_is_the_first_upload(ada):
+    first, second = send(ada, tarball()).json(), send(ada, tarball(name="other.tar.gz")).json()
+    assert second["id"] == first["id"]
+    assert Upload.objects.count() == 1
+
+
+def test_others_see_a_public_upload_without_its_file(ada):
+    own = send(ada).json()
+    assert (own["filename"], len(own["sha256"])) == ("results.tar.gz", 64)
+    for client in (client_of(), client_of(make_user("bob"))):
+        seen = client.get(own["url"]).json()
+        assert (seen["filename"], seen["sha256"]) == (None, None)
+        assert {name: seen[name] for name in seen if name not in {"filename", "sha256"}} == {
+            name: own[name] for name in own if name not in {"filename", "sha256"}
+        }
+
+
+def test_others_see_no_upload_that_was_rejected(ada):
+    url = send(ada, SimpleUploadedFile("bad.tar.gz", b"no")).json()["url"]
+    assert ada.get(url).status_code == 200
+    problem_in(client_of().get(url), 404)
+
+
+def test_emulated_results_are_private_whatever_was_asked_for(ada):
+    upload = send(ada, tarball(sample_measurements(1, 1, origin="emulated")), visibility="public").json()
+    assert (upload["status"], upload["visibility"]) == ("accepted", "private")
+    assert len(upload["profiles"]) == 1
+    problem_in(client_of().get(upload["url"]), 404)
+
+
+def test_private_is_private(ada):
+    upload = send(ada, tarball(secret_measurements()), visibility="private").json()
+    assert upload["visibility"] == "private"
+    problem_in(client_of(make_user("bob")).get(upload["url"]), 404)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({}, "file"),
+        ({"file": "text"}, "file"),
+        ({"file": SimpleUploadedFile("x.tar.gz", b"")}, "file"),
+        ({"visibility": "secret"}, "visibility"),
+        ({"owner": "bob"}, "owner"),
+    ],
+)
+def test_what_is_wrong_with_the_form_is_400(ada, fields, name):
+    whole = fields if not fields or "file" in fields else {"file": tarball(), **fields}
+    document = problem_in(ada.post(API + "uploads/", whole), 400)
+    assert [error["name"] for error in document["errors"]] == [name]
+    assert Upload.objects.count() == 0
+
+
+def test_uploading_needs_the_upload_scope():
+    bob = make_user("bob")
+    problem_in(send(client_of()), 401)
+    problem_in(send(client_of(bob, scope="predict")), 403)
+    assert send(client_of(bob)).status_code == 201
+
+
+def test_the_list_holds_one_s_own_uploads_and_how_many_profiles_came_of_each(ada):
+    upload = send(ada).json()
+    send(ada, SimpleUploadedFile("broken.tar.gz", b"no"))
+    listed = ada.get(API + "uploads/?ordering=created_at").json()
+    assert [(row["filename"], row["status"], row["profile_count"]) for row in listed["results"]] == [
+        ("results.tar.gz", "accepted", len(upload["profiles"])),
+        ("broken.tar.gz", "rejected", 0),
+    ]
+    assert listed["results"][0]["url"] == upload["url"]
+    assert ada.get(API + "uploads/?status=rejected").json()["count"] == 1
+    assert ada.get(API + "uploads/?format=csv").getvalue().count(b".tar.gz") == 2
+    assert client_of(make_user("eve")).get(API + "uploads/").json()["count"] == 0
+    problem_in(client_of().get(API + "uploads/"), 401)
+
+
+def test_the_list_is_the_same_until_an_upload_changes(ada):
+    send(ada)
+    before = ada.get(API + "uploads/")["ETag"]
+    assert ada.get(API + "uploads/", HTTP_IF_NONE_MATCH=before).status_code == 304
+    send(ada, SimpleUploadedFile("broken.tar.gz", b"no"))
+    assert ada.get(API + "uploads/", HTTP_IF_NONE_MATCH=before).status_code == 200
+
+
+def test_the_list_takes_a_fixed_number_of_queries(ada, django_assert_num_queries):
+    for seed in range(3):
+        send(ada, tarball(sample_measurements(1, 2, seed=seed), f"{seed}.tar.gz"))
+    # token with user, states of the uploads (ETag), revisions, count, page
+    with django_assert_num_queries(5):
+        assert ada.get(API + "uploads/").json()["count"] == 3
+
+
+def test_queries_of_an_upload(ada, django_assert_num_queries):
+    """Anonymous: 1 upload with its source, 2 revision (for the ETag), 3 ids of its profiles."""
+    url = send(ada).json()["url"]
+    client = client_of()
+    with django_assert_num_queries(3):
+        client.get(url)

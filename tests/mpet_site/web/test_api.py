@@ -1,0 +1,122 @@
+"""Walks every endpoint of a database that is full of invalid elements: no answer holds NaN or Infinity, and every one
+is what docs/openapi.yaml says, with no member more or less."""
+
+import re
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from mpet_site.urls import api
+from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
+from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
+from tests.paths import ROOT
+from tests.predictor.accuracy import store_evaluation, store_report
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+NOT_JSON = {"api-schema", "api-docs", "api-kit", "api-unknown-path"}
+
+
+@pytest.fixture
+def addresses():
+    client = client_of(make_user("ada"))
+    upload = client.post(API + "uploads/", {"file": tarball()}).json()
+    profiles = store(sample_measurements(3, 4, decomposed=False, counters=False)).profiles
+    asked = {"workload": profiles[0].workload.slug, "target": profiles[0].platform.slug, "n": [1, 3, 10**6]}
+    prediction = client.post(API + "predictions/", asked, format="json")
+    assert prediction.status_code == 201, prediction.content
+    evaluation = store_evaluation()
+    store_report()
+    spoil()
+    a, b = profiles[0], profiles[-1]
+    return {
+        "api-platform": [f"platforms/{profile.platform.slug}/" for profile in profiles],
+        "api-workload": [f"workloads/{profile.workload.slug}/" for profile in profiles],
+        "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
+        "api-upload": [f"uploads/{upload['id']}/"],
+        "api-uploads": [],
+        "api-tokens": [],  # for users alone
+        "api-predictions": [],
+        "api-prediction": [f"predictions/{prediction.json()['id']}/"],
+        "api-platform-distance": [f"distances/platforms/?a={a.platform.slug}&b={b.platform.slug}"],
+        "api-workload-distance": [f"distances/workloads/?a={a.workload.slug}&b={b.workload.slug}"],
+        "api-paper-tables": ["evaluations/paper/"],
+        "api-evaluation": [f"evaluations/{evaluation.uid}/"],
+        "api-evaluation-errors": [f"evaluations/{evaluation.uid}/errors/"],
+        "api-scaling-model-fit": [],
+        "api-prediction-preview": [f"predictions/preview/?workload={a.workload.slug}&target={a.platform.slug}"],
+        "api-profile-beyond": [f"profiles/{b.uid}/beyond/"],
+        "api-measure-next": [f"predictions/{prediction.json()['id']}/measure-next/"],
+        "api-rankings": [f"rankings/?workload={a.workload.slug}"],
+        "api-similar-platforms": [f"platforms/{a.platform.slug}/similar/"],
+        "api-similar-workloads": [f"workloads/{a.workload.slug}/similar/"],
+        "api-compare-platforms": [f"compare/platforms/?slugs={a.platform.slug},{b.platform.slug}"],
+        "api-compare-workloads": [f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"],
+    }
+
+
+def spoil():
+    """What no ingest stores and an old or damaged database may hold all the same."""
+    vector = FeatureVector.objects.first()
+    vector.values = np.full(84, np.inf)
+    vector.rms = np.full(14, np.nan)
+    vector.save()
+    curves = ScalingCurves.objects.first()
+    curves.values = np.full(len(curves.values), -np.inf)
+    curves.save()
+    FeatureVector.objects.last().delete()
+    ScalingCurves.objects.last().delete()
+    Profile.objects.update(fit_error=None)
+    Platform.objects.update(base_mhz=float("inf"))
+
+
+def strict(schema: Any) -> Any:
+    """OpenAPI 3.0 as JSON Schema: `nullable` spelled out, and no member that is not described."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    converted = {name: strict(value) for name, value in schema.items()}
+    if "properties" in converted and isinstance(schema.get("type"), str):
+        converted.setdefault("additionalProperties", False)
+    return {"anyOf": [converted, {"type": "null"}]} if converted.pop("nullable", False) is True else converted
+
+
+@pytest.fixture(scope="module")
+def described():
+    """{"/api/v1/platforms/{slug}/": schema of its 200}, references resolved against the whole document."""
+    document = yaml.safe_load((ROOT / "docs" / "openapi.yaml").read_text())
+    components = strict(document["components"])
+    answers = {}
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            code = next(code for code in operation["responses"] if code.startswith("2"))
+            schema = operation["responses"][code]["content"].get("application/json", {}).get("schema", {})
+            answers[path] = strict(schema) | {"components": components}
+    return answers
+
+
+def described_path(pattern: Any) -> str:
+    return API + re.sub(r"<\w+:(\w+)>", r"{\1}", str(pattern))
+
+
+def test_answers_are_json_without_nan_as_described(addresses, described):
+    client, visited, nulls = client_of(), 0, 0
+    for included in api:
+        for pattern in included.url_patterns:
+            if pattern.name in NOT_JSON:
+                continue
+            for path in addresses.get(pattern.name) or ([] if pattern.name in addresses else [str(pattern.pattern)]):
+                response = client.get(API + path)
+                assert response.status_code == 200, (path, response.content)
+                jsonschema.validate(strict_json(response.content), described[described_path(pattern.pattern)])
+                visited += 1
+                nulls += response.content.count(b"null")
+                if "text/csv" in client.options(API + path).json()["renders"]:
+                    text = read(client.get(f"{API}{path}?format=csv")).decode().lower()
+                    assert not re.search(r"(^|,)-?(nan|inf|none)\b", text, re.MULTILINE)
+    assert visited > 30
+    assert nulls > 1000

@@ -1,0 +1,199 @@
+from dataclasses import replace
+
+import pytest
+
+from predictor.core.scenarios import SCENARIOS
+from predictor.models import Prediction
+from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
+from tests.mpet_site.web.test_problems import problem_in
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = pytest.mark.django_db
+ASKED = {"workload": "app0-section0", "target": "machine-0"}
+
+
+@pytest.fixture
+def ada():
+    return client_of(make_user("ada"), scope="predict")
+
+
+@pytest.fixture
+def database():
+    return store(sample_measurements(3, 6))
+
+
+def ask(client, **fields):
+    return client.post(API + "predictions/", ASKED | fields, format="json")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_answers_and_is_kept(ada, database, scenario):
+    strategy = {"strategy": "dynamic_loop"} if scenario == "parallelisation" else {}
+    response = ask(ada, scenario=scenario, **strategy)
+    assert response.status_code == 201, response.content
+    answer = strict_json(response.content)
+    assert answer["scenario"] == scenario
+    assert client_of().get(answer["url"]).json() == answer
+    assert all(point["speedup"] > 0 for point in answer["curve"])
+
+
+def test_a_virtual_workload_on_a_virtual_platform(ada, database):
+    answer = ask(
+        ada,
+        workload_changes={"lock_delay": 0.5, "work_imbalance": 0, "memory": 2, "work": 1.5},
+        platform_changes={"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000},
+    ).json()
+    assert answer["workload_changes"] == {"lock_delay": 0.5, "work_imbalance": 0.0, "memory": 2.0, "work": 1.5}
+    assert answer["platform_changes"] == {"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 3000.0}
+    assert len(answer["changes"]) == 8
+    assert len(answer["curve"]) == 24
+    assert [set(point) for point in answer["baseline"]] == [{"n", "time_s", "speedup"}] * 16
+    assert answer["confidence"]["level"] == "low"
+
+
+def test_defaults_are_the_question_without_them(ada, database):
+    plain = ask(ada).json()
+    spelled = ask(ada, scenario="migration", strategy=None, workload_changes=None, platform_changes=None).json()
+    assert spelled == plain
+    assert ask(ada, workload_changes={}).json() == plain
+    assert Prediction.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"scenario": "guess"}, "scenario"),
+        ({"scenario": "parallelisation"}, "strategy"),
+        ({"scenario": "parallelisation", "strategy": "guess"}, "strategy"),
+        ({"scenario": "parallelisation", "strategy": "sequential"}, "strategy"),
+        ({"scenario": "sequential", "n": [2]}, "n"),
+        ({"scenario": "sequential", "workload_changes": {"work": 2}}, "workload_changes"),
+        ({"workload_changes": {"locks": 2}}, "workload_changes.locks"),
+        ({"workload_changes": {"work": -1}}, "workload_changes.work"),
+        ({"workload_changes": {"work": "2"}}, "workload_changes.work"),
+        ({"workload_changes": {"work": None}}, "workload_changes.work"),
+        ({"workload_changes": [1]}, "workload_changes"),
+        ({"platform_changes": {"n_max": None}}, "platform_changes.n_max"),
+        ({"platform_changes": {"n_max": 1.5}}, "platform_changes.n_max"),
+        ({"platform_changes": {"n_nu": 8}}, "platform_changes.n_nu"),
+        ({"platform_changes": {"cores": 8}}, "platform_changes.cores"),
+    ],
+)
+def test_what_cannot_be_understood_is_400(ada, database, fields, name):
+    document = problem_in(ask(ada, **fields), 400)
+    assert [error["name"] for error in document["errors"]] == [name]
+    assert Prediction.objects.count() == 0
+
+
+def test_what_is_not_known_is_422(ada):
+    store(sample_measurements(3, 6, decomposed=False))
+    document = problem_in(ask(ada, workload_changes={"lock_delay": 0.5}), 422)
+    assert "time-only" in document["detail"]
+    document = problem_in(ask(ada, scenario="parallelisation", strategy="pipeline"), 422)
+    assert "pipeline" in document["detail"]
+
+
+class TestRankings:
+    URL = API + "rankings/"
+
+    def test_platforms_by_rising_time(self, database):
+        ranking = strict_json(client_of().get(self.URL, {"workload": "app0-section0"}).content)
+        assert (ranking["workload"], ranking["method"], ranking["revision"]) == ("app0-section0", "mpet", 1)
+        assert [one["platform"] for one in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
+        assert ranking["refused"] == []
+        for row in ranking["results"]:
+            assert row["low_s"] < row["time_s"] < row["high_s"]
+            assert row["measured"] is True
+            assert row["measured_time_s"] == pytest.approx(row["time_s"], rel=0.2)
+            assert row["origin"] == "measured"
+
+    def test_is_the_prediction_on_each_platform(self, ada, database):
+        (row,) = [
+            one
+            for one in client_of().get(self.URL, {"workload": "app0-section0", "level": "0.8"}).json()["results"]
+            if one["platform"] == "machine-0"
+        ]
+        curve = ask(ada, settings={"level": 0.8}).json()["curve"]
+        best = min(curve, key=lambda point: point["time_s"])
+        assert {name: row[name] for name in ("time_s", "low_s", "high_s")} == {
+            name: best[name] for name in ("time_s", "low_s", "high_s")
+        }
+        assert row["n_best"] == best["n"]
+
+    def test_as_csv(self, database):
+        response = client_of().get(self.URL, {"workload": "app0-section0", "format": "csv"})
+        lines = b"".join(response.streaming_content).decode().splitlines()
+        assert lines[0].startswith("platform,n_best,time_s,low_s,high_s,measured")
+        assert len(lines) == 4
+
+    def test_platforms_that_cannot_be_predicted_are_named(self, database):
+        lonely = replace(sample_measurements(1, 1, seed=4), platforms=[sample_platform(9)])
+        store(lonely, label="lonely")
+        ranking = client_of().get(self.URL, {"workload": "app0-section1"}).json()
+        assert "machine-9" in [one["platform"] for one in ranking["results"]]
+        ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
+        assert [one["platform"] for one in ranking["refused"]] == ["machine-9"]
+        assert "no other workload" in ranking["refused"][0]["reason"]
+
+    def test_private_platforms_are_their_owners_alone(self, database):
+        owner = make_user("owner")
+        own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
+        store(own, owner=owner, private=True)
+        public, private = (
+            client.get(self.URL, {"workload": "app0-section0"}) for client in (client_of(), client_of(owner))
+        )
+        assert "secret" not in public.content.decode()
+        assert any(one["platform"].startswith("secret-machine") for one in private.json()["results"])
+
+    def test_only_simulated_workloads_need_no_asking(self):
+        store(sample_measurements(3, 4, origin="simulated"))
+        ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
+        assert {one["origin"] for one in ranking["results"]} == {"simulated"}
+
+    def test_is_computed_once_a_revision(self, database, monkeypatch):
+        client = client_of()
+        first = client.get(self.URL, {"workload": "app0-section0"})
+        monkeypatch.setattr("predictor.predictions.rankings.ranked", None)
+        again = client.get(self.URL, {"workload": "app0-section0"})
+        assert again.content == first.content
+        assert client.get(self.URL, {"workload": "app0-section0"}, HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304
+
+    @pytest.mark.parametrize(
+        ("parameters", "name"),
+        [
+            ({}, "workload"),
+            ({"workload": "guess"}, "workload"),
+            ({"method": "guess"}, "method"),
+            ({"level": "much"}, "level"),
+            ({"level": "0.2"}, "level"),
+            ({"level": "0.8", "method": "mpet2020"}, "level"),
+            ({"include_simulated": "perhaps"}, "include_simulated"),
+            ({"platform": "machine-0"}, "platform"),
+        ],
+    )
+    def test_what_cannot_be_understood_is_400(self, database, parameters, name):
+        asked = ({"workload": "app0-section0"} if parameters else {}) | parameters
+        document = problem_in(client_of().get(self.URL, asked), 400)
+        assert [error["name"] for error in document["errors"]] == [name]
+
+
+class TestSimilar:
+    @pytest.mark.parametrize(
+        ("path", "noun", "slug"),
+        [("platforms/machine-0", "platform", "machine-0"), ("workloads/app0-section0", "workload", "app0-section0")],
+    )
+    def test_the_nearest_first(self, database, path, noun, slug):
+        found = strict_json(client_of().get(f"{API}{path}/similar/").content)
+        assert found["of"] == slug
+        distances = [one["distance"] for one in found["results"]]
+        assert distances == sorted(distances)
+        assert slug not in [one[noun] for one in found["results"]]
+        assert all(one["count"] >= 1 for one in found["results"])
+
+    def test_private_rows_are_nobody_elses(self, database):
+        owner = make_user("owner")
+        (profile,) = store(secret_measurements(), owner=owner, private=True).profiles
+        for path in (f"platforms/{profile.platform.slug}", f"workloads/{profile.workload.slug}"):
+            assert client_of().get(f"{API}{path}/similar/").status_code == 404
+            assert client_of(owner).get(f"{API}{path}/similar/").status_code == 200
+        assert client_of().get(f"{API}platforms/guess/similar/").status_code == 404

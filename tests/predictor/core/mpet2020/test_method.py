@@ -1,0 +1,354 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from predictor.core.database import Database, Group
+from predictor.core.methods import (
+    METHODS,
+    InvalidThreadCounts,
+    NoReference,
+    PredictionError,
+    Query,
+    SettingsError,
+    TooFewCandidates,
+    UnknownMethod,
+    UnknownTarget,
+    UnknownWorkload,
+    get_method,
+    settings_values,
+)
+from predictor.core.reconstruct import impossible_elements
+from profiles.scaling.features import FEATURE_NAMES
+from tests.paths import ROOT
+from tests.predictor.core import oracle
+from tests.predictor.core.databases import database_of, features, permuted, random_arrays, random_database
+
+MPET2020 = METHODS["mpet2020"]
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def predict(database, query, **chosen):
+    return MPET2020.predict(database, query, MPET2020.settings_from(chosen))
+
+
+def answered(database, query, **chosen):
+    """Everything an answer says, or how it was refused, as one comparable value."""
+    try:
+        answer = predict(database, query, **chosen)
+    except PredictionError as error:
+        return type(error).__name__, str(error)
+    numbers = [answer.t1_s, *answer.features, *answer.time_s]
+    return (
+        [None if np.isnan(x) else x for x in numbers],
+        answer.candidates_t1,
+        answer.candidates_scaling,
+        answer.warnings,
+    )
+
+
+def in_slugs(database, group):
+    """The profiles of one group, and all vectors, for the oracle."""
+    rows = [
+        (database.platforms[p], database.workloads[w], int(g), float(t1), vector.tolist())
+        for p, w, g, t1, vector in zip(
+            database.platform_index,
+            database.workload_index,
+            database.group,
+            database.t1_s,
+            database.features,
+            strict=True,
+        )
+    ]
+    return (
+        {(p, w): (t1, vector) for p, w, g, t1, vector in rows if g == group},
+        {(p, w, g): vector for p, w, g, _, vector in rows},
+    )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_agrees_with_the_slow_oracle(seed):
+    """Every query of a random database with gaps, invalid elements, zeros and three groups, to 1e-12."""
+    shape = [(6, 7), (5, 14), (9, 4)][seed % 3]
+    database = random_database(seed, *shape, missing=(0.1, 0.4)[seed % 2], invalid=(0.1, 0.6)[seed // 2 % 2])
+    compared = 0
+    for group in range(len(database.groups)):
+        profiles, vectors = in_slugs(database, group)
+        for target in range(0, len(database.platforms), 2):
+            for workload in range(0, len(database.workloads), 2):
+                compared += compare(database, profiles, vectors, Query(workload, target, group))
+    assert compared > 10
+
+
+def compare(database, profiles, vectors, query):
+    cannot_have = impossible_elements(database.n_nu[query.target], database.n_ht[query.target])
+    workload, target = database.workloads[query.workload], database.platforms[query.target]
+    expected = oracle.predict(profiles, vectors, workload, target, cannot_have)
+    if expected is None:
+        with pytest.raises((NoReference, TooFewCandidates)):
+            predict(database, query)
+        return 0
+    t1_s, vector, t1, scaling = expected
+    answer = predict(database, query)
+    assert [(c.platform, c.workload) for c in answer.candidates_t1] == t1
+    assert [(c.platform, c.workload) for c in answer.candidates_scaling] == scaling
+    as_float = np.array([np.nan if value is None else value for value in [t1_s, *vector]])
+    np.testing.assert_allclose([answer.t1_s, *answer.features], as_float, rtol=1e-12, atol=1e-12)
+    return 1
+
+
+@given(SEEDS, SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_the_order_of_the_database_changes_no_answer(seed, order):
+    arrays = random_arrays(seed, 4, 5)
+    first, second = Database.build(**arrays), Database.build(**permuted(arrays, order))
+    for query in (Query(0, 0), Query(3, 2), Query(4, 1, n=(1, 2, 30))):
+        assert answered(first, query) == answered(second, query)
+
+
+@given(SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_what_was_measured_for_the_queried_pair_changes_nothing(seed):
+    """Neither removing (T,A) from every group nor planting absurd values there."""
+    arrays = random_arrays(seed, 4, 5, missing=0.1)
+    query = Query(workload=2, target=1)
+    own = (arrays["platform_index"] == 1) & (arrays["workload_index"] == 2)
+    planted = dict(arrays)
+    planted["features"] = np.where(own[:, None], 1e150, arrays["features"])
+    planted["t1_s"] = np.where(own, 1e150, arrays["t1_s"])
+    removed = dict(arrays)
+    for name in ("platform_index", "workload_index", "group", "features", "t1_s"):
+        removed[name] = arrays[name][~own]
+    removed["curve_offsets"] = 3 * np.arange((~own).sum() + 1)
+    removed["curve_n"] = np.tile([1, 2, 4], (~own).sum())
+    removed["curve_time_s"] = arrays["curve_time_s"].reshape(-1, 3)[~own].ravel()
+    expected = answered(Database.build(**removed), query)
+    assert answered(Database.build(**arrays), query) == expected
+    assert answered(Database.build(**planted), query) == expected
+    assert answered(Database.build(**arrays).without(1, 2), query) == expected
+
+
+@given(SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_hiding_many_profiles_is_the_same_as_not_having_them(seed):
+    """More hidden rows than extremes are kept for: the ranges are computed anew."""
+    arrays = random_arrays(seed, 12, 6, missing=0.05)
+    platforms, workloads = np.divmod(np.random.default_rng(seed).permutation(72)[:40], 6)
+    hidden = np.isin(arrays["platform_index"] * 6 + arrays["workload_index"], platforms * 6 + workloads)
+    fewer = dict(arrays)
+    for name in ("platform_index", "workload_index", "group", "features", "t1_s"):
+        fewer[name] = arrays[name][~hidden]
+    fewer |= {"curve_offsets": None, "curve_n": (), "curve_time_s": ()}
+    view = Database.build(**arrays).without(platforms, workloads)
+    assert len(view.hidden_rows) > 64
+    for query in (Query(0, 0), Query(5, 11), Query(3, 4, group=1)):
+        assert answered(view, query) == answered(Database.build(**fewer), query)
+
+
+def test_predicts_at_the_thread_counts_asked_for():
+    database = random_database(1)
+    assert predict(database, Query(0, 0)).n.tolist() == list(range(1, 17))
+    answer = predict(database, Query(0, 0, n=(8, 2, 64)))
+    assert answer.n.tolist() == [8, 2, 64]
+    assert "n = 64 is beyond the 16 threads of the target" in answer.warnings
+    for n in ((), (0, 1)):
+        with pytest.raises(InvalidThreadCounts):
+            predict(database, Query(0, 0, n=n))
+
+
+def test_default_group_is_that_with_the_most_references():
+    two, one = Group(False, "x", "measured"), Group(True, "x", "measured")
+    row = 1.0, features(redundancy_m=1.0)
+    keys = [("p", "a", 0), ("q", "a", 0), ("p", "a", 1)]
+    keys += [(p, b, g) for g in (0, 1) for p, b in [("p", "b"), ("q", "b"), ("t", "b")]]
+    database = database_of(dict.fromkeys(keys, row), groups=(two, one))
+    assert {c.platform for c in predict(database, Query(0, 2)).candidates_t1} == {"p", "q"}
+    assert {c.platform for c in predict(database, Query(0, 2, group=1)).candidates_t1} == {"p"}
+
+
+def test_a_tie_of_references_prefers_decomposed_profiles():
+    time_only, decomposed = Group(False, "x", "measured"), Group(True, "x", "measured")
+    keys = [(p, w) for p, w in [("p", "a"), ("p", "b"), ("t", "b")]]
+    rows = {(*key, 0): (1.0, features(redundancy_m=1.0)) for key in keys}
+    rows |= {(*key, 1): (7.0, features(redundancy_m=1.0)) for key in keys}
+    assert predict(database_of(rows, groups=(time_only, decomposed)), Query(0, 1)).t1_s == 7.0
+
+
+@pytest.fixture
+def two_runtimes():
+    """A runs with openmp, everything on the target with mpal."""
+    groups = Group(True, "openmp", "measured"), Group(True, "mpal", "measured")
+    return database_of(
+        {
+            ("p", "a", 0): (2.0, features(redundancy_m=0.0)),
+            ("p", "b", 1): (3.0, features(redundancy_m=1.0)),
+            ("t", "b", 1): (6.0, features(redundancy_m=1.0)),
+        },
+        groups=groups,
+    )
+
+
+def test_refusal_for_another_runtime_says_what_would_help(two_runtimes):
+    with pytest.raises(TooFewCandidates, match=r"a uses runtime openmp, .* t use mpal; set mix_runtimes") as refused:
+        predict(two_runtimes, Query(0, 1))
+    assert (refused.value.found, refused.value.needed) == (0, 1)
+
+
+def test_runtimes_may_be_mixed(two_runtimes):
+    answer = predict(two_runtimes, Query(0, 1), mix_runtimes=True)
+    assert answer.t1_s == 4.0
+    assert "profiles of different runtimes are compared: mpal, openmp" in answer.warnings
+
+
+def test_time_only_and_decomposed_profiles_are_never_compared():
+    groups = Group(True, "x", "measured"), Group(False, "x", "measured")
+    row = 1.0, features(redundancy_m=1.0)
+    database = database_of({("p", "a", 0): row, ("p", "b", 1): row, ("t", "b", 1): row}, groups=groups)
+    for chosen in ({}, {"mix_runtimes": True}):
+        with pytest.raises(TooFewCandidates, match="decomposed measured, those on t are time-only measured"):
+            predict(database, Query(0, 1), **chosen)
+
+
+def test_refusals_name_what_is_missing():
+    row = 1.0, features(redundancy_m=1.0)
+    database = database_of({("p", "a"): row, ("q", "b"): row, ("t", "b"): row, ("u", "a"): row})
+    with pytest.raises(TooFewCandidates, match=r"reference platforms \(p, u\) share no workload"):
+        predict(database, Query(0, 2))
+    with pytest.raises(TooFewCandidates, match="no other workload was measured on u"):
+        predict(database, Query(0, 3))
+    with pytest.raises(NoReference, match="among the references that were asked for"):
+        predict(database, Query(0, 2, references=(1,)))
+    with pytest.raises(UnknownTarget):
+        predict(database, Query(0, 4))
+    with pytest.raises(UnknownWorkload):
+        predict(database, Query(2, 0))
+    alone = database_of({("t", "a"): row, ("t", "b"): row})
+    with pytest.raises(NoReference, match="a has no reference profile on any platform other than t"):
+        predict(alone, Query(0, 0))
+
+
+def test_undefined_distances_cannot_be_ranked():
+    """(P,A) and (P,B) share no valid element."""
+    database = database_of(
+        {
+            ("p", "a"): (1.0, features(redundancy_m=1.0)),
+            ("p", "b"): (1.0, features(redundancy_b=1.0)),
+            ("t", "b"): (1.0, features(redundancy_b=1.0)),
+        }
+    )
+    with pytest.raises(TooFewCandidates, match="share no valid feature"):
+        predict(database, Query(0, 1))
+
+
+def test_a_sequential_reference_serves_t1_alone():
+    """(P,A) was measured at n = 1 alone; distances come from Q, but with P alone in the vector nothing is left."""
+    database = database_of(
+        {
+            ("p", "a"): (2.0, features()),
+            ("p", "b"): (4.0, features(redundancy_m=1.0)),
+            ("t", "b"): (8.0, features(redundancy_m=1.0)),
+            ("q", "a"): (2.0, features(redundancy_m=0.0)),
+            ("q", "b"): (1.0, features(redundancy_m=2.0)),
+        }
+    )
+    answer = predict(
+        database, Query(0, 2), t1_platforms=1, scaling_workload_distance="mean", scaling_platforms=1
+    )  # by means P is nearest to T in everything
+    assert [(c.platform, c.workload) for c in answer.candidates_t1] == [("p", "b")]
+    assert answer.t1_s == 4.0
+    assert np.isnan(answer.features).all()
+    assert answer.time_s[0] == 4.0
+    assert np.isnan(answer.time_s[1:]).all()
+    assert any(warning.startswith("no scaling") for warning in answer.warnings)
+
+
+def test_warns_of_a_foreign_instruction_set():
+    row = 1.0, features(redundancy_m=1.0)
+    database = database_of(
+        {("p", "a"): row, ("p", "b"): row, ("t", "b"): row},
+        platform_table={"architecture": ["x86_64", "aarch64"]},
+    )
+    assert "no reference platform has the instruction set of t (aarch64)" in predict(database, Query(0, 1)).warnings[0]
+
+
+def test_negative_redundancy_is_forced_and_named():
+    row = 1.0, features(redundancy_m=-1.0)
+    answer = predict(database_of({("p", "a"): row, ("p", "b"): row, ("t", "b"): row}), Query(0, 1))
+    assert (answer.time_s > 0).all()
+    assert any("forced into the possible range: redundancy below" in warning for warning in answer.warnings)
+
+
+def test_settings_come_from_plain_values():
+    chosen = MPET2020.settings_from({"t1_k": 2, "t1_workload_distance": "individual"})
+    assert settings_values(chosen) == settings_values(MPET2020.settings()) | {
+        "t1_k": 2,
+        "t1_workload_distance": "individual",
+    }
+    described = MPET2020.describe()["settings"]
+    assert described["scaling_platforms"] == {"type": "int", "default": 3}
+    assert described["t1_platform_distance"]["type"] == "one of 'mean', 'individual'"
+
+
+@pytest.mark.parametrize(
+    ("values", "setting"),
+    [
+        ({"workloads": 5}, "workloads"),
+        ({"t1_k": "3"}, "t1_k"),
+        ({"t1_k": True}, "t1_k"),
+        ({"t1_k": 4}, "t1_k"),
+        ({"scaling_platforms": 0}, "scaling_platforms"),
+        ({"t1_platform_distance": "median"}, "t1_platform_distance"),
+        ({"mix_runtimes": 1}, "mix_runtimes"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(values, setting):
+    with pytest.raises(SettingsError) as refused:
+        MPET2020.settings_from(values)
+    assert refused.value.setting == setting
+
+
+@pytest.mark.parametrize("kinds", [("mean", "mean"), ("individual", "mean"), ("individual", "individual")])
+def test_every_kind_of_distance_ranks(kinds):
+    database = random_database(5, invalid=0.0)
+    answer = predict(database, Query(0, 0, group=0), t1_workload_distance=kinds[0], t1_platform_distance=kinds[1])
+    by_workload = {}
+    for candidate in answer.candidates_t1:
+        by_workload.setdefault(candidate.workload, []).append(candidate)
+    nearest = [min(c.distance_workload for c in group) for group in by_workload.values()]
+    assert all(
+        [c.distance_platform for c in group] == sorted(c.distance_platform for c in group)
+        for group in by_workload.values()
+    )
+    assert len(by_workload) == 5
+    if kinds[0] == "mean":
+        assert nearest == sorted(nearest)
+        assert all(len({c.distance_workload for c in group}) == 1 for group in by_workload.values())
+
+
+def test_unknown_method_lists_the_known():
+    with pytest.raises(UnknownMethod, match=r"unknown method 'mpet2021'; known: .*mpet2020"):
+        get_method("mpet2021")
+
+
+def test_elements_that_a_platform_cannot_have():
+    names = np.array(FEATURE_NAMES)
+    assert not impossible_elements(4.0, 8.0).any()
+    assert {name[-3:] for name in names[impossible_elements(8.0, 8.0)]} == {"_nu"}
+    assert impossible_elements(np.nan, np.nan).sum() == 56
+
+
+def test_the_core_needs_no_web():
+    script = (
+        "import sys, predictor.core.methods, predictor.core.evaluate; "
+        "sys.exit(any(name == 'django' or name.startswith('django.') for name in sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_method_page_lists_every_setting_with_its_default():
+    page = (ROOT / "docs" / "method.md").read_text()
+    for name, default in settings_values(MPET2020.settings()).items():
+        assert f"| `{name}` | {default} |" in page

@@ -1,0 +1,206 @@
+"""The page and the document of what lies beyond the measured thread counts and sizes."""
+
+import json
+
+import jsonschema
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond, reading, sizes_beyond
+from predictor.extrapolation.fits import InvalidFit
+from profiles.ingest import ingest
+from profiles.models import Profile, ScalingCurves
+from tests.mpet_site.api_samples import API, client_of, strict_json
+from tests.mpet_site.web.test_api import strict
+from tests.mpet_site.web.test_problems import problem_in
+from tests.pages import figures_of, store_private, store_public, text_of, twin_of, user
+from tests.predictor.scaling_models.studies.kit import product_s, sweep
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def swept():
+    """A matrix product at twelve sizes on a machine with four threads; a merge sort."""
+    profiles = ingest(sweep(), kind="tarball", label="x", sha256="0" * 64, owner=None, private=False).profiles
+    return {profile.workload.name: profile for profile in profiles}
+
+
+@pytest.fixture
+def profile():
+    return store_public()[0]
+
+
+def page(client, profile, **query):
+    return client.get(reverse("beyond", args=[profile.uid]), query)
+
+
+def test_all_models_answer_beyond_the_measured_thread_counts(profile):
+    document = beyond(profile, None)
+    assert [part["model"] for part in document["models"]] == list(DEFAULT_MODELS)
+    for part in document["models"]:
+        assert part["refusal"] == ""
+        assert [row["n"] for row in part["predictions"]] == list(range(17, 33))  # measured to 16
+        assert all(row["low_s"] <= row["time_s"] <= row["high_s"] for row in part["predictions"])
+        assert [row["time_s"] for row in part["points"]] == [row["time_s"] for row in document["measured"]]
+    assert document["models"][0]["reasons"][0]["chosen"]
+
+
+def test_penalty_and_serial_fraction(profile):
+    """The samples are 0.1 + 0.9/n with 1 % noise: a serial fraction of 10 %, about constant."""
+    document = beyond(profile, None)
+    at = {row["n"]: row for row in document["quality"]}
+    assert at[1] == {"n": 1, "size": None, "clock_ratio": None, "penalty_s": 0.0, "serial_fraction": None}
+    assert at[16]["serial_fraction"] == pytest.approx(0.1, rel=0.1)
+    assert at[16]["penalty_s"] == pytest.approx(0.1 * profile.t1_s * 15 / 16, rel=0.1)
+    assert "about constant" in document["reading"]
+
+
+def test_readings():
+    def said(fractions):
+        return reading([{"n": n, "serial_fraction": f} for n, f in enumerate([None, *fractions], start=1)])
+
+    assert "rises" in said([0.01, 0.02, 0.04])
+    assert "falls" in said([0.04, 0.02, 0.01])
+    assert said([0.04, 0.02]) == ""
+
+
+def test_models_and_the_largest_n_are_chosen(profile):
+    document = beyond(profile, None, Question(("usl", "memory_wall"), 200))
+    assert [part["model"] for part in document["models"]] == ["usl", "memory_wall"]
+    assert len(document["models"][0]["predictions"]) == 40
+    assert document["models"][0]["predictions"][-1]["n"] == 200
+    for wrong in (("moon",), ()):
+        with pytest.raises(InvalidFit, match="models"):
+            Question(wrong)
+    with pytest.raises(InvalidFit, match="to: A thread count"):
+        Question(to=0)
+
+
+def test_a_model_that_refuses_says_why(swept):
+    """Four thread counts, of which the first predict none of the last within 10 %."""
+    document = beyond(swept["mergesort"], None, Question(("usl", "parallel_penalty")))
+    refused = {part["model"]: part["refusal"] for part in document["models"]}
+    assert refused["usl"] == ""
+    assert "no method comes within 10.0%" in refused["parallel_penalty"]
+
+
+def test_sizes_beyond_the_measured_ones(swept):
+    sizes = beyond(swept["matmul_naive"], None)["sizes"]
+    chosen = next(reason for reason in sizes["reasons"] if reason["chosen"])
+    assert chosen["model"] == "Extended Amdahl model, degree 3"
+    assert chosen["error_percent"] < 5
+    tried = {reason["model"] for reason in sizes["reasons"]}
+    assert tried == {*(f"Extended Amdahl model, degree {degree}" for degree in (1, 2, 3)), "Parallel penalty"}
+    sorting = beyond(swept["mergesort"], None)["sizes"]  # it spawns tasks
+    assert "Task graph" in {reason["model"] for reason in sorting["reasons"]}
+    asked = {(row["n"], row["size"]): row for row in sizes["answer"]["predictions"]}
+    for (n, size), row in asked.items():
+        assert row["time_s"] == pytest.approx(product_s(size, n), rel=0.1)
+    assert {size for _, size in asked} == {1500, 1800, 2400, 3600, 4800}
+    assert sizes_beyond(0.5)[0] == 0.625
+
+
+def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
+    """Without the middle sizes' runs a cubic through noise may fall below 0: whatever is chosen is above."""
+    runs = swept["matmul_naive"].runs.filter(size__gt=200, size__lt=1200)
+    runs.delete()
+    swept["matmul_naive"].runs.filter(size=1200).update(time_s=1e-4)
+    sizes = beyond(swept["matmul_naive"], None)["sizes"]
+    if sizes["answer"]:
+        assert min(row["time_s"] for row in sizes["answer"]["predictions"]) > 0
+        assert sum(reason["chosen"] for reason in sizes["reasons"]) == 1
+    else:
+        assert not any(reason["chosen"] for reason in sizes["reasons"])
+
+
+def test_one_size_has_no_other(profile):
+    assert beyond(profile, None)["sizes"] is None
+
+
+def test_page_and_twin_say_the_same(client, swept):
+    response = page(client, swept["matmul_naive"], model=["usl", "amdahl"], to="12")
+    assert response.status_code == 200
+    figures = figures_of(response)
+    assert set(figures) == {"beyond", "penalty", "serial-fraction", "sizes"}
+    twin = client.get(twin_of(response))
+    document = strict_json(twin.content)
+    assert [part["model"] for part in document["models"]] == ["usl", "amdahl"]
+    line = next(trace for trace in figures["beyond"]["data"] if trace["name"] == "Universal scalability law")
+    said = [row["time_s"] for row in document["models"][0]["predictions"]]
+    assert line["y"][-len(said) :] == pytest.approx(said)
+    assert figures["serial-fraction"]["data"][0]["y"] == pytest.approx(
+        [100 * row["serial_fraction"] for row in document["quality"] if row["n"] > 1]
+    )
+    assert "Extended Amdahl model, degree 3" in text_of(response)
+
+
+def test_nothing_is_inline_but_data(client, profile):
+    content = page(client, profile).content.decode()
+    assert "style=" not in content
+    assert "onclick" not in content
+    scripts = [part.split(">")[0] for part in content.split("<script")[1:]]
+    assert all("src=" in one or "application/json" in one for one in scripts)
+
+
+def test_the_profile_page_leads_there(client, profile):
+    assert reverse("beyond", args=[profile.uid]) in client.get(reverse("profile", args=[profile.uid])).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ({"model": "moon"}, "No model moon"),
+        ({"to": "many"}, "not a thread count"),
+        ({"to": "0"}, "A thread count from 1"),
+    ],
+)
+def test_wrong_questions(client, profile, query, reason):
+    response = page(client, profile, **query)
+    assert response.status_code == 422
+    assert reason in text_of(response)
+    asked = {"models" if name == "model" else name: value for name, value in query.items()}
+    problem_in(client.get(f"{API}profiles/{profile.uid}/beyond/", asked), 400)
+
+
+def test_simulated_profiles_are_marked(client):
+    owner = user("ada")
+    (simulated,) = store_private(owner)
+    assert page(client, simulated).status_code == 404
+    client.force_login(owner)
+    said = text_of(page(client, simulated))
+    assert "is simulated, not measured" in said
+    assert "Parallel penalty (simulated)" in said
+    other = client_of().get(f"{API}profiles/{simulated.uid}/beyond/")
+    assert other.status_code == 404
+
+
+def test_a_profile_without_curves(client, profile):
+    ScalingCurves.objects.all().delete()
+    response = page(client, Profile.objects.get(pk=profile.pk))
+    assert "has no curves yet" in text_of(response)
+
+
+def test_a_damaged_curve_is_refused_not_drawn(client, profile):
+    """What no ingest stores and an old database may hold all the same."""
+    curves = ScalingCurves.objects.get(profile=profile)
+    curves.values = np.full(len(curves.values), -np.inf)
+    curves.save()
+    said = text_of(page(client, profile))
+    assert "time_s, row 0: -inf is not a finite number" in said
+    document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
+    assert (document["reading"], document["quality"]) == ("", [])
+
+
+def test_the_document_is_as_described(client, swept):
+    schema = client_of().get(API + "schema/?format=json").json()
+    answer = client.get(f"{API}profiles/{swept['matmul_naive'].uid}/beyond/?models={','.join(OFFERED)}").json()
+    jsonschema.validate(answer, {"components": strict(schema["components"]), "$ref": "#/components/schemas/Beyond"})
+
+
+def test_the_answer_is_cached_until_something_changes(profile):
+    address = f"{API}profiles/{profile.uid}/beyond/"
+    first = client_of().get(address)
+    assert client_of().get(address, headers={"if-none-match": first["ETag"]}).status_code == 304
+    assert np.isfinite(json.loads(first.content)["models"][0]["predictions"][0]["time_s"])

@@ -1,0 +1,53 @@
+import json
+
+import numpy as np
+import pytest
+
+from predictor.figures.answer import drawing_of
+from predictor.figures.candidates import CandidateCurves, candidate_charts
+from profiles.figures import Breakpoints
+from tests.predictor.figures.test_answer import answer
+
+N = np.array([1, 2, 8])
+CANDIDATE = CandidateCurves(
+    "p", "b", -0.25, (N, np.array([4.0, 2.0, 1.0])), (N, np.array([6.0, 4.0, 2.0])), (N, np.array([3.0, 2.0, 1.5]))
+)
+NAMES = {"p": "Old machine", "b": "stencil", "work": "solver"}
+
+
+def charts(given: dict):
+    return candidate_charts(drawing_of(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work")
+
+
+def test_three_measured_speedups_stand_beside_the_predicted_one():
+    (chart,) = charts(answer())
+    drawn = {trace.name: trace for trace in chart.figure.data}
+    assert list(drawn) == [
+        "ideal",
+        "benchmark, reference",
+        "benchmark, target",
+        "workload, reference",
+        "workload, target: predicted",
+        "measured",
+    ]
+    assert drawn["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))
+    assert {name for name, trace in drawn.items() if trace.line.dash == "dash"} == {
+        "ideal",
+        "benchmark, reference",
+        "workload, reference",
+    }
+    assert chart.title == "stencil on Old machine"
+    assert "Weight -0.25" in chart.caption
+    assert "Blue: solver on Old machine" in chart.caption
+    json.dumps(chart.json, allow_nan=False)
+
+
+def test_the_table_has_every_thread_count_of_any_of_them():
+    (chart,) = charts(answer())
+    assert [row[0] for row in chart.table.rows] == [1, 2, 4, 8]
+    assert chart.table.rows[2][2:] == (None, None, None)
+    assert chart.table.rows[3][1] is None
+
+
+def test_t1_alone_has_no_speedups_to_compare():
+    assert charts(answer(curve=answer()["curve"][:1])) == []

@@ -1,0 +1,280 @@
+"""The statistics themselves are tested in tests/predictor/core/; here: that options reach them and files are right.
+
+Tests without the `db` fixture cannot reach a database: pytest-django refuses any query.
+"""
+
+import csv
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from predictor.core.evaluate import Protocol, evaluate
+from predictor.core.methods import METHODS, get_method
+from predictor.core.mpet.ablation import ablated
+from predictor.models import Evaluation
+from predictor.snapshot.cache import snapshot
+from tests.paths import ROOT
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
+
+STATISTICS = {"mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused"}
+PLATFORMS, WORKLOADS, COUNTS = 4, 6, (1, 2, 4, 8)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A dataset of 24 time-only profiles."""
+    path = tmp_path / "dataset"
+    path.mkdir()
+    description = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "made up", "note": ""}
+    (path / "dataset.json").write_text(json.dumps(description))
+    head = (
+        "platform_id,name,vendor,architecture,microarchitecture,device_class,sockets,numa_nodes,physical_cores,threads,"
+        "n_nu,n_ht,base_mhz,l1d_bytes,l2_bytes,l3_bytes,memory_bytes,virtualised,cpu_model"
+    )
+    platforms = [f"p/{p},P{p},V,x86_64,,server,1,1,8,8,,,2000,,,,,False,CPU {p // 2}" for p in range(PLATFORMS)]
+    (path / "platforms.csv").write_text("\n".join([head, *platforms]) + "\n")
+    rng = np.random.default_rng(0)
+    rows = [
+        f"p/{p},w{w},{n},1,{(1 + p) * (1 + w) * (0.1 + 0.9 / n) * rng.uniform(0.9, 1.1)!r},absolute"
+        for p in range(PLATFORMS)
+        for w in range(WORKLOADS)
+        for n in COUNTS
+    ]
+    with gzip.open(path / "runs.csv.gz", "wt") as file:
+        file.write("\n".join(["platform_id,workload,n,repeat,time_s,time_kind", *rows]) + "\n")
+    return path
+
+
+def run(folder, *arguments, out=None):
+    """The JSON report of an evaluation of the folder."""
+    out = out or folder.parent / "report.json"
+    call_command("evaluate", "--dataset", str(folder), "--method", "mpet2020", "--json", str(out), *arguments)
+    return json.loads(out.read_text())["methods"]["mpet2020"]
+
+
+def test_the_json_has_the_promised_shape(folder, capsys):
+    out = folder.parent / "report.json"
+    result = run(folder, out=out)
+    assert set(json.loads(out.read_text())) == {"methods", "noise_floor"}
+    assert set(result) == {"full", "t1", "scaling", "coverage", "interval_width", "seconds"}
+    assert all(set(result[part]) == STATISTICS for part in ("full", "t1", "scaling"))
+    assert result["full"]["count"] + result["full"]["refused"] == PLATFORMS * WORKLOADS
+    assert (result["coverage"], result["interval_width"]) == (None, None)
+    table = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert table[0][:5] == ["full:", "error", "in", "%", "mean"]
+    assert float(table[1][1]) == pytest.approx(result["full"]["mean"], rel=1e-2)
+
+
+def test_a_csv_row_for_each_prediction_gives_the_statistics(folder):
+    out = folder.parent / "errors.csv"
+    result = run(folder, "--csv", str(out))
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({(row["platform"], row["workload"], row["method"]) for row in rows}) == PLATFORMS * WORKLOADS
+    for part in ("full", "t1", "scaling"):
+        errors = [float(row[f"{part}_error_percent"]) for row in rows if row[f"{part}_error_percent"]]
+        assert np.mean(errors) == pytest.approx(result[part]["mean"])
+
+
+def test_needs_no_database(folder):
+    """A fresh process, whose database cannot even be opened."""
+    environment = os.environ | {"DATABASE_URL": f"sqlite:///{folder}/missing/x.sqlite3", "MPET_STATE_DIR": str(folder)}
+    command = [sys.executable, "manage.py", "evaluate", "--dataset", str(folder), "--method", "mpet2020"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mpet2020" in done.stdout
+    assert "evaluate" in done.stderr  # progress
+    assert not (folder / "missing").exists()
+
+
+def test_the_same_seed_is_the_same_sample(folder):
+    options = ("--sample", "9", "--seed", "3", "--probes", "2")
+    first, again = run(folder, *options), run(folder, *options)
+    assert first["full"]["count"] + first["full"]["refused"] == 9
+    assert {**first, "seconds": 0} == {**again, "seconds": 0}
+
+
+def test_jobs_change_nothing(folder):
+    one, two = run(folder), run(folder, "--jobs", "2")
+    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+
+
+def test_holdout_reaches_the_evaluation(folder):
+    assert run(folder, "--holdout", "cpu_model")["full"]["mean"] != run(folder)["full"]["mean"]
+
+
+def test_only_the_targets(folder):
+    targets = folder.parent / "targets.txt"
+    targets.write_text("p/1\n\np/3\n")
+    out = folder.parent / "errors.csv"
+    run(folder, "--targets", str(targets), "--csv", str(out))
+    with out.open(newline="") as file:
+        assert {row["platform"] for row in csv.DictReader(file)} == {"p/1", "p/3"}
+
+
+def test_cuts_are_small_databases_each_by_itself(folder):
+    out = folder.parent / "errors.csv"
+    run(folder, "--cut", "2x3", "--cuts", "4", "--csv", str(out))
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    drawn = [[{row[name] for row in rows[at : at + 6]} for name in ("platform", "workload")] for at in range(0, 24, 6)]
+    assert [(len(platforms), len(workloads)) for platforms, workloads in drawn] == [(2, 3)] * 4
+    assert len({(*sorted(platforms), *sorted(workloads)) for platforms, workloads in drawn}) > 1
+    assert len(rows) == 24
+    sampled = run(folder, "--cut", "2x3", "--cuts", "4", "--sample", "2")["full"]
+    assert sampled["count"] + sampled["refused"] == 4 * 2
+
+
+def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, tmp_path):
+    out = tmp_path / "report.json"
+    asked = ("evaluate", "--database", "--method", "mpet", "--baselines", "--cut", "3x4", "--cuts", "2")
+    call_command(*asked, "--json", str(out))
+    assert json.loads(out.read_text())["noise_floor"]["full"]["count"] == 2 * 3 * 4
+    assert not Evaluation.objects.exists()
+    with pytest.raises(CommandError, match="a cut is not kept"):
+        call_command(*asked, "--save")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--method", "mpet2020,guess"], "guess"),
+        (["--save"], "not allowed with --dataset"),
+        (["--origin", "simulated"], "not allowed with --dataset"),
+        (["--holdout", "moon"], "moon"),
+        (["--probes", "0"], "probes"),
+        (["--sample", "0"], "sample"),
+        (["--cut", "9"], "'9' is not PLATFORMSxWORKLOADS"),
+        (["--cut", "1x3"], "1x3"),
+        (["--cut", "3x3"], "2 platforms of different cpu_model only"),
+        (["--cuts", "2"], "--cut, which is missing"),
+        (["--cut", "2x3", "--cuts", "0"], "cuts must be at least 1"),
+        (["--json", "/no/such/folder/x.json"], "no such folder"),
+        (["--targets", "/no/such/file"], "No such file"),
+        (["--database"], "not allowed with"),
+    ],
+)
+def test_refusals_say_why(folder, arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command("evaluate", "--dataset", str(folder), "--method", "mpet2020", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("p/1\np/9\n", "line 2: no platform 'p/9'"), ("\n", "no platform is named")]
+)
+def test_targets_that_are_not_there(folder, text, reason):
+    targets = folder.parent / "targets.txt"
+    targets.write_text(text)
+    with pytest.raises(CommandError, match=reason):
+        run(folder, "--targets", str(targets))
+
+
+def test_a_broken_dataset_names_member_and_line(folder):
+    with (folder / "platforms.csv").open("a") as file:
+        file.write("p/0,again,V,x86_64,,server,1,1,8,8,,,2000,,,,,False,CPU 0\n")
+    with pytest.raises(CommandError, match=r"platforms.csv, line 6"):
+        run(folder)
+
+
+def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_path):
+    store(sample_measurements(4, 6, seed=3), "private", owner, private=True)
+    out = tmp_path / "report.json"
+    call_command("evaluate", "--database", "--method", "mpet2020", "--json", str(out))
+    expected = evaluate(snapshot(), [get_method("mpet2020")], Protocol()).report()
+    found = json.loads(out.read_text())
+    for report in (found, expected):
+        report["methods"]["mpet2020"]["seconds"] = 0
+    assert found == expected
+
+
+def test_an_empty_database_is_refused(db):
+    with pytest.raises(CommandError, match="no measured profile"):
+        call_command("evaluate", "--method", "mpet2020")
+
+
+@pytest.mark.shared_data
+def test_public_measurements(shared_data, tmp_path):
+    result = run(shared_data / "gbm", out=tmp_path / "report.json")
+    assert result["full"]["count"] + result["full"]["refused"] == 59
+    assert 0 < result["t1"]["median"] < 50
+
+
+@pytest.mark.django_db
+def test_a_database_of_simulated_profiles_alone_is_evaluated_and_says_so(capsys):
+    store(sample_measurements(4, 6, origin="simulated"), "demo", kind="simulator")
+    call_command("evaluate", "--database", "--method", "mpet2020")
+    shown = capsys.readouterr()
+    assert "simulated" in shown.err
+    assert "24" in shown.out
+
+
+@pytest.mark.django_db
+def test_simulated_profiles_take_no_part_beside_measured_ones(tmp_path, capsys):
+    store(sample_measurements(4, 6))
+    out = tmp_path / "report.json"
+    arguments = ("evaluate", "--method", "mpet2020", "--json", str(out))
+    call_command(*arguments)
+    before = json.loads(out.read_text())["methods"]["mpet2020"]["full"]
+    store(sample_measurements(5, 6, seed=3, origin="simulated"), "demo", kind="simulator")
+    call_command(*arguments)
+    assert json.loads(out.read_text())["methods"]["mpet2020"]["full"] == before
+    assert "simulated" not in capsys.readouterr().err
+
+
+def test_baselines_are_all_of_them_and_the_floor(folder, capsys):
+    out = folder.parent / "report.json"
+    options = ("--dataset", str(folder), "--method", "mpet2020", "--baselines", "--sample", "4", "--json", str(out))
+    call_command("evaluate", *options)
+    report = json.loads(out.read_text())
+    assert list(report["methods"]) == ["mpet2020", *(name for name, method in METHODS.items() if method.baseline)]
+    assert all(result["full"]["count"] + result["full"]["refused"] == 4 for result in report["methods"].values())
+    assert report["noise_floor"]["full"] | {"count": 0, "refused": 4} == report["noise_floor"]["full"]
+    assert "no run was repeated" in capsys.readouterr().out
+
+
+def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
+    out = folder.parent / "report.json"
+    options = ("--dataset", str(folder), "--method", "ridge,mpet2020", "--baselines", "--sample", "2")
+    call_command("evaluate", *options, "--json", str(out))
+    names = list(json.loads(out.read_text())["methods"])
+    assert names[:2] == ["ridge", "mpet2020"]
+    assert len(names) == len(set(names))
+
+
+def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
+    out = folder.parent / "report.json"
+    asked = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
+    call_command(*asked, "--dataset", str(folder))
+    names = list(json.loads(out.read_text())["methods"])
+    assert names == ["mpet", *(method.name for method in ablated())]
+    call_command(*asked, "--database")
+    assert not Evaluation.objects.exists()
+    with pytest.raises(CommandError, match="an ablation is not kept"):
+        call_command(*asked, "--database", "--save")
+
+
+def test_evaluations_of_the_database_are_kept(measured, capsys):
+    call_command("evaluate", "--database", "--method", "mpet2020", "--baselines", "--sample", "3", "--seed", "2")
+    (kept,) = Evaluation.objects.all()
+    assert f"kept as evaluation {kept.uid}" in capsys.readouterr().out
+    assert (kept.origin, kept.sample, kept.seed) == ("measured", 3, 2)
+    assert kept.noise_floor["full"]["count"] == 3
+    call_command("evaluate", "--database", "--method", "mpet2020", "--sample", "3", "--no-save")
+    assert Evaluation.objects.count() == 1
+
+
+def test_the_origin_can_be_chosen(measured, capsys):
+    with pytest.raises(CommandError, match="no simulated profile"):
+        call_command("evaluate", "--method", "mpet2020", "--origin", "simulated")
+    store(sample_measurements(4, 6, seed=3, origin="simulated"), "demo", kind="simulator")
+    call_command("evaluate", "--method", "mpet2020", "--origin", "simulated", "--sample", "3")
+    assert "as asked: these are the simulated profiles" in capsys.readouterr().err
+    assert Evaluation.objects.get().origin == "simulated"
