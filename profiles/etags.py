@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.views import View
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from mpet_site.web.etags import etag_of
 from profiles.models import Revision
@@ -18,7 +18,7 @@ def database_etag(request: Request, *parts: Any) -> str:
     return etag_of(METHOD_VERSION, public, private, viewer, renderer, request.build_absolute_uri(), *parts)
 
 
-class RevisionEtag(View):
+class RevisionEtag(APIView):
     """For list and detail views whose rows change with the revision only."""
 
     def etag(self, rows: Any) -> str:

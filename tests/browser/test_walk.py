@@ -140,7 +140,7 @@ def test_axe_does_find_what_is_wrong(visit, walk):
 
 
 def test_an_inline_script_that_got_into_a_page_would_not_run(visit, walk):
-    """Every page is under this policy (tests/mpet_site/web/test_middleware.py); none breaks it: Watch would hear of it."""
+    """Every page is under this policy (tests/mpet_site/web/test_middleware.py). None breaks it: Watch would hear."""
     page = visit(reverse("home"), expected="Content Security Policy")
     page.evaluate("document.body.append(Object.assign(document.createElement('script'), { text: 'window.ran = 1' }))")
     assert page.evaluate("window.ran") is None

@@ -16,7 +16,7 @@ from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed
-from tests.predictor.accuracy import store_evaluation, store_report
+from tests.predictor.stored_evaluations import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 WORKLOAD, TARGET = "app0-section0", "machine-1"

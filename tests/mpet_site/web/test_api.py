@@ -13,7 +13,7 @@ from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
 from tests.paths import ROOT
-from tests.predictor.accuracy import store_evaluation, store_report
+from tests.predictor.stored_evaluations import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db

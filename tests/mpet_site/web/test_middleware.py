@@ -19,7 +19,7 @@ from mpet_site.web.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPol
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from tests.pages import figures_of, store_public, text_of, twin_of
-from tests.predictor.accuracy import store_evaluation, store_report
+from tests.predictor.stored_evaluations import store_evaluation, store_report
 
 PAIR = "?workload=app0-section0&target=machine-1"
 

@@ -7,7 +7,7 @@ from predictor.core.paper import TABLES
 from predictor.models import Evaluation
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
-from tests.predictor.accuracy import store_evaluation, store_report
+from tests.predictor.stored_evaluations import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db

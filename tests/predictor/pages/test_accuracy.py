@@ -10,8 +10,8 @@ from predictor.figures.accuracy import history_chart, methods_chart, paper_chart
 from predictor.models import PaperReport
 from profiles.templatetags.quantities import significant
 from tests.pages import figures_of, store_public, text_of, twin_of
-from tests.predictor.accuracy import store_evaluation, store_report
 from tests.predictor.conftest import store
+from tests.predictor.stored_evaluations import store_evaluation, store_report
 from tests.samples import sample_measurements
 
 
