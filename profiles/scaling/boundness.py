@@ -136,7 +136,5 @@ def by_pattern(curves: ScalingCurves) -> Boundness:
             f"{imbalance:.0%} of the thread time at {n} threads is work imbalance: limited by how the work is split"
         )
         return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
-    sentence = (
-        f"Redundancy (work inflation) takes {excess:.0%} of the thread time at {n} threads: the threads share"
-    )
+    sentence = f"Redundancy (work inflation) takes {excess:.0%} of the thread time at {n} threads: the threads share"
     return Boundness("memory", "scaling", f"{sentence} caches and memory. Memory-bound, by its scaling alone.")
