@@ -48,10 +48,58 @@ def test_every_api_path_is_documented():
     assert not {path for path in paths if path and f"{path}" not in documented}
 
 
+def pages() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def prose_of(page: Path) -> str:
+    """Its text without blocks of code, in which a `#` is no headline and a bracket no link."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"^    .*$", "", text, flags=re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """The `#names` of its headlines, as GitHub makes them."""
+    found: list[str] = []
+    for headline in re.findall(r"^#+ +(.+?) *$", prose_of(page), flags=re.M):
+        shown = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", headline)
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        found.append(name if name not in found else f"{name}-{found.count(name)}")
+    return set(found)
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """The files of the checkout that a page links to, with the anchor or an empty text."""
+    found = re.findall(r"\]\(([^)#:\s]*)(?:#([^)]*))?\)", prose_of(page))
+    return [(page.parent / target if target else page, anchor) for target, anchor in found]
+
+
 def test_relative_links_in_documents_lead_somewhere():
     broken = []
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} -> {target}")
+    for page in pages():
+        for target, anchor in links(page):
+            there = target.exists() and (not anchor or target.suffix != ".md" or anchor in anchors(target))
+            if not there:
+                broken.append(f"{page.relative_to(ROOT)} -> {target}#{anchor}")
     assert not broken
+
+
+def test_code_and_templates_name_pages_that_exist():
+    """A comment or a docstring that names a page of docs/ is a link too."""
+    sources = [path for app in (*OWN_APPS, "mpet_site", "tests") for path in (ROOT / app).rglob("*.py")]
+    sources += [path for app in (*OWN_APPS, "mpet_site") for path in (ROOT / app).rglob("*.html")]
+    broken = []
+    for source in sources:
+        for target, anchor in re.findall(r"(docs/[\w/-]+\.md)(?:#([\w-]+))?", source.read_text(encoding="utf-8")):
+            if not (ROOT / target).exists() or (anchor and anchor not in anchors(ROOT / target)):
+                broken.append(f"{source.relative_to(ROOT)} -> {target}#{anchor}")
+    assert not broken
+
+
+def test_the_lists_of_pages_name_every_page():
+    for folder in ("docs/decisions",):
+        listed = {target.name for target, _ in links(ROOT / folder / "README.md")}
+        assert {page.name for page in (ROOT / folder).glob("*.md")} - {"README.md"} <= listed, folder
+    listed = {target.resolve() for target, _ in links(ROOT / "README.md")}
+    unlisted = {page for page in ROOT.glob("docs/*.md") if page.resolve() not in listed}
+    assert not unlisted
