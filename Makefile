@@ -1,6 +1,6 @@
 # make run     set up everything and serve on http://127.0.0.1:8000, with demo data (DEMO=0: without)
 # make test    set up everything and run all tests
-# make check   lint, format, types, deployment and migration checks
+# make check   lint, format, types, import contracts, deployment and migration checks
 # make help    the rest
 
 HOST ?= 127.0.0.1
@@ -62,6 +62,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/djlint --check --lint --quiet .
 	$(BIN)/mypy .
+	$(BIN)/lint-imports
 	MPET_HTTPS=1 $(MANAGE) check --deploy --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
 

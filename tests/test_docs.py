@@ -1,6 +1,7 @@
 """Docs that can fail: what the code offers is named where users look for it."""
 
 import re
+from pathlib import Path
 
 from django.core.management import get_commands
 from django.urls import URLPattern, URLResolver, get_resolver

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.arrays import IntArray
+from profiles.readers import UnreadableError
 
 LISTED = 50  # problems named in one report
 LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others
@@ -28,7 +29,7 @@ class Problem:
         return f"{place}: {self.reason}" if place else self.reason
 
 
-class ArchiveError(Exception):
+class ArchiveError(UnreadableError):
     """A refused tarball: `problems` in the order of members and lines, and how many `more` there were."""
 
     def __init__(self, problems: list[Problem], more: int = 0) -> None:

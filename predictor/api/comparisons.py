@@ -15,13 +15,12 @@ from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.plain_json import clean
 from mpet_site.web.problems import invalid
 from predictor.api.serializers import PROVENANCE
-from predictor.comparisons.selection import ORIGINS, Selection, provenance, select
+from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
 from predictor.core.arrays import index_of
 from predictor.core.comparisons.documents import compared_platforms, compared_workloads, distance_matrix, workload_map
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.etags import database_etag
 
-FEWEST, MOST = 2, 6
 INCLUDE_SIMULATED = OpenApiParameter(
     "include_simulated",
     bool,

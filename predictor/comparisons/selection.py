@@ -16,6 +16,7 @@ from predictor.snapshot.cache import read_snapshot
 from profiles.models import Platform, Source, Workload
 
 ORIGINS = ("measured", "simulated")
+FEWEST, MOST = 2, 6  # platforms or workloads that can be compared with each other
 
 MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 

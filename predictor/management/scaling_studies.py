@@ -11,7 +11,6 @@ from django.core.management.base import CommandError
 from django.db.models import Q
 from tqdm import tqdm
 
-from benchmarks.archive import ArchiveError, read_archive
 from predictor.figures.scaling_studies import learning_chart, size_charts, task_chart
 from predictor.management.tables import number, table
 from predictor.scaling_models.base import TooFewPoints
@@ -31,6 +30,7 @@ from profiles.derivation import run_tables
 from profiles.figures import Chart
 from profiles.measurements import Measurements
 from profiles.models import Profile
+from profiles.readers import KIT_RESULTS, UnreadableError, read_measurements
 
 CURVES, SIZES, TASKS, CLOCKS, SURFACES = "curves", "sizes", "tasks", "clocks", "surfaces"
 STUDIES = (CURVES, SIZES, TASKS, CLOCKS, SURFACES)
@@ -49,8 +49,8 @@ def read_kits(paths: Sequence[Path]) -> list[Measurements]:
     for path in paths:
         try:
             with path.open("rb") as file:
-                found.append(read_archive(file))
-        except (OSError, ArchiveError) as error:
+                found.append(read_measurements(KIT_RESULTS, file))
+        except (OSError, UnreadableError) as error:
             raise CommandError(f"{path}: {error}") from error
     return found
 

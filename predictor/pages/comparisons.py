@@ -10,8 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import twin
-from predictor.api.comparisons import FEWEST, MOST
-from predictor.comparisons.selection import MODELS, ORIGINS, Selection, select
+from predictor.comparisons.selection import FEWEST, MODELS, MOST, ORIGINS, Selection, select
 from predictor.core.arrays import index_of
 from predictor.core.comparisons.documents import (
     compared_platforms,
