@@ -16,6 +16,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 
 VENV := .venv
 BIN := $(VENV)/bin
+BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
@@ -61,6 +62,8 @@ check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/djlint --check --lint --quiet .
+	@if [ -x $(BIOME) ]; then $(BIOME) check --error-on-warnings; \
+	else echo "The JavaScript is not checked: npm install brings what checks it."; fi
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	MPET_HTTPS=1 $(MANAGE) check --deploy --fail-level WARNING
@@ -70,6 +73,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/djlint --reformat --quiet .
+	@if [ -x $(BIOME) ]; then $(BIOME) check --write; fi
 
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml
@@ -87,5 +91,5 @@ lock: $(VENV)/.installed-dev
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean:
-	rm -rf $(VENV) staticfiles build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) node_modules staticfiles build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -83,7 +83,7 @@ TEMPLATES = [
             "loaders": [
                 (
                     "django.template.loaders.cached.Loader",
-                    ["mpet_site.template_loaders.UnindentedFiles", "mpet_site.template_loaders.UnindentedApps"],
+                    ["mpet_site.web.template_loaders.UnindentedFiles", "mpet_site.web.template_loaders.UnindentedApps"],
                 )
             ],
             "context_processors": [

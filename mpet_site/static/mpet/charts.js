@@ -40,7 +40,12 @@
         paper_bgcolor: "rgba(0,0,0,0)",
         plot_bgcolor: "rgba(0,0,0,0)",
         font: { family: variable("--text"), size: 12, color: ink },
-        hoverlabel: { bgcolor: variable("--surface"), bordercolor: variable("--line"), font: { color: ink }, namelength: -1 },
+        hoverlabel: {
+          bgcolor: variable("--surface"),
+          bordercolor: variable("--line"),
+          font: { color: ink },
+          namelength: -1,
+        },
       },
     };
   }
@@ -60,7 +65,9 @@
   // Every point in full precision, under the titles of the axes; and of which origin it is, where it was not measured.
   function points({ data, layout }, origin) {
     const rows = data.flatMap(({ name, x, y, text }) =>
-      x.map((at, index) => [Array.isArray(text) ? text[index] : name, at, y[index]]).filter(([, at, value]) => at !== null && value !== null),
+      x
+        .map((at, index) => [Array.isArray(text) ? text[index] : name, at, y[index]])
+        .filter(([, at, value]) => at !== null && value !== null),
     );
     const columns = ["series", layout.xaxis.title.text, layout.yaxis.title.text];
     return origin ? [[...columns, "origin"], rows.map((row) => [...row, origin])] : [columns, rows];

@@ -14,13 +14,13 @@ window.mpet = (() => {
     const safe = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : (value ?? "")); // no formula
     const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const lines = [columns, ...rows].map((line) => line.map((value) => quoted(String(safe(value)))).join(","));
-    return new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" });
+    return new Blob([`${lines.join("\r\n")}\r\n`], { type: "text/csv" });
   }
 
   // {title, origin (null: measured), columns, rows}
   function json(title, origin, columns, rows) {
     const content = { title, origin: origin ?? null, columns, rows };
-    return new Blob([JSON.stringify(content, null, 1) + "\n"], { type: "application/json" });
+    return new Blob([`${JSON.stringify(content, null, 1)}\n`], { type: "application/json" });
   }
 
   async function png(svg, width, height) {

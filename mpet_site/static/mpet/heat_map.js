@@ -50,12 +50,16 @@
     });
     [...table.tBodies[0].rows].forEach((row, index) => {
       const y = top + CELL.height * index;
-      parts.push(`<text x="${margin - 6}" y="${y + 16}" text-anchor="end">${escaped(row.querySelector("th").textContent.trim())}</text>`);
+      parts.push(
+        `<text x="${margin - 6}" y="${y + 16}" text-anchor="end">${escaped(row.querySelector("th").textContent.trim())}</text>`,
+      );
       [...row.querySelectorAll("td")].forEach((cell, column) => {
         const x = margin + CELL.width * column;
         const fill = plain(getComputedStyle(cell).backgroundColor, surface);
         parts.push(`<rect x="${x}" y="${y}" width="${CELL.width - 1}" height="${CELL.height - 1}" fill="${fill}"/>`);
-        parts.push(`<text x="${x + CELL.width / 2}" y="${y + 16}" text-anchor="middle">${escaped(cell.textContent.trim())}</text>`);
+        parts.push(
+          `<text x="${x + CELL.width / 2}" y="${y + 16}" text-anchor="middle">${escaped(cell.textContent.trim())}</text>`,
+        );
       });
     });
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12" fill="${ink}">${parts.join("")}</svg>`;

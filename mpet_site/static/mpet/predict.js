@@ -15,7 +15,8 @@
 
   function keep() {
     const isDefault = (name) => name === "scenario" && value(name) === "migration";
-    const counts = (name) => value(name) && !isDefault(name) && (name !== "strategy" || value("scenario") === "parallelisation");
+    const counts = (name) =>
+      value(name) && !isDefault(name) && (name !== "strategy" || value("scenario") === "parallelisation");
     history.replaceState(null, "", `?${new URLSearchParams(named.filter(counts).map((name) => [name, value(name)]))}`);
     const pair = ["workload", "target", "method"].filter(value).map((name) => [name, value(name)]);
     document.getElementById("to-what-if").search = new URLSearchParams(pair);

@@ -2,9 +2,15 @@
 (() => {
   "use strict";
   const form = document.getElementById("upload");
-  const [drop, file, chosen, sending, progress, status, failure] = ["drop", "id_file", "chosen", "sending", "progress", "status", "failure"].map(
-    (id) => document.getElementById(id),
-  );
+  const [drop, file, chosen, sending, progress, status, failure] = [
+    "drop",
+    "id_file",
+    "chosen",
+    "sending",
+    "progress",
+    "status",
+    "failure",
+  ].map((id) => document.getElementById(id));
   const button = form.querySelector("button.primary");
   const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 20 ? 2 : 1)} MiB`;
 
@@ -16,7 +22,9 @@
   }
 
   function fail(reasons) {
-    failure.replaceChildren(...reasons.map((reason) => Object.assign(document.createElement("p"), { textContent: reason })));
+    failure.replaceChildren(
+      ...reasons.map((reason) => Object.assign(document.createElement("p"), { textContent: reason })),
+    );
     failure.hidden = false;
     sending.hidden = true;
     button.disabled = false;

@@ -61,7 +61,9 @@
         follow(query);
       }
     } catch {
-      const said = Object.assign(document.createElement("p"), { textContent: "The server does not answer just now. Move a slider to try again." });
+      const said = Object.assign(document.createElement("p"), {
+        textContent: "The server does not answer just now. Move a slider to try again.",
+      });
       document.getElementById("answer-facts").replaceChildren(said);
     } finally {
       asking = false;

@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from django.template.loader import get_template
 
-from mpet_site.template_loaders import without_indentation
+from mpet_site.web.template_loaders import without_indentation
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 OURS = sorted(ROOT.glob("*/templates/**/*.html"))
 
 
