@@ -13,7 +13,7 @@ from django.views.generic import FormView
 
 from accounts.forms import SignUpForm, TokenForm
 from accounts.models import ApiToken
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from mpet_site.web.throttling import AddressRateThrottle, LoginRateThrottle, SignupRateThrottle
 
 
@@ -75,7 +75,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
         "secret": secret,
         "tokens": ApiToken.objects.listed_for(user),
         "section": "tokens",
-        "twin": twin("api-tokens"),
+        "twin": json_address("api-tokens"),
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
 

@@ -14,7 +14,7 @@ from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
 from benchmarks.services import receive
-from mpet_site.web.pages import page_of, twin
+from mpet_site.web.pages import json_address, page_of
 from profiles.models import Profile
 
 
@@ -31,7 +31,7 @@ def measure(request: HttpRequest) -> HttpResponse:
         "steps": steps(site),
         "workloads": workloads,
         "section": "measure",
-        "twin": twin("api-kit-guide"),
+        "twin": json_address("api-kit-guide"),
     }
     return render(request, "benchmarks/measure.html", context)
 
@@ -48,7 +48,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         "section": "upload",
         "limit_bytes": settings.UPLOAD_MAX_PACKED_BYTES,
         "address": request.build_absolute_uri(reverse("api-uploads")),
-        "twin": twin("api-uploads"),
+        "twin": json_address("api-uploads"),
     }
     return render(request, "benchmarks/upload.html", context, status=422 if form.errors else 200)
 
@@ -58,7 +58,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 def uploads(request: HttpRequest) -> HttpResponse:
     page = page_of(request, Upload.objects.listed_for(request.user))
     query = f"page={page.number}" if page.number > 1 else ""
-    context = {"page": page, "section": "uploads", "twin": twin("api-uploads", query=query)}
+    context = {"page": page, "section": "uploads", "twin": json_address("api-uploads", query=query)}
     return render(request, "benchmarks/uploads.html", context)
 
 
@@ -72,6 +72,6 @@ def report(request: HttpRequest, uid: Any) -> HttpResponse:
         "owned": request.user.is_authenticated and shown.owner_id == request.user.pk,
         "page": page_of(request, profiles.filter(source=shown.source) if shown.source else profiles.none()),
         "section": "uploads",
-        "twin": twin("api-upload", shown.uid),
+        "twin": json_address("api-upload", shown.uid),
     }
     return render(request, "benchmarks/report.html", context)

@@ -10,7 +10,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from profiles.measurements import PARTS, CounterTable, RunTable, known
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs
@@ -33,11 +33,11 @@ def describe(profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves]) 
     )
     for profile, curve, fit_error in zip(profiles, curves, fits.fit_error, strict=True):
         profile.decomposed = curve.decomposed
-        profile.t1_s = clean(curve.t1_s)
+        profile.t1_s = nan_to_null(curve.t1_s)
         profile.t1_is_stand_in = curve.t1_is_stand_in
         profile.n_measured = len(curve.n)
         profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
-        profile.fit_error = clean(fit_error)
+        profile.fit_error = nan_to_null(fit_error)
         profile.warnings = list(curve.warnings)
     return fits
 

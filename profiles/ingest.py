@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from django.db import DataError, IntegrityError, transaction
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from profiles.derivation import CHUNK, FURTHER_COLUMNS, PART_COLUMNS, derive, describe, refit, store
 from profiles.identity import exact
 from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
@@ -65,7 +65,7 @@ def ingest(
         citation=measurements.source,
         note=measurements.note,
         generator=measurements.generator[:200],
-        environment=clean(measurements.environment),
+        environment=nan_to_null(measurements.environment),
         log=measurements.log,
     )
     try:
@@ -187,7 +187,10 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
         [None] * size if table.time_ns is None else table.time_ns.tolist(),
         table.output_checksum or [""] * size,
         no_parts if table.parts_ns is None else table.parts_ns.tolist(),
-        *([None] * size if getattr(table, name) is None else clean(getattr(table, name)) for name in FURTHER_COLUMNS),
+        *(
+            [None] * size if getattr(table, name) is None else nan_to_null(getattr(table, name))
+            for name in FURTHER_COLUMNS
+        ),
         strict=True,
     )
     for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *further in rows:
@@ -207,7 +210,9 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
 def _readings(profile: Profile, table: CounterTable) -> Iterator[CounterReading]:
     rows = zip(table.n.tolist(), table.repeat.tolist(), table.counter, table.value.tolist(), table.status, strict=True)
     for n, repeat, counter, value, status in rows:
-        yield CounterReading(profile=profile, n=n, repeat=repeat, counter=counter, value=clean(value), status=status)
+        yield CounterReading(
+            profile=profile, n=n, repeat=repeat, counter=counter, value=nan_to_null(value), status=status
+        )
 
 
 def _check(measurements: Measurements) -> None:

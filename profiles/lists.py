@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django_filters.rest_framework import FilterSet
 
-from mpet_site.web.pages import csv_export, list_parameters, ordered, page_of, twin
+from mpet_site.web.pages import csv_export, json_address, list_parameters, ordered, page_of
 from mpet_site.web.pagination import KeyPaginator
 from profiles.filters import (
     PLATFORM_ORDERINGS,
@@ -122,7 +122,7 @@ def listing(
         "section": shown.names,
         "sources": Source.objects.datasets_seen_by(request.user),
         "csv": csv_export(f"api-{shown.names}", request.GET, known),
-        "twin": twin(f"api-{shown.names}", query=list_parameters(request.GET, page, known)),
+        "twin": json_address(f"api-{shown.names}", query=list_parameters(request.GET, page, known)),
     }
     return render(request, f"profiles/{shown.names}.html", context)
 

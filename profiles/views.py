@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import page_of, twin
+from mpet_site.web.pages import json_address, page_of
 from profiles.ceilings import placed_below, roofline_of
 from profiles.figures import (
     MEASURES,
@@ -53,10 +53,10 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "levels": memory_levels(memory_of(shown)),
         "multiples": multiples,
         "rows": list(zip(page, multiples.drawn, strict=True)),
-        "csv": twin("api-profiles", query=urlencode({"platform": shown.slug, "format": "csv"})),
+        "csv": json_address("api-profiles", query=urlencode({"platform": shown.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
-        "twin": twin("api-platform", shown.slug),
+        "twin": json_address("api-platform", shown.slug),
     }
     return render(request, "profiles/platform.html", context)
 
@@ -83,14 +83,14 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "workload": shown,
         "show": show if show in MEASURES else "",
         "measures": {name: measure.title for name, measure in MEASURES.items()},
-        "csv": twin("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
+        "csv": json_address("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
         "origin": origin,
         "charts": marked(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
-        "twin": twin("api-workload", shown.slug),
+        "twin": json_address("api-workload", shown.slug),
     }
     return render(request, "profiles/workload.html", context)
 
@@ -111,7 +111,7 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "elements": ELEMENTS,
         "time_unit": time_unit(shown.workload),
         "sources": [shown.source],
-        "twin": twin("api-profile", shown.uid),
+        "twin": json_address("api-profile", shown.uid),
     }
     return render(request, "profiles/profile.html", context)
 

@@ -14,8 +14,8 @@ from django.utils.http import urlencode
 ROWS = 50
 
 
-def twin(view: str, *args: Any, query: str = "") -> str:
-    """The address of a page's JSON twin: the view of the API that answers with the same."""
+def json_address(view: str, *args: Any, query: str = "") -> str:
+    """The address of a page as JSON: that of the view of the API that answers with the same."""
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 
@@ -39,7 +39,7 @@ def page_of(
 def csv_export(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:
     """The address of all rows of a list, not only those of one of its pages, as CSV."""
     chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
-    return twin(view, query=urlencode(chosen | {"format": "csv"}))
+    return json_address(view, query=urlencode(chosen | {"format": "csv"}))
 
 
 def list_parameters(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 
-def clean(value: Any) -> Any:
+def nan_to_null(value: Any) -> Any:
     """Plain JSON values: numpy scalars and arrays become Python's, NaN and infinity become None, at any depth."""
     if isinstance(value, dict):
-        return {str(key): clean(item) for key, item in value.items()}
+        return {str(key): nan_to_null(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return clean(value.tolist())
+        return nan_to_null(value.tolist())
     if isinstance(value, list | tuple):
-        return [clean(item) for item in value]
+        return [nan_to_null(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ def problem(status: int, detail: str, *, name: str = "", title: str = "", **memb
         "detail": str(detail),
         **members,
     }
-    content = json.dumps(clean(document), allow_nan=False, ensure_ascii=False)
+    content = json.dumps(nan_to_null(document), allow_nan=False, ensure_ascii=False)
     response = HttpResponse(content.encode(errors="replace"), content_type=MEDIA_TYPE, status=status)
     response["Cache-Control"] = "no-store"
     return response

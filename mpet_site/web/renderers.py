@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import renderers
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -18,7 +18,7 @@ class JSONRenderer(renderers.JSONRenderer):
     strict = True
 
     def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
-        return super().render(clean(data), *args, **kwargs)
+        return super().render(nan_to_null(data), *args, **kwargs)
 
 
 class CSVRenderer(renderers.BaseRenderer):
@@ -56,7 +56,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
 
 def cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula gets a ' in front: names come from anybody's upload."""
-    value = clean(value)
+    value = nan_to_null(value)
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -11,7 +11,7 @@ import numpy as np
 from django.conf import settings
 from django.db import transaction
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.evaluate import PARTS, Evaluation, Outcome, Progress, Protocol, evaluate, predicted_rows
 from predictor.core.methods import METHODS, Method, settings_values
@@ -97,7 +97,7 @@ def baselines() -> list[Method[Any]]:
 @transaction.atomic
 def store(evaluation: Evaluation, subject: Subject, started: float) -> StoredEvaluation:
     """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
-    protocol, report = evaluation.protocol, clean(evaluation.report())
+    protocol, report = evaluation.protocol, nan_to_null(evaluation.report())
     targets = protocol.targets
     first = next(iter(evaluation.outcomes.values()))
     stored = StoredEvaluation.objects.create(
@@ -121,7 +121,7 @@ def store(evaluation: Evaluation, subject: Subject, started: float) -> StoredEva
             name=name,
             version=METHODS[name].version,
             is_baseline=METHODS[name].baseline,
-            settings=clean(settings_values(METHODS[name].settings())),
+            settings=nan_to_null(settings_values(METHODS[name].settings())),
             statistics=report["methods"][name],
             **{f"errors_{part}": _errors(outcomes, part) for part in PARTS},
         )
@@ -140,7 +140,7 @@ def error_rows(stored: StoredEvaluation) -> Iterator[dict[str, Any]]:
                 "platform": pairs["platforms"][platform],
                 "workload": pairs["workloads"][workload],
                 "method": method.name,
-                **{f"{part}_error_percent": error for part, error in zip(PARTS, clean(errors), strict=True)},
+                **{f"{part}_error_percent": error for part, error in zip(PARTS, nan_to_null(errors), strict=True)},
             }
 
 

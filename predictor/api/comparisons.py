@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid
 from predictor.api.serializers import PROVENANCE
 from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
@@ -135,7 +135,7 @@ class ComparisonView(ApiView):
         return select(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
-        return unless_unchanged(request, database_etag(request), lambda: Response(clean(build())))
+        return unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
 
 
 def included(request: Request) -> bool | None:

@@ -13,7 +13,7 @@ from accounts.permissions import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, unless_unchanged
 from mpet_site.web.fields import number
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
@@ -129,7 +129,7 @@ class ScalingModelList(ApiView):
     @extend_schema(operation_id="scaling_models_list", summary="Scaling models", responses=ScalingModelListSerializer)
     def get(self, request: Request) -> HttpResponseBase:
         results = [describe(name) for name in MODELS]
-        data = {"count": len(results), "next": None, "previous": None, "results": clean(results)}
+        data = {"count": len(results), "next": None, "previous": None, "results": nan_to_null(results)}
         return unless_unchanged(request, etag_of(data), lambda: Response(data))
 
 
@@ -150,7 +150,7 @@ class ScalingModelFit(ApiView):
         asked = ScalingFitRequestSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
-            return Response(clean(fitted_answer(fit_request(name, asked.validated_data, request.user))))
+            return Response(nan_to_null(fitted_answer(fit_request(name, asked.validated_data, request.user))))
         except InvalidFit as error:
             raise invalid(error.name, error.reason) from error
         except PointsError as error:

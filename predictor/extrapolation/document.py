@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.fits import (
     FitRequest,
@@ -74,7 +74,7 @@ def beyond(profile: Profile, user: Any, question: Question = Question()) -> dict
         "reading": reading(quality),
         "sizes": sizes_part(profile),
     }
-    cleaned: dict[str, Any] = clean(document)
+    cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
 
 

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.accuracy.evaluations import ORIGINS
 from predictor.core.noise import NOISE_FLOOR
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
@@ -37,7 +37,7 @@ def accuracy(request: HttpRequest) -> HttpResponse:
         "report": report,
         "paper_charts": told(paper_charts(report.results), origin) if report else [],
         "section": "accuracy",
-        "twin": twin("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
+        "twin": json_address("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
     }
     return render(request, "predictor/accuracy.html", context)
 
@@ -50,7 +50,7 @@ def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
         "parts": part_tables(shown),
         "charts": told([methods_chart(statistics_of(shown, "full"))], shown.origin),
         "section": "accuracy",
-        "twin": twin("api-evaluation", shown.uid),
+        "twin": json_address("api-evaluation", shown.uid),
     }
     return render(request, "predictor/evaluation.html", context)
 

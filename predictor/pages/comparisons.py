@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.comparisons.selection import FEWEST, MODELS, MOST, ORIGINS, Selection, select
 from predictor.core.arrays import index_of
 from predictor.core.comparisons.documents import (
@@ -111,7 +111,7 @@ def platforms_compared(
         "speed": speeds(shared, chosen, names) if shared else [],
         "characteristics": figure_9(shared[:SHOWN_IN_FIGURE_9], chosen, names) if drawn else [],
         "sources": sources_of(request.user, selection, platform__slug__in=chosen),
-        "twin": twin("api-compare-platforms", query=urlencode({"slugs": ",".join(chosen)} | selection.asked)),
+        "twin": json_address("api-compare-platforms", query=urlencode({"slugs": ",".join(chosen)} | selection.asked)),
     }
 
 
@@ -194,7 +194,7 @@ def workloads_compared(
         "time_unit": unit,
         **figures_on(platform, rows, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")),
         "sources": sources_of(request.user, selection, platform=platform, workload__slug__in=chosen),
-        "twin": twin(
+        "twin": json_address(
             "api-compare-workloads",
             query=urlencode({"slugs": ",".join(chosen), "on": platform.slug} | selection.asked),
         ),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, distance_matrix, workload_map
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import Place, map_chart
@@ -47,7 +47,7 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
         "is_cut": len(places) == LARGEST_MAP,
         "section": "workloads",
         "sources": sources_of(request.user, selection),
-        "twin": twin("api-workload-map", query=urlencode(selection.asked)),
+        "twin": json_address("api-workload-map", query=urlencode(selection.asked)),
     }
     return render(request, "predictor/map.html", context)
 
@@ -82,7 +82,7 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
         "sources": sources_of(request.user, selection),
-        "twin": twin(f"api-{kind[:-1]}-matrix", query=urlencode(selection.asked)),
+        "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selection.asked)),
     }
     return render(request, "predictor/distances.html", context)
 

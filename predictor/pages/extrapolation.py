@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question
 from predictor.extrapolation.document import beyond as document_of
 from predictor.extrapolation.fits import InvalidFit
@@ -47,7 +47,7 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
         "told": told,
         "rows": prediction_rows(told),
         "charts": beyond_charts(answer, breakpoints, time_unit(profile.workload)),
-        "twin": twin("api-profile-beyond", profile.uid, query=urlencode(asked)),
+        "twin": json_address("api-profile-beyond", profile.uid, query=urlencode(asked)),
     }
     return render(request, "predictor/beyond.html", context)
 

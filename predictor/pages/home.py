@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.figures.answer import drawing_of, origin_of, time_chart
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Evaluation, Prediction
@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
         "evaluation": scored(Evaluation.objects.listed().newest_with_baselines()),
         "sources": Source.objects.datasets_seen_by(request.user),
-        "twin": twin("api-root"),
+        "twin": json_address("api-root"),
     }
     return render(request, "predictor/home.html", context | live(request.user, workload, target))
 
@@ -71,7 +71,7 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     return {
         "answer": answer,
         "charts": marked(charts, origin_of(answer)),
-        "answer_twin": twin("api-prediction-preview", query=question),
+        "answer_twin": json_address("api-prediction-preview", query=question),
     }
 
 

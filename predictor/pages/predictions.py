@@ -7,7 +7,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, drawing_of, origin_of
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
@@ -43,7 +43,7 @@ def predict(request: HttpRequest) -> HttpResponse:
         "workloads": Workload.objects.offered_to(request.user)[:OFFERED],
         "platforms": Platform.objects.offered_to(request.user)[:OFFERED],
         "section": "predict",
-        "twin": twin("api-methods"),
+        "twin": json_address("api-methods"),
     }
     return render(request, "predictor/predict.html", context, status=422 if form.errors else 200)
 
@@ -88,7 +88,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         **snippets_of(request, shown),
         "sources": answer["sources"],
         "section": "predict",
-        "twin": twin("api-prediction", shown.uid),
+        "twin": json_address("api-prediction", shown.uid),
     }
     return render(request, "predictor/prediction.html", context)
 
@@ -106,7 +106,7 @@ def measure_next(request: HttpRequest, uid: Any) -> HttpResponse:
         "method": found["method"],
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in found["results"]],
         "section": "predict",
-        "twin": twin("api-measure-next", shown.uid),
+        "twin": json_address("api-measure-next", shown.uid),
     }
     is_part = request.headers.get("HX-Request") == "true"
     return render(request, f"predictor/measure_next{'_rows' if is_part else ''}.html", context)

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
 from predictor.figures.answer import known_as, origin_of
 from predictor.figures.platforms import PlatformTime, dot_chart
@@ -108,4 +108,6 @@ def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str
 
 def twin_of(found: Ranking, include_simulated: bool) -> str:
     asked = {"workload": found.workload, "method": found.method}
-    return twin("api-rankings", query=urlencode(asked | ({"include_simulated": "true"} if include_simulated else {})))
+    return json_address(
+        "api-rankings", query=urlencode(asked | ({"include_simulated": "true"} if include_simulated else {}))
+    )

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import csv_export, ordered, page_of, twin
+from mpet_site.web.pages import csv_export, json_address, ordered, page_of
 from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
 from predictor.models import Prediction
 from profiles.models import Platform, Workload
@@ -31,10 +31,10 @@ def settled(request: HttpRequest) -> HttpResponse:
         "origins": [one for one in ORIGINS if one in there],
         "scores": scores(request.user, origin),
         "rows": names_of(request, list(page)),
-        "score_twin": twin("api-score", query=urlencode({"origin": origin})),
+        "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
         "csv": csv_export("api-predictions", chosen, ("settled", "origin")),
         "section": "accuracy",
-        "twin": twin("api-predictions", query=urlencode(chosen | numbered)),
+        "twin": json_address("api-predictions", query=urlencode(chosen | numbered)),
     }
     return render(request, "predictor/settled.html", context)
 

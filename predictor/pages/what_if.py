@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from mpet_site.web.pages import twin
+from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, drawing_of, origin_of
 from predictor.pages.offers import offered, pair_to_begin_with
 from predictor.pages.presenting import breakpoints_of, facts_of
@@ -103,7 +103,7 @@ def answer_of(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
         "charts": marked(answer_charts(drawing), origin_of(answer)),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
-        "twin": twin("api-prediction-preview", query=state["state"]),
+        "twin": json_address("api-prediction-preview", query=state["state"]),
     }
 
 

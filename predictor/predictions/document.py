@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer
 from predictor.predictions.basis import Basis
 from predictor.predictions.cautions import cautions
@@ -46,7 +46,7 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
         "reference_curves": reference_curves(basis),
         "sources": sources(basis),
     }
-    cleaned: dict[str, Any] = clean(document)
+    cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
 
 

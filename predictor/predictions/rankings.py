@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
 from predictor.core.answers import Answer
 from predictor.core.database import Database
@@ -102,8 +102,8 @@ def ranked(snapshot: Snapshot, workload: int, method: methods.Method[Any], setti
         settings=methods.settings_values(settings),
         revision=database.revision,
         time_kind=str(database.workload_table["time_kind"][workload]),
-        results=tuple(clean(results)),
-        refused=tuple(clean(refused)),
+        results=tuple(nan_to_null(results)),
+        refused=tuple(nan_to_null(refused)),
     )
 
 

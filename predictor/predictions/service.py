@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import one_thread
 from predictor.models import Prediction
@@ -71,7 +71,7 @@ def document_of(request: PredictionRequest, question: Question, snapshot: Snapsh
 def asked_of(question: Question, database: Database) -> dict[str, Any]:
     """The request in its only spelling: slugs, every setting with its value."""
     references = question.references
-    asked: dict[str, Any] = clean(
+    asked: dict[str, Any] = nan_to_null(
         {
             "workload": database.workloads[question.workload],
             "target": database.platforms[question.target],

@@ -2,7 +2,7 @@
 
 import time
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import evaluated, store, stored_subject
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
@@ -24,5 +24,5 @@ def store_report(origin=None) -> PaperReport:
         method_version="1",
         sample=4,
         seed=0,
-        results=clean(paper_results(subject.database, sample=4)),
+        results=nan_to_null(paper_results(subject.database, sample=4)),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy import evaluations
 from predictor.accuracy.evaluations import ORIGINS, Subject, evaluated
 from predictor.core.cuts import Size
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
-        report = clean(evaluation.report())
+        report = nan_to_null(evaluation.report())
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:

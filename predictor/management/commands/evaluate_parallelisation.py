@@ -8,7 +8,7 @@ import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import Facts
 from predictor.core.scenarios.evaluation import Parallelised, evaluate_parallelisation
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         by_method = statistics(results)
         report = {"origin": subject.origin, "profiles": len(results), "methods": by_method}
         if options["json"]:
-            options["json"].write_text(json.dumps(clean(report), indent=1, allow_nan=False))
+            options["json"].write_text(json.dumps(nan_to_null(report), indent=1, allow_nan=False))
         rows = [[name, *(number(one[key]) for key in STATISTICS)] for name, one in by_method.items()]
         self.stdout.write("\n".join(table(["method", *STATISTICS], rows, words=1)))
 

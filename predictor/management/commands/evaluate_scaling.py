@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.management import scaling_studies as studies
 from predictor.management.tables import number, table
@@ -94,7 +94,7 @@ class Command(BaseCommand):
             written = list(studies.write_figures(options["figures"], charts))
             self.stderr.write(f"{len(written)} figures in {options['figures']}")
         if options["json"]:
-            options["json"].write_text(json.dumps(clean(report), indent=1, allow_nan=False) + "\n")
+            options["json"].write_text(json.dumps(nan_to_null(report), indent=1, allow_nan=False) + "\n")
 
     def study(self, study: str, options: dict[str, Any]) -> studies.Report:
         if study == studies.CURVES:

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import ORIGINS, Subject
 from predictor.core.evaluate import Progress
 from predictor.core.mpet2020.method import MPET2020
@@ -70,7 +70,9 @@ class Command(BaseCommand):
             return progress
 
         try:
-            found: Results = clean(paper_results(subject.database, sample=sample, seed=seed, n_jobs=jobs, stage=stage))
+            found: Results = nan_to_null(
+                paper_results(subject.database, sample=sample, seed=seed, n_jobs=jobs, stage=stage)
+            )
             return found
         except ValueError as error:
             raise CommandError(str(error)) from error

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from mpet_site.web.plain_json import clean
+from mpet_site.web.plain_json import nan_to_null
 from profiles.figures import (
     Breakpoints,
     Chart,
@@ -163,7 +163,7 @@ def test_gaps_leave_as_null_so_that_the_page_carries_valid_json():
     profile = drawing()
     profile.curves.values[1, 3] = np.nan
     for one in profile_charts(profile):
-        json.dumps(clean(one.json), allow_nan=False)
+        json.dumps(nan_to_null(one.json), allow_nan=False)
         json.dumps(one.json, allow_nan=False)
 
 
