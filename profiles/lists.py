@@ -96,8 +96,8 @@ PROFILES = ListPage(
         ("t1_s", "t(1)", "number"),
         ("n_measured", "Thread counts", "number"),
         ("n_largest", "Largest n", "number"),
-        ("", "What was split", ""),
-        ("fit_error", "Error of the fit", "number"),
+        ("", "Time breakdown", ""),
+        ("fit_error", "Fit error", "number"),
     ),
 )
 

@@ -12,7 +12,7 @@ MOST_CORES = 1024
 
 @dataclass(frozen=True)
 class Topology:
-    """Counts as reported; None = unknown. Threads take one NUMA node, then the others, then hyperthreads."""
+    """Counts as reported; None = unknown. Threads take one NUMA node, then the others, then SMT threads."""
 
     sockets: int | None
     numa_nodes: int | None
@@ -24,7 +24,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Box:
-    """`kind`: node, core, or when a hardware thread is used: first, numa (n > n_nu), hyperthread (n > n_ht)."""
+    """`kind`: node, core, or when a hardware thread is used: first, numa (n > n_nu), smt (n > n_ht)."""
 
     x: float
     y: float
@@ -130,7 +130,7 @@ def core_height(slots: int) -> int:
 def used(core: int, slot: int, topology: Topology) -> str:
     """When the hardware thread is used, as more threads are."""
     if slot:
-        return "hyperthread"
+        return "smt"
     return "numa" if topology.n_nu is not None and core >= topology.n_nu else "first"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django import template
@@ -40,13 +39,8 @@ def explained(text: Any) -> Any:
 @register.simple_tag
 def symbols_of(chart: Any) -> SafeString:
     """Links to the terms of the symbols that stand in a chart: in its title, caption, axes and columns."""
-    axes = [
-        axis["title"]["text"] for name, axis in chart.json["layout"].items() if _is_axis(name) and axis.get("title")
-    ]
+    layout = chart.figure.layout
+    axes = [axis.title.text or "" for axis in (layout.xaxis, layout.yaxis)]
     found = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
     named = [each for each in found if each != term_of(chart.title)]
     return format_html_join(" · ", "{}", ((link(each, f"{each.symbol} {each.name}".strip()),) for each in named))
-
-
-def _is_axis(name: str) -> bool:
-    return re.fullmatch(r"[xy]axis\d*", name) is not None

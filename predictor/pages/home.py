@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.figures.answer import drawing_of, origin_of, time_chart
+from predictor.figures.answer import drawing_of, known_as, origin_of, time_chart
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Evaluation, Prediction
 from predictor.pages.offers import offered, pair_to_begin_with
@@ -71,6 +71,7 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     return {
         "answer": answer,
         "charts": marked(charts, origin_of(answer)),
+        "known": known_as(origin_of(answer)),
         "answer_twin": json_address("api-prediction-preview", query=question),
     }
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from mpet_site.web.pages import json_address
-from predictor.figures.answer import answer_charts, drawing_of, origin_of
+from predictor.figures.answer import answer_charts, drawing_of, known_as, origin_of
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Prediction
@@ -83,6 +83,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
         "candidate_charts": marked(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "carried": [(row, names.get(row["name"], row["name"])) for row in answer.get("why", {}).get("carried", [])],
+        "known": known_as(origin),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         **snippets_of(request, shown),

@@ -61,7 +61,7 @@ def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -
     passing = {slug for slug, row in platforms.items() if all(getattr(row, k) == v for k, v in chosen.items())}
     best = found.results[0]["time_s"] if found.results else None
     rows = [
-        (place, {**one, "beside": one["time_s"] / best}, platforms[one["platform"]])
+        (place, {**one, "relative_time": one["time_s"] / best}, platforms[one["platform"]])
         for place, one in enumerate(found.results, start=1)
         if one["platform"] in passing
     ]

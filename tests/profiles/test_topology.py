@@ -9,11 +9,11 @@ def kinds(topology: Topology) -> list[Counter]:
     return [Counter(box.kind for box in socket.boxes) for socket in drawn_sockets(topology)]
 
 
-def test_two_sockets_with_hyperthreads_show_when_each_thread_is_placed():
-    """2 x 8 cores: 8 threads stay on the first node, 16 fill the cores, the rest are hyperthreads."""
+def test_two_sockets_with_smt_show_when_each_thread_is_placed():
+    """2 x 8 cores: 8 threads stay on the first node, 16 fill the cores, the rest are SMT threads."""
     first, second = kinds(Topology(2, 2, 16, 32, n_nu=8, n_ht=16))
-    assert first == {"node": 1, "core": 8, "first": 8, "hyperthread": 8}
-    assert second == {"node": 1, "core": 8, "numa": 8, "hyperthread": 8}
+    assert first == {"node": 1, "core": 8, "first": 8, "smt": 8}
+    assert second == {"node": 1, "core": 8, "numa": 8, "smt": 8}
 
 
 def test_numa_nodes_are_numbered_over_all_sockets_and_stand_apart():

@@ -4,14 +4,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
+import plotly.graph_objects as go
 import pytest
 from django.template import Context, Template
 from django.template.loader import get_template
 from django.urls import reverse
 
 from mpet_site.web.glossary import BY_SLUG, SYMBOL, TERMS, term_of, terms_in
+from profiles.figures import Chart, Table
 from tests.pages import text_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -120,10 +121,8 @@ def test_heads_of_columns_are_explained_where_there_is_a_term():
 
 
 def test_a_chart_names_the_symbols_in_it():
-    axis = {"yaxis": {"title": {"text": "time t(n) (s)"}}, "margin": {}}
-    chart = SimpleNamespace(
-        title="Redundancy", caption="R(n) and U(n).", json={"layout": axis}, table=SimpleNamespace(columns=("n",))
-    )
+    figure = go.Figure(layout={"yaxis": {"title": {"text": "time t(n) (s)"}}})
+    chart = Chart("redundancy", "Redundancy", "R(n) and U(n).", figure, Table(("n",), []))
     assert re.findall('#([^"]+)', rendered("{% symbols_of chart %}", chart=chart)) == ["utilisation", "t"]
 
 
