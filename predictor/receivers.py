@@ -29,11 +29,11 @@ def after_delivery(sender: Any, source: Source, **_: Any) -> None:
             judge_delivery(source)
         settle_delivery(source)
     except Exception:
-        logger.exception("delivery %s was stored, but not judged or settled", source.uid)
+        logger.exception("delivery %s was stored, but not judged, or its predictions not validated", source.uid)
 
 
 def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
     try:
         settle_merged(platform)
     except Exception:
-        logger.exception("platforms were merged into %s, but predictions of them not settled", platform.slug)
+        logger.exception("platforms were merged into %s, but predictions of them not validated", platform.slug)

@@ -103,7 +103,7 @@ WhySerializer: Any = type(
                 {
                     "kind": serializers.ChoiceField(("reference", "workload", "element")),
                     "name": Text(),
-                    "share": number(help_text="Of the named candidates' weight; null for an element."),
+                    "share": number(help_text="Of the candidates' weight; null for an element."),
                     "change_percent": number(
                         help_text="Of the times without it, mean over n (an element: at the largest n)."
                     ),

@@ -39,7 +39,7 @@ HELP = {
     "n_max": "hardware threads in all",
     "base_mhz": "cycles per second of each core",
 }
-TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "Hyperthread breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
+TITLES = {"n_nu": "NUMA breakpoint", "n_ht": "SMT breakpoint", "n_max": "Threads", "base_mhz": "Clock"}
 TIME_ONLY = "only the wall time of this workload was measured, not where its threads’ time goes"
 
 

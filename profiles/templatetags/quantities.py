@@ -9,6 +9,7 @@ register = template.Library()
 UNKNOWN = "–"
 DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
+ROUNDING = 1e-9
 
 
 def is_unknown(value: Any) -> bool:
@@ -61,16 +62,16 @@ def size(value: int | None) -> str:
 
 @register.filter
 def percent(value: float | None) -> str:
-    """A fraction as percent; far above 1, how many times the whole it is.
+    """A fraction as percent; far above 1, how many times the whole it is; what only rounding left is 0.
 
-    >>> percent(0.0873), percent(1.5), percent(1668.091), percent(None)
-    ('8.73 %', '150 %', '1,670 times', '–')
+    >>> percent(0.0873), percent(1.5), percent(1668.091), percent(1.9e-16), percent(None)
+    ('8.73 %', '150 %', '1,670 times', '0 %', '–')
     """
     if value is None or is_unknown(value):
         return UNKNOWN
     if abs(100 * value) >= LARGEST_PERCENT:
         return f"{significant(float(value))} times"
-    return f"{significant(100.0 * value)} %"
+    return f"{significant(100.0 * value) if abs(value) > ROUNDING else 0} %"
 
 
 @register.filter

@@ -80,10 +80,10 @@ def test_by_keyboard_alone_and_back(page):
 
 
 def test_what_the_service_refuses_is_said_and_the_figures_stay(page):
-    page.get_by_label("Hyperthread breakpoint").fill("2")
+    page.get_by_label("SMT breakpoint").fill("2")
     expect(page.get_by_role("alert")).to_contain_text("No prediction:")
     assert page.locator(".plot .main-svg").first.is_visible()
-    page.get_by_label("Hyperthread breakpoint").fill("12")
+    page.get_by_label("SMT breakpoint").fill("12")
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
