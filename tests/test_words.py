@@ -1,5 +1,4 @@
-"""Pages, figures, messages, commands and documents speak the field's language: none of the words that it has better ones
-for. The better ones are explained in the glossary."""
+"""Pages, figures, messages, commands and documents speak the field's language, as the glossary explains it."""
 
 import ast
 import re
@@ -76,6 +75,6 @@ def test_nothing_says_it_in_our_own_way(better, pattern):
 def test_what_is_looked_through_holds_what_people_read():
     read = texts()
     assert "docs/pages.md" in read
-    assert "logarithmic scale" in read["predictor/figures/answer.py"]
+    assert "Logarithmic scale" in read["predictor/figures/answer.py"]
     assert "Track record" in read["predictor/templates/predictor/settled.html"]
     assert "How fast each platform is" not in read["predictor/figures/comparisons.py"]  # a doc string
