@@ -105,6 +105,7 @@ def measure_next(request: HttpRequest, uid: Any) -> HttpResponse:
         "prediction": shown,
         "answer": shown.answer,
         "method": found["method"],
+        "known": known_as(origin_of(shown.answer)),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in found["results"]],
         "section": "predict",
         "twin": json_address("api-measure-next", shown.uid),

@@ -61,7 +61,11 @@ def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -
     passing = {slug for slug, row in platforms.items() if all(getattr(row, k) == v for k, v in chosen.items())}
     best = found.results[0]["time_s"] if found.results else None
     rows = [
-        (place, {**one, "relative_time": one["time_s"] / best}, platforms[one["platform"]])
+        (
+            place,
+            {**one, "relative_time": one["time_s"] / best, "known": one["origin"] if one["measured"] else ""},
+            platforms[one["platform"]],
+        )
         for place, one in enumerate(found.results, start=1)
         if one["platform"] in passing
     ]
@@ -97,8 +101,8 @@ def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str
         dot_chart(
             "ranking",
             "Fastest time on each platform",
-            f"The smallest predicted time over all thread counts, with its interval. Where it was {known} there, the "
-            "prediction did not see that.",
+            f"The smallest predicted time over all thread counts, with its interval. The "
+            f"{known} times were not used for the prediction.",
             times,
             measured=known,
             axis=f"smallest time t(n) ({unit})",

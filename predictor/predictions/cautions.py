@@ -47,7 +47,7 @@ def poor_fit(basis: Basis) -> str:
         return ""
     database = basis.snapshot.database
     names = [database.platforms[at] for at in database.platform_index[poor].tolist()]
-    return f"the curve model is over {POOR_FIT:.0%} off the workload's own profiles on {listed(names)}"
+    return f"the fit error of the workload is over {POOR_FIT:.0%} on {listed(names)}"
 
 
 def few_dimensions(basis: Basis) -> str:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_FACTOR = 10.0
+PARAMETERS = {"m": "slope", "b": "offset"}
 WITHOUT = {
     "reference": "Without the reference {name}",
     "workload": "Without the benchmark {name} on the target",
-    "element": "Without the element {name}",
+    "element": "If the {name} were 0,",
 }
 
 
@@ -106,10 +107,22 @@ def change_sentence(one: Influence) -> str:
     """
     change = one.change or 0.0
     what = "the predicted time at the largest n" if one.kind == "element" else "the predicted times"
-    without = f"{WITHOUT[one.kind].format(name=one.name)} {what} would be"
+    name = spelled_element(one.name) if one.kind == "element" else one.name
+    without = f"{WITHOUT[one.kind].format(name=name)} {what} would be"
     if change > 1:
         return f"{without} {1 + change:.3g} times as long."
     return f"{without} {100 * abs(change):.3g} % {'longer' if change > 0 else 'shorter'}."
+
+
+def spelled_element(name: str) -> str:
+    """
+    >>> spelled_element("work_imbalance.m"), spelled_element("task_join.b_ht")
+    ('slope of the work imbalance', 'offset of the task join beyond n_ht')
+    """
+    curve, _, element = name.rpartition(".")
+    kind, _, breakpoint = element.partition("_")
+    beyond = f" beyond n_{breakpoint}" if breakpoint else ""
+    return f"{PARAMETERS[kind]} of the {curve.replace('_', ' ')}{beyond}"
 
 
 def is_plausible(change: float | None) -> bool:

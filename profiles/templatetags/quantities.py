@@ -97,13 +97,13 @@ def change(value: float | None) -> str:
 
 
 @register.filter
-def unmarked(name: Any) -> str:
-    """The name of a simulated machine or workload without its mark, for where a badge stands beside it.
+def unmarked(name: Any, badge: Any) -> str:
+    """The name of a machine or workload without its own mark where the badge next to it says that it is simulated.
 
-    >>> unmarked("i7-4771 (simulated)"), unmarked("i7-4771")
-    ('i7-4771', 'i7-4771')
+    >>> unmarked("i7-4771 (simulated)", "simulated"), unmarked("i7-4771 (simulated)", "mixed")
+    ('i7-4771', 'i7-4771 (simulated)')
     """
-    return str(name).removesuffix(" (simulated)")
+    return str(name).removesuffix(" (simulated)") if badge == "simulated" else str(name)
 
 
 @register.filter

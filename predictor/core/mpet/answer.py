@@ -152,7 +152,7 @@ def range_warnings(database: Database, evidence: Evidence) -> list[str]:
     if largest == 1 and n.max() > 1:
         found.append("no scaling: the workload was measured at n = 1 alone")
     elif n.max() > largest:
-        found.append(f"n over {largest} was measured on no reference: the last trend is continued")
+        found.append(f"no reference was measured with more than {largest} threads: beyond, the last trend is continued")
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
         found.append(
             f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "

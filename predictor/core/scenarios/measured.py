@@ -59,4 +59,4 @@ def at_counts(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArr
 def _beyond(curves: ScalingCurves, n: IntArray) -> tuple[tuple[int, str], ...]:
     if n.max() <= curves.n[-1]:
         return ()
-    return ((MEDIUM, f"over n = {curves.n[-1]} what was measured last is held"),)
+    return ((MEDIUM, f"over n = {curves.n[-1]} the last measured value is kept"),)

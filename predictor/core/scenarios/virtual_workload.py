@@ -160,13 +160,13 @@ def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[st
             said += (
                 ": there is none of it, so that nothing changes"
                 if nothing
-                else ": its thread time changes so at every n, that of all else stays"
+                else ": its thread time changes by this factor at every n; everything else stays"
             )
         elif name == "redundancy":
             what = "computing" if is_decomposed(answer) else "thread time (time-only profiles: every loss counts)"
-            said += f": the {what} beyond that of one thread changes so"
+            said += f": the {what} beyond that of one thread changes by this factor"
         elif name == "memory":
-            said += f": memory traffic changes so; {memory}"
+            said += f": memory traffic changes by this factor; {memory}"
         else:
             grow = ", ".join(one.replace("_", " ") for one in GROW_WITH_WORK)
             said += f": computing, {grow} grow with the work; creating, switching and joining threads stay"
@@ -176,7 +176,7 @@ def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[st
 
 def _reasons(changes: WorkloadChanges) -> list[tuple[int, str]]:
     named = ", ".join(name.replace("_", " ") for name in changes.changed)
-    found = [(MEDIUM, f"a workload that nobody ran: {named} changed, all else taken as it is")]
+    found = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
     if "memory" in changes.changed:
         found.append((LOW, "what memory traffic costs is estimated, not measured"))
     return found

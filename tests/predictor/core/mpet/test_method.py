@@ -193,7 +193,7 @@ def test_between_and_beyond_measured_n(method):
     answer = predict(method, database, Query(2, 1, n=(8, 12, 16, 64)))
     assert answer.time_s[0] > answer.time_s[1] > answer.time_s[2] > answer.time_s[3]
     assert any("beyond the 16 threads of the target" in warning for warning in answer.warnings)
-    assert any("n over 16 was measured on no reference" in warning for warning in answer.warnings)
+    assert any("no reference was measured with more than 16 threads" in warning for warning in answer.warnings)
     inside = predict(method, database, Query(2, 1))
     assert not any("n over" in warning or "beyond" in warning for warning in inside.warnings)
 
