@@ -71,7 +71,7 @@ def test_where_sign_up_is_off_no_account_is_made_and_no_link_leads_there(client,
     settings.SIGNUP = False
     answer = sign_up(client)
     assert (answer.status_code, User.objects.exists()) == (403, False)
-    assert "made by those who run it" in text_of(answer)
+    assert "only its operators create accounts" in text_of(answer)
     assert reverse("signup") not in client.get(reverse("login")).content.decode()
 
 

@@ -8,6 +8,7 @@ from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
+from profiles.templatetags.quantities import as_percent
 from tests.browser.walk import drawn
 from tests.pages import PASSWORD, store_public, user
 from tests.paths import ROOT
@@ -78,7 +79,7 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     page.wait_for_url("**/predictions/**")
     drawn(page)
     stored = Prediction.objects.get(uid=page.url.rstrip("/").rsplit("/", 1)[-1])
-    assert f"{stored.answer['measured']['error_percent']:.1f} %" in page.locator("#measured-error").inner_text()
+    assert as_percent(stored.answer["measured"]["error_percent"]) in page.locator("#measured-error").inner_text()
     page.get_by_text("Numbers of “Time”").click()
     assert page.get_by_role("region", name="Numbers of Time").locator("tbody tr").count() == 16
 

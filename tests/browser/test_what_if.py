@@ -43,7 +43,7 @@ def test_a_moved_slider_redraws_with_the_baseline(page):
     before = line(page, "predicted")
     marked = page.evaluate("document.querySelector('.plot').dataset.mark = 'the same element'")
     page.get_by_label("Work", exact=True).fill("2")
-    expect(page.locator("#answer-facts")).to_contain_text("as it is:")
+    expect(page.locator("#answer-facts")).to_contain_text("baseline:")
     assert page.locator("output[for=slider-work]").inner_text() == "× 2"
     assert line(page, "baseline") == before
     assert line(page, "predicted") != before
@@ -72,7 +72,7 @@ def test_by_keyboard_alone_and_back(page):
     page.keyboard.press("ArrowRight")
     assert slider.get_attribute("aria-valuetext") == "× 1.1"
     page.wait_for_url("**memory=1.1")
-    expect(page.locator("#answer-facts")).to_contain_text("as it is:")
+    expect(page.locator("#answer-facts")).to_contain_text("baseline:")
     page.get_by_role("link", name="Reset").press("Enter")
     expect(page.locator("#answer-facts")).to_contain_text("nothing is changed")
     assert slider.input_value() == "1"
@@ -112,7 +112,7 @@ def test_a_server_that_does_not_answer_is_no_broken_page(opened):
     expect(page.locator("#answer-facts")).to_contain_text("does not answer")
     page.unroute("**/what-if/answer/**")
     page.get_by_label("Work", exact=True).fill("3")
-    expect(page.locator("#answer-facts")).to_contain_text("as it is:")
+    expect(page.locator("#answer-facts")).to_contain_text("baseline:")
 
 
 def test_sliders_of_what_is_not_known_cannot_be_moved(visit):

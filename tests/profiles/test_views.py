@@ -130,7 +130,7 @@ def test_a_platform_shows_its_topology_and_its_profiles(client, public):
     address = reverse("platform", args=[platform.slug])
     words = text_of(client.get(address))
     assert "Second NUMA node beyond 4 threads" in words
-    assert "Hyperthreads beyond 8 threads" in words
+    assert "SMT threads beyond 8 threads" in words
     assert "L1 data, L2, L3 32 KiB, 1 MiB, 16 MiB" in words
     assert "4 profiles" in words
     assert "2 sockets, 2 NUMA nodes, 8 cores, 16 hardware threads" in client.get(address).content.decode()

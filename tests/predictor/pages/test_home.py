@@ -7,6 +7,7 @@ from django.urls import reverse
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
 from predictor.predictions.request import DEFAULT_METHOD
 from profiles.ingest import ingest
+from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
@@ -26,7 +27,7 @@ def test_a_prediction_stands_there_from_the_beginning_and_is_not_kept(client, pu
     page = home(client)
     answer = page.context["answer"]
     assert (answer["workload"], answer["target"]) == (page.context["workload"], page.context["target"])
-    assert f"misses them by {answer['measured']['error_percent']:.1f} %" in text_of(page)
+    assert f"its error is {as_percent(answer['measured']['error_percent'])} on average" in text_of(page)
     names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
     assert names[-2:] == ["predicted", "measured"]
     assert not Prediction.objects.exists()

@@ -12,6 +12,7 @@ from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.cache import snapshot
 from profiles.models import Profile, Revision
+from profiles.templatetags.quantities import as_percent, percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +57,7 @@ def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_
     page = asked(client)
     answer = Prediction.objects.get().answer
     words = html.unescape(text_of(page))
-    assert f"{answer['measured']['error_percent']:.1f} %" in words
+    assert as_percent(answer["measured"]["error_percent"]) in words
     assert f"revision {answer['revision']} " in words
     assert f"For the scaling: {len(answer['candidates']['scaling'])} candidates" in words
     assert "public.tar.gz" in words
@@ -275,7 +276,7 @@ def test_what_to_measure_next_says_when_nothing_is_known_to_help(client, public)
     Revision.raise_for(None)
     page = client.get(reverse("measure-next", args=[prediction.uid]))
     assert page.status_code == 200
-    assert "No measurement that is still missing" in text_of(page)
+    assert "No further measurement is expected to narrow the interval" in text_of(page)
 
 
 def test_the_answer_says_why_and_what_carried_it(client, public):
@@ -287,4 +288,4 @@ def test_the_answer_says_why_and_what_carried_it(client, public):
         assert sentence in words
     assert [row for row, _ in page.context["carried"]] == why["carried"]
     reference = next(row for row in why["carried"] if row["kind"] == "reference")
-    assert f"{reference['name']} reference {100 * reference['share']:.1f} %" in words
+    assert f"{reference['name']} reference {percent(reference['share'])}" in words

@@ -34,8 +34,8 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
     assert [(place, row["platform"]) for place, row, _ in rows] == [
         (place, row["platform"]) for place, row in enumerate(ranking.results, start=1)
     ]
-    assert [row["beside"] for _, row, _ in rows] == sorted(row["beside"] for _, row, _ in rows)
-    assert rows[0][1]["beside"] == 1
+    assert [row["relative_time"] for _, row, _ in rows] == sorted(row["relative_time"] for _, row, _ in rows)
+    assert rows[0][1]["relative_time"] == 1
     assert text_of(response).count("measured here") == 3
 
 
