@@ -89,7 +89,7 @@ def test_what_to_measure_next_comes_on_demand(visit, profile):
     Revision.raise_for(None)
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     page = visit(reverse("prediction", args=[prediction.uid]))
-    page.get_by_role("link", name="Which measurements would make this answer surer").click()
+    page.get_by_role("link", name="Which measurements would narrow the interval").click()
     table = page.get_by_role("region", name="What to measure next")
     expect(table.locator("tbody tr").first).to_be_visible()
     assert page.url.endswith(reverse("prediction", args=[prediction.uid]))
