@@ -11,12 +11,29 @@ from tests.paths import ROOT
 from tests.scheduling import KitTogether
 
 SHARED_DATA = ROOT.parent / "shared" / "data"
+OTHER_TOOLS = {"browser", "kit", "shared_data"}
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> KitTogether:
     return KitTogether(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With MPET_TESTS_DATABASE_ONLY=1: the tests that use the database, and nothing but it."""
+    if os.environ.get("MPET_TESTS_DATABASE_ONLY") != "1":
+        return
+    chosen = [
+        item for item in items if uses_database(item) and not OTHER_TOOLS & {mark.name for mark in item.iter_markers()}
+    ]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+def uses_database(item: pytest.Item) -> bool:
+    fixtures = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or item.get_closest_marker("django_db") is not None
 
 
 def skip_or_fail(reason: str) -> None:

@@ -1,0 +1,49 @@
+"""Every page and every address of the API answers, on whatever database."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import resolve, reverse
+
+from mpet_site.web.api import ListView
+from tests.browser.walk import pages_of
+from tests.pages import store_dataset, store_public, user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return user("ada")
+
+
+def test_every_page_answers(ada):
+    store_dataset()
+    walk = pages_of(store_public()[0], ada)
+    anybody, owner = Client(), Client()
+    owner.force_login(ada)
+    statuses = {
+        name: (owner if is_own else anybody).get(address, follow=True).status_code
+        for name, address, is_own in walk.everywhere()
+    }
+    assert {name: status for name, status in statuses.items() if status != 200} == {}
+
+
+def test_every_list_of_the_api_is_searched_and_sorted_by_every_column(ada):
+    pages_of(store_public()[0], ada)
+    client = Client()
+    client.force_login(ada)
+    statuses = {
+        address + query: client.get(address + query).status_code
+        for address in client.get(reverse("api-root")).json().values()
+        if issubclass(view := resolve(urlsplit(address).path).func.view_class, ListView)
+        for query in (
+            "",
+            "?search=app",
+            *(f"?ordering={sign}{name}" for name in view.ordering_fields for sign in ("", "-")),
+        )
+    }
+    assert len(statuses) > 50
+    assert {address: status for address, status in statuses.items() if status != 200} == {}
