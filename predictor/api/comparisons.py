@@ -1,6 +1,7 @@
 """The twins of the pages that compare: /compare/, /distances/ and /maps/."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
@@ -17,7 +18,14 @@ from mpet_site.web.problems import invalid
 from predictor.api.serializers import PROVENANCE
 from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
 from predictor.core.arrays import index_of
-from predictor.core.comparisons.documents import compared_platforms, compared_workloads, distance_matrix, workload_map
+from predictor.core.comparisons.documents import (
+    ProfileSummary,
+    SharedWorkload,
+    compare_platforms,
+    compare_workloads,
+    distance_matrix,
+    workload_map,
+)
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.etags import database_etag
 
@@ -192,8 +200,15 @@ class WorkloadMatrix(ComparisonView):
 
 
 def matrix_document(user: Any, selection: Selection, kind: Kind) -> dict[str, Any]:
-    found = distance_matrix(selection.database, kind)
-    return found | provenance(user, selection, is_empty=not found["slugs"])
+    matrix = distance_matrix(selection.database, kind)
+    document = {
+        "revision": matrix.revision,
+        "of": matrix.kind,
+        "slugs": matrix.slugs,
+        "mean": matrix.mean,
+        "count": matrix.count,
+    }
+    return document | provenance(user, selection, is_empty=not matrix.slugs)
 
 
 class WorkloadMap(ComparisonView):
@@ -211,8 +226,40 @@ class WorkloadMap(ComparisonView):
 
 
 def map_document(user: Any, selection: Selection) -> dict[str, Any]:
-    found = workload_map(selection.database)
-    return found | provenance(user, selection, is_empty=not found["workloads"])
+    similarity_map = workload_map(selection.database)
+    document = {
+        "revision": similarity_map.revision,
+        "stress": similarity_map.stress,
+        "workloads": [asdict(point) for point in similarity_map.points],
+    }
+    return document | provenance(user, selection, is_empty=not similarity_map.points)
+
+
+def profile_document(profile: ProfileSummary) -> dict[str, Any]:
+    """What a comparison tells of one profile, as `measured_row` declares it."""
+    return {
+        "simulated": profile.simulated,
+        "t1_s": profile.t1_s,
+        "fastest_s": profile.fastest_s,
+        "fastest_n": profile.fastest_n,
+        "curve": [
+            {"n": n, "time_s": time_s} for n, time_s in zip(profile.n.tolist(), profile.time_s.tolist(), strict=True)
+        ],
+        "characteristics": dict(profile.characteristics),
+    }
+
+
+def shared_workload_document(workload: SharedWorkload) -> dict[str, Any]:
+    return {
+        "workload": workload.workload,
+        "decomposed": workload.decomposed,
+        "runtime": workload.runtime,
+        "winner": workload.winner,
+        "platforms": [
+            profile_document(profile) | {"platform": profile.platform, "speed": profile.speed}
+            for profile in workload.platforms
+        ],
+    }
 
 
 class ComparePlatforms(ComparisonView):
@@ -232,10 +279,14 @@ class ComparePlatforms(ComparisonView):
         platforms = [position("slugs", slug, selection.database.platforms) for slug in slugs]
 
         def build() -> dict[str, Any]:
-            found = compared_platforms(selection.database, platforms, selection.snapshot.is_simulated)
-            return found | provenance(
-                request.user, selection, is_empty=not found["workloads"], platform__slug__in=slugs
-            )
+            comparison = compare_platforms(selection.database, platforms, selection.snapshot.is_simulated)
+            document = {
+                "revision": comparison.revision,
+                "platforms": [asdict(platform) for platform in comparison.platforms],
+                "workloads": [shared_workload_document(workload) for workload in comparison.workloads],
+            }
+            is_empty = not comparison.workloads
+            return document | provenance(request.user, selection, is_empty=is_empty, platform__slug__in=slugs)
 
         return self.answer(request, build)
 
@@ -263,8 +314,15 @@ class CompareWorkloads(ComparisonView):
         platform = position("on", on, database.platforms)
 
         def build() -> dict[str, Any]:
-            found = compared_workloads(database, platform, workloads, selection.snapshot.is_simulated)
+            comparison = compare_workloads(database, platform, workloads, selection.snapshot.is_simulated)
+            document = {
+                "revision": comparison.revision,
+                "platform": comparison.platform,
+                "workloads": [
+                    profile_document(profile) | {"workload": profile.workload} for profile in comparison.workloads
+                ],
+            }
             shown = {"platform__slug": on, "workload__slug__in": slugs}
-            return found | provenance(request.user, selection, is_empty=not found["workloads"], **shown)
+            return document | provenance(request.user, selection, is_empty=not comparison.workloads, **shown)
 
         return self.answer(request, build)

@@ -1,6 +1,7 @@
 """The distance between two platforms or two workloads."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
@@ -14,7 +15,7 @@ from mpet_site.web.problems import invalid
 from predictor.api.comparisons import INCLUDE_SIMULATED, included, position
 from predictor.api.serializers import PlatformDistanceSerializer, WorkloadDistanceSerializer
 from predictor.comparisons.selection import Selection, provenance, select
-from predictor.core.comparisons.distances import platform_distances, workload_distances
+from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.etags import database_etag
 
@@ -30,15 +31,26 @@ class DistanceView(ApiView):
         return select(request.user, include_simulated=included(request), kind=self.kind, slugs=slugs)
 
     def answer(
-        self, request: Request, a: str, b: str, selection: Selection, measure: Callable[[], dict[str, Any]]
+        self, request: Request, a: str, b: str, selection: Selection, measure: Callable[[], PairDistances]
     ) -> HttpResponseBase:
         def build() -> Response:
-            found = measure()
+            distances = measure()
             shown = {f"{self.kind[:-1]}__slug__in": (a, b)}
-            basis = provenance(request.user, selection, is_empty=not found["individual"], **shown)
-            return Response({"a": a, "b": b} | found | basis)
+            basis = provenance(request.user, selection, is_empty=not distances.individual, **shown)
+            return Response({"a": a, "b": b} | distances_document(distances, self.kind) | basis)
 
         return unless_unchanged(request, database_etag(request), build)
+
+
+def distances_document(distances: PairDistances, kind: Kind) -> dict[str, Any]:
+    """Two platforms are compared over workloads, two workloads over platforms."""
+    over = "workload" if kind == "platforms" else "platform"
+    rows = [asdict(individual) for individual in distances.individual]
+    return {
+        "revision": distances.revision,
+        "mean": asdict(distances.mean),
+        "individual": [{over: row.pop("partner"), **row} for row in rows],
+    }
 
 
 def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:

@@ -10,7 +10,7 @@ from django.utils.http import urlencode
 
 from predictor.comparisons.selection import MODELS, select
 from predictor.core.arrays import index_of
-from predictor.core.comparisons.mean_distances import Kind, nearest, neighbours
+from predictor.core.comparisons.mean_distances import Kind, distances_to_all, nearest_positions
 
 NEIGHBOURS = 6
 
@@ -39,8 +39,8 @@ def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
     of = index_of(slugs, slug)
     if of is None:
         return []
-    found = neighbours(database, kind, of)
-    near = nearest(found.mean[0], of, NEIGHBOURS)
+    found = distances_to_all(database, kind, of)
+    near = nearest_positions(found.mean[0], of, NEIGHBOURS)
     rows = MODELS[kind].objects.in_api(user).in_bulk([slugs[at] for at in near], field_name="slug")
     return [
         Neighbour(rows[slugs[at]], float(found.mean[0, at]), int(found.count[0, at]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from predictor.core.comparisons.documents import CHARACTERISTICS
+from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
 from profiles.figures import Chart, MeasuredCurve, Table, figure, logarithmic_ticks
 from profiles.figures.base import SERIES_COLOURS, numbers
 
@@ -80,23 +80,20 @@ def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) 
     )
 
 
-def curves_of(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[MeasuredCurve]:
-    """The curves of a comparison's document; t(1) as measured, unknown where it is not."""
+def curves_of(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
+    """The measured curves of compared profiles, empty where there is none; t(1) is unknown where nobody measured it."""
     return [
-        MeasuredCurve(
-            name,
-            np.array([point["n"] for point in row["curve"]], dtype=np.int64),
-            np.array([point["time_s"] for point in row["curve"]], dtype=float),
-            row["t1_s"] if np.isfinite(row["t1_s"]) else None,
-        )
-        for row, name in zip(rows, names, strict=True)
+        MeasuredCurve(name, profile.n, profile.time_s, profile.t1_s if np.isfinite(profile.t1_s) else None)
+        if profile
+        else MeasuredCurve(name, np.array([], dtype=np.int64), np.array([]), None)
+        for profile, name in zip(profiles, names, strict=True)
     ]
 
 
-def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
+def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
     """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale."""
-    rows = [{one["platform"]: one["speed"] for one in workload["platforms"]} for workload in workloads]
-    labels = [names.get(workload["workload"], workload["workload"]) for workload in workloads]
+    rows = [{profile.platform: profile.speed for profile in workload.platforms} for workload in workloads]
+    labels = [names.get(workload.workload, workload.workload) for workload in workloads]
     known = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
     base = names.get(slugs[0], slugs[0])
     traces = [
@@ -129,7 +126,7 @@ def speed_chart(workloads: Sequence[dict[str, Any]], slugs: Sequence[str], names
         Table(
             columns,
             [
-                (label, *(row.get(slug, np.nan) for slug in slugs), names.get(workload["winner"], workload["winner"]))
+                (label, *(row.get(slug, np.nan) for slug in slugs), names.get(workload.winner, workload.winner))
                 for label, row, workload in zip(labels, rows, workloads, strict=True)
             ],
         ),
@@ -143,7 +140,7 @@ def characteristic_charts(
     """As Figure 9 of the paper: a chart a parameter; a group of bars a label, a bar a series (a platform). The bars
     lie, so that long names can be read on a narrow screen."""
     charts = []
-    for place, (element, (title, axis)) in enumerate(CHARACTERISTICS.items()):
+    for place, (element, (title, axis)) in enumerate(COMPARED_CHARACTERISTICS.items()):
         values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}
         if not np.isfinite(np.array(list(values.values()), dtype=float)).any():
             continue

@@ -13,9 +13,11 @@ from mpet_site.web.pages import json_address
 from predictor.comparisons.selection import FEWEST, MODELS, MOST, ORIGINS, Selection, select
 from predictor.core.arrays import index_of
 from predictor.core.comparisons.documents import (
-    compared_platforms,
-    compared_workloads,
-    most_alike,
+    ProfileSummary,
+    SharedWorkload,
+    compare_platforms,
+    compare_workloads,
+    pair_that_shares_most,
 )
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
@@ -65,7 +67,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
     if not chosen:
         database = selection.database
         slugs = database.platforms if kind == "platforms" else database.workloads
-        default = [slugs[at] for at in most_alike(database, kind)]
+        default = [slugs[at] for at in pair_that_shares_most(database, kind)]
         if len(default) == FEWEST:
             return redirect(f"{request.path}?{urlencode({parameter: default}, doseq=True)}")
     names = names_of(request.user, kind, chosen)
@@ -92,20 +94,25 @@ def platforms_compared(
 ) -> dict[str, Any]:
     database = selection.database
     places = [at for at in (index_of(database.platforms, slug) for slug in chosen) if at is not None]
-    found = compared_platforms(database, places, selection.snapshot.is_simulated)
-    shared = found["workloads"]
-    names = names | names_of(request.user, "workloads", [one["workload"] for one in shared])
-    asked = request.GET.get("workload", "")
-    drawn = next((one for one in shared if one["workload"] == asked), shared[0] if shared else None)
+    comparison = compare_platforms(database, places, selection.snapshot.is_simulated)
+    shared = comparison.workloads
+    slugs = [workload.workload for workload in shared]
+    names = names | names_of(request.user, "workloads", slugs)
+    drawn = next((workload for workload in shared if workload.workload == request.GET.get("workload", "")), None)
+    if drawn is None and shared:
+        drawn = shared[0]
     shown = in_figures(names, selection.origin)
-    relative = relative_among(request.user, [one["workload"] for one in shared])
+    relative = relative_among(request.user, slugs)
     return {
-        "summary": found["platforms"],
+        "summary": comparison.platforms,
         "names": names,
-        "shared": [(one, shown.get(one["workload"], one["workload"]), cells(one, chosen)) for one in shared],
+        "shared": [
+            (workload, shown.get(workload.workload, workload.workload), [workload.on(slug) for slug in chosen])
+            for workload in shared
+        ],
         "heads": [shown[slug] for slug in chosen],
         "drawn": drawn,
-        "drawn_name": drawn and names.get(drawn["workload"], drawn["workload"]),
+        "drawn_name": drawn and names.get(drawn.workload, drawn.workload),
         "relative": relative,
         "charts": curves_on(drawn, chosen, names, relative) if drawn else [],
         "speed": speeds(shared, chosen, names) if shared else [],
@@ -115,33 +122,32 @@ def platforms_compared(
     }
 
 
-def speeds(shared: Sequence[dict[str, Any]], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
+def speeds(shared: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
     origin = origin_in(shared)
     return marked([speed_chart(shared, chosen, in_figures(names, origin))], origin)
 
 
 def curves_on(
-    workload: dict[str, Any], chosen: Sequence[str], names: Mapping[str, str], relative: set[str]
+    workload: SharedWorkload, chosen: Sequence[str], names: Mapping[str, str], relative: set[str]
 ) -> list[Chart]:
     """The curves of one workload, a line a platform; those that lack it stay empty, so that the others keep their
     colours."""
-    by_slug = {one["platform"]: one for one in workload["platforms"]}
-    rows = [by_slug.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in chosen]
+    profiles = [workload.on(slug) for slug in chosen]
     origin = origin_in([workload])
     shown = in_figures(names, origin)
     labels = [
-        shown[slug] + (" (simulated)" if origin == "mixed" and row.get("simulated") else "")
-        for slug, row in zip(chosen, rows, strict=True)
+        shown[slug] + (" (simulated)" if origin == "mixed" and profile and profile.simulated else "")
+        for slug, profile in zip(chosen, profiles, strict=True)
     ]
-    charts = comparison_charts(curves_of(rows, labels), unit_of({workload["workload"]} & relative))
+    charts = comparison_charts(curves_of(profiles, labels), unit_of({workload.workload} & relative))
     return marked(charts, origin)
 
 
-def figure_9(workloads: Sequence[dict[str, Any]], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
+def figure_9(workloads: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
     origin = origin_in(workloads)
     shown = in_figures(names, origin)
-    labels = [shown.get(one["workload"], one["workload"]) for one in workloads]
-    series = {shown[slug]: [characteristics_in(one, slug) for one in workloads] for slug in chosen}
+    labels = [shown.get(workload.workload, workload.workload) for workload in workloads]
+    series = {shown[slug]: [characteristics_on(workload, slug) for workload in workloads] for slug in chosen}
     return marked(characteristic_charts(labels, series), origin)
 
 
@@ -151,18 +157,14 @@ def in_figures(names: Mapping[str, str], origin: str) -> dict[str, str]:
     return {slug: name.removesuffix(mark) for slug, name in names.items()}
 
 
-def origin_in(workloads: Sequence[dict[str, Any]]) -> str:
-    rows = [one for workload in workloads for one in workload["platforms"]]
-    return origin_of("simulated" if row["simulated"] else "measured" for row in rows)
+def origin_in(workloads: Sequence[SharedWorkload]) -> str:
+    profiles = [profile for workload in workloads for profile in workload.platforms]
+    return origin_of("simulated" if profile.simulated else "measured" for profile in profiles)
 
 
-def characteristics_in(workload: dict[str, Any], platform: str) -> dict[str, float] | None:
-    return next((one["characteristics"] for one in workload["platforms"] if one["platform"] == platform), None)
-
-
-def cells(workload: dict[str, Any], chosen: Sequence[str]) -> list[dict[str, Any] | None]:
-    by_slug = {one["platform"]: one for one in workload["platforms"]}
-    return [by_slug.get(slug) for slug in chosen]
+def characteristics_on(workload: SharedWorkload, platform: str) -> Mapping[str, float] | None:
+    profile = workload.on(platform)
+    return profile.characteristics if profile else None
 
 
 def relative_among(user: Any, slugs: Sequence[str]) -> set[str]:
@@ -183,16 +185,15 @@ def workloads_compared(
     on = platform_with_most(database, places, request.GET.get("on", ""))
     if on is None:
         return {"summary": []}
-    found = compared_workloads(database, on, places, selection.snapshot.is_simulated)
-    rows = {one["workload"]: one for one in found["workloads"]}
-    known = [slug for slug in chosen if slug in rows]
-    platform = Platform.objects.visible_to(request.user).get(slug=found["platform"])
-    unit = unit_of(relative_among(request.user, known))
+    comparison = compare_workloads(database, on, places, selection.snapshot.is_simulated)
+    profiles = {profile.workload: profile for profile in comparison.workloads}
+    platform = Platform.objects.visible_to(request.user).get(slug=comparison.platform)
+    unit = unit_of(relative_among(request.user, [slug for slug in chosen if slug in profiles]))
     return {
         "on": platform,
-        "summary": [rows.get(slug) for slug in chosen],
+        "summary": [profiles.get(slug) for slug in chosen],
         "time_unit": unit,
-        **figures_on(platform, rows, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")),
+        **figures_on(platform, profiles, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")),
         "sources": sources_of(request.user, selection, platform=platform, workload__slug__in=chosen),
         "twin": json_address(
             "api-compare-workloads",
@@ -202,19 +203,19 @@ def workloads_compared(
 
 
 def figures_on(
-    platform: Platform, rows: Mapping[str, dict[str, Any]], names: dict[str, str], unit: str, show: str
+    platform: Platform, profiles: Mapping[str, ProfileSummary], names: dict[str, str], unit: str, show: str
 ) -> dict[str, Any]:
     """Curves and characteristics of the workloads; `show`: one measure of the curves alone."""
-    origin = origin_of("simulated" if row["simulated"] else "measured" for row in rows.values())
+    origin = origin_of("simulated" if profile.simulated else "measured" for profile in profiles.values())
     names = in_figures(names, origin)
-    drawn = curves_of([rows.get(slug, {"curve": [], "t1_s": float("nan")}) for slug in names], list(names.values()))
-    series = {platform.name: [row["characteristics"] for row in rows.values()]}
+    curves = curves_of([profiles.get(slug) for slug in names], list(names.values()))
+    series = {platform.name: [profile.characteristics for profile in profiles.values()]}
     measures = (show,) if show in MEASURES else ("time", "speedup")
     return {
         "show": show if show in MEASURES else "",
         "measures": {name: measure.title for name, measure in MEASURES.items()},
-        "charts": marked(comparison_charts(drawn, unit, measures), origin),
-        "characteristics": marked(characteristic_charts([names[slug] for slug in rows], series), origin),
+        "charts": marked(comparison_charts(curves, unit, measures), origin),
+        "characteristics": marked(characteristic_charts([names[slug] for slug in profiles], series), origin),
     }
 
 

@@ -24,23 +24,23 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
     """?origin=, and ?mark= a workload."""
     mark = request.GET.get("mark", "")
     selection = selection_of(request, "workloads", [mark])
-    found = workload_map(selection.database)
-    names = names_of(request.user, "workloads", [one["workload"] for one in found["workloads"]])
+    similarity_map = workload_map(selection.database)
+    names = names_of(request.user, "workloads", [point.workload for point in similarity_map.points])
     places = [
         Place(
-            name=names.get(one["workload"], one["workload"]),
-            strategy=one["strategy"],
-            address=reverse("workload", args=[one["workload"]]),
-            x=one["x"],
-            y=one["y"],
-            marked=one["workload"] == mark,
+            name=names.get(point.workload, point.workload),
+            strategy=point.strategy,
+            address=reverse("workload", args=[point.workload]),
+            x=point.x,
+            y=point.y,
+            marked=point.workload == mark,
         )
-        for one in found["workloads"]
+        for point in similarity_map.points
     ]
     placed = [place for place in places if np.isfinite(place.x)]
     context = {
         "origin": selection.origin,
-        "charts": marked([map_chart(placed, found["stress"])], selection.origin) if placed else [],
+        "charts": marked([map_chart(placed, similarity_map.stress)], selection.origin) if placed else [],
         "apart": [place for place in places if not np.isfinite(place.x)],
         "places": places,
         "marked": names.get(mark),
@@ -57,8 +57,8 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
     """All mean distances as a heat map; ?near=<slug> sorts rows and columns by their distance to one, ?origin=."""
     near = request.GET.get("near", "")
     selection = selection_of(request, kind, [near])
-    found = distance_matrix(selection.database, kind)
-    slugs, mean, count = found["slugs"], found["mean"], found["count"]
+    matrix = distance_matrix(selection.database, kind)
+    slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
     order = list(range(len(slugs)))
     if near in slugs:
         order = mean[slugs.index(near)].argsort(kind="stable").tolist()

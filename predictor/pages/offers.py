@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.comparisons.documents import with_most_profiles
+from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
 from predictor.snapshot.building import SIMULATED
 from predictor.snapshot.cache import snapshot
@@ -22,7 +22,7 @@ def pair_to_begin_with(user: Any) -> tuple[str, str]:
     """The workload with the most profiles, on the one of its platforms that has the most: measured, or simulated where
     what was measured has no curve to show."""
     databases: list[Database] = [snapshot(user), snapshot(user, origins=SIMULATED)]
-    most = [(database, with_most_profiles(database, "workloads", 1)) for database in databases]
+    most = [(database, positions_with_most_profiles(database, "workloads", 1)) for database in databases]
     known = [(database, found[0]) for database, found in most if found]
     if not known:
         return "", ""

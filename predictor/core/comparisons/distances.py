@@ -1,68 +1,123 @@
 """The distances between two platforms or two workloads (Eq. 13-19), from one snapshot."""
 
-from typing import Any
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
+from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.core.distance import dimensions, distance, mean_distance
 from predictor.core.normalise import normalise
+from profiles.arrays import IntArray
 
 
-def platform_distances(database: Database, a: int, b: int) -> dict[str, Any]:
-    """D_p(A,P,T) for every workload that both platforms have in one group, and their mean D_p(P,T)."""
+@dataclass(frozen=True)
+class PairMean:
+    """The mean of `count` individual distances, None where none is defined; each is of `dim` valid elements or more."""
+
+    distance: float | None
+    dim: int
+    count: int
+
+
+@dataclass(frozen=True)
+class IndividualDistance:
+    """One distance D of two profiles in one group, of `dim` elements; NaN where no element is valid in both.
+
+    `partner` is the slug of what both profiles share: a workload for two platforms, a platform for two workloads.
+    """
+
+    partner: str
+    decomposed: bool
+    runtime: str | None
+    distance: float
+    dim: int
+
+
+@dataclass(frozen=True)
+class PairDistances:
+    """The distances of a pair in the database of this `revision`."""
+
+    revision: int
+    mean: PairMean
+    individual: tuple[IndividualDistance, ...]
+
+
+def platform_distances(database: Database, a: int, b: int) -> PairDistances:
+    """D_p(A,P,T) for every workload A that both platforms have in one group, and their mean D_p(P,T) (Eq. 17, 19).
+
+        D_p(A,P,T) = D(v_P,A, v_T,A),    D_p(P,T) = mean over A
+
+    Parameters: `a`, `b` positions in `database.platforms`. No unit, 0 to 1. A distance is NaN where the two profiles
+    have no valid element in common; it takes no part in the mean. Source: Arndt et al. 2020, Eq. 13, 17 and 19.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
+    >>> two = Database.build(
+    ...     platforms=["p", "q"], workloads=["w"], platform_index=[0, 1], workload_index=[0, 0],
+    ...     groups=(Group(True, "", "measured"),), group=[0, 0], features=features, t1_s=[1.0, 1.0],
+    ...     n_nu=[np.nan] * 2, n_ht=[np.nan] * 2, n_max=[4] * 2)
+    >>> platform_distances(two, 0, 1).individual[0]  # sqrt((1^2 + 0^2) / 2)
+    IndividualDistance(partner='w', decomposed=True, runtime=None, distance=0.7071067811865476, dim=2)
+    """
     rows = database.rows_of_platform(a)
-    partners = paired(database, rows, np.full(len(rows), b), database.workload_index[rows])
-    return distances(database, rows, partners, "workload")
+    partner_rows = rows_in_same_group(database, rows, np.full(len(rows), b), database.workload_index[rows])
+    return distances_of_rows(database, rows, partner_rows, "workloads")
 
 
-def workload_distances(database: Database, a: int, b: int, platform: int | None = None) -> dict[str, Any]:
-    """D_a(P,A,B) for every platform (or the one) that has both in one group, and their mean D_a(A,B)."""
+def workload_distances(database: Database, a: int, b: int, platform: int | None = None) -> PairDistances:
+    """D_a(P,A,B) for every platform P (or the one) that has both in one group, and their mean D_a(A,B) (Eq. 16, 18).
+
+        D_a(P,A,B) = D(v_P,A, v_P,B),    D_a(A,B) = mean over P
+
+    Parameters: `a`, `b` positions in `database.workloads`, `platform` in `database.platforms`. No unit, 0 to 1; NaN as
+    in `platform_distances`. Source: Arndt et al. 2020, Eq. 13, 16 and 18.
+    """
     rows = database.rows_of_workload(a)
     if platform is not None:
         rows = rows[database.platform_index[rows] == platform]
-    partners = paired(database, rows, database.platform_index[rows], np.full(len(rows), b))
-    return distances(database, rows, partners, "platform")
+    partner_rows = rows_in_same_group(database, rows, database.platform_index[rows], np.full(len(rows), b))
+    return distances_of_rows(database, rows, partner_rows, "platforms")
 
 
-def paired(database: Database, rows: np.ndarray, platforms: np.ndarray, workloads: np.ndarray) -> np.ndarray:
+def rows_in_same_group(database: Database, rows: IntArray, platforms: np.ndarray, workloads: np.ndarray) -> IntArray:
     """For each row the row of (platform, workload) in the same group; -1 = none."""
-    found = np.full(len(rows), -1, dtype=np.int64)
+    partner_rows = np.full(len(rows), -1, dtype=np.int64)
     for group in np.unique(database.group[rows]):
         mine = database.group[rows] == group
-        found[mine] = database.lookup(platforms[mine], workloads[mine], int(group))
-    return found
+        partner_rows[mine] = database.lookup(platforms[mine], workloads[mine], int(group))
+    return partner_rows
 
 
-def distances(database: Database, rows: np.ndarray, partners: np.ndarray, over: str) -> dict[str, Any]:
-    rows, partners = rows[partners >= 0], partners[partners >= 0]
+def distances_of_rows(database: Database, rows: IntArray, partner_rows: IntArray, shared: Kind) -> PairDistances:
+    """The distances D (Eq. 13) of rows and their partners; `shared` says whether a pair shares a platform or a
+    workload. Rows without a partner (-1) are left out."""
+    rows, partner_rows = rows[partner_rows >= 0], partner_rows[partner_rows >= 0]
     values, dims = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.int64)
     for origin in {database.groups[group].origin for group in np.unique(database.group[rows])}:
         low, high = database.element_range(origin)
         mine = np.array([database.groups[group].origin == origin for group in database.group[rows]], dtype=np.bool_)
-        ours, theirs = (normalise(database.features[at[mine]], low, high) for at in (rows, partners))
+        ours, theirs = (normalise(database.features[of[mine]], low, high) for of in (rows, partner_rows))
         values[mine], dims[mine] = distance(ours, theirs), dimensions(ours, theirs)
     defined = dims > 0
-    return {
-        "revision": database.revision,
-        "mean": {
-            "distance": float(mean_distance(values, axis=0)) if len(values) else None,
-            "dim": int(dims[defined].min()) if defined.any() else 0,
-            "count": int(defined.sum()),
-        },
-        "individual": [
-            {over: name_of(database, row, over), **group_of(database, row), "distance": value, "dim": dim}
-            for row, value, dim in zip(rows, values.tolist(), dims.tolist(), strict=True)
-        ],
-    }
+    mean = PairMean(
+        distance=float(mean_distance(values, axis=0)) if len(values) else None,
+        dim=int(dims[defined].min()) if defined.any() else 0,
+        count=int(defined.sum()),
+    )
+    individual = tuple(
+        individual_distance(database, row, shared, value, dim)
+        for row, value, dim in zip(rows.tolist(), values.tolist(), dims.tolist(), strict=True)
+    )
+    return PairDistances(database.revision, mean, individual)
 
 
-def name_of(database: Database, row: int, over: str) -> str:
-    if over == "workload":
-        return database.workloads[int(database.workload_index[row])]
-    return database.platforms[int(database.platform_index[row])]
-
-
-def group_of(database: Database, row: int) -> dict[str, Any]:
+def individual_distance(database: Database, row: int, shared: Kind, value: float, dim: int) -> IndividualDistance:
     group = database.groups[database.group[row]]
-    return {"decomposed": group.decomposed, "runtime": group.runtime or None}
+    if shared == "workloads":
+        partner = database.workloads[int(database.workload_index[row])]
+    else:
+        partner = database.platforms[int(database.platform_index[row])]
+    return IndividualDistance(partner, group.decomposed, group.runtime or None, value, dim)

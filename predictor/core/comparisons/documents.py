@@ -1,21 +1,24 @@
-"""Two to six platforms on the workloads that they share, or workloads on one platform, as documents of plain values."""
+"""Two to six platforms on the workloads that they share, or workloads on one platform; all distances, and a map."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.comparisons.mean_distances import Kind, mean_distances, neighbours, plane
+from predictor.core.comparisons.mean_distances import Kind, distances_to_all, map_in_plane, mean_distances
 from predictor.core.database import Database
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 LARGEST_MATRIX = 40
 LARGEST_MAP = 400
+PERCENT = 100
 
 # What Figure 9 of the paper shows, in percent; its L1-LDM/L1-LD is none of the 84 elements, the stores' miss rate is.
-CHARACTERISTICS = {
+COMPARED_CHARACTERISTICS = {
     "work_imbalance.m": ("Work imbalance w", "slope (% per thread)"),
     "redundancy.m": ("Redundancy R", "slope (% per thread)"),
     "BR/INSTR.b": ("Branches per instruction", "BR/INSTR at n = 1 (%)"),
@@ -23,163 +26,240 @@ CHARACTERISTICS = {
 }
 
 
-def with_most_profiles(database: Database, kind: Kind, count: int) -> list[int]:
+@dataclass(frozen=True, eq=False)
+class DistanceMatrix:
+    """Mean distances `mean` (K, K) of K platforms or workloads, NaN = undefined; `count` (K, K): how many individual
+    distances each is the mean of."""
+
+    revision: int
+    kind: Kind
+    slugs: tuple[str, ...]
+    mean: FloatArray
+    count: IntArray
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """Where a workload lies on the map, in units of the distance; NaN: it has no distance to any other."""
+
+    workload: str
+    strategy: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class SimilarityMap:
+    """Workloads that behave alike lie near each other; `stress` is Kruskal's: 0 exact, 0.2 poor."""
+
+    revision: int
+    stress: float
+    points: tuple[MapPoint, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileSummary:
+    """One profile: t(1), its fastest time and where, its measured curve (N,), and what Figure 9 shows of it.
+
+    `speed` is the first platform's fastest time over this one's: 2 is twice as fast. NaN: there is no first platform,
+    or it lacks the workload.
+    """
+
+    platform: str
+    workload: str
+    simulated: bool
+    t1_s: float
+    fastest_s: float
+    fastest_n: int | None
+    n: IntArray
+    time_s: FloatArray
+    characteristics: Mapping[str, float]
+    speed: float = math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class SharedWorkload:
+    """A workload that at least two of the platforms have in one group; the `winner` has the smallest time of all."""
+
+    workload: str
+    decomposed: bool
+    runtime: str | None
+    winner: str
+    platforms: tuple[ProfileSummary, ...]
+
+    def on(self, platform: str) -> ProfileSummary | None:
+        return next((profile for profile in self.platforms if profile.platform == platform), None)
+
+
+@dataclass(frozen=True)
+class ComparedPlatform:
+    """How often a platform is the fastest, and the geometric mean of its `speed` over the workloads that it shares with
+    the first platform; NaN where they share none."""
+
+    platform: str
+    wins: int
+    mean_speed: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlatformComparison:
+    """Platforms in the order asked for, and what at least two of them share in the order of the slug."""
+
+    revision: int
+    platforms: tuple[ComparedPlatform, ...]
+    workloads: tuple[SharedWorkload, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class WorkloadComparison:
+    """The profiles of workloads on one platform."""
+
+    revision: int
+    platform: str
+    workloads: tuple[ProfileSummary, ...]
+
+
+def positions_with_most_profiles(database: Database, kind: Kind, count: int) -> list[int]:
     """Positions, in the order of the slug, of the platforms or workloads that have profiles; at most `count`."""
     index = database.platform_index if kind == "platforms" else database.workload_index
     profiles = np.bincount(index[~database.hidden], minlength=1)
     most = np.argsort(-profiles, kind="stable")[:count]
-    return sorted(int(at) for at in most if profiles[at])
+    return sorted(int(position) for position in most if profiles[position])
 
 
-def most_alike(database: Database, kind: Kind) -> list[int]:
-    """Two to begin with: the one with the most profiles, and the one that shares the most with it."""
-    first = with_most_profiles(database, kind, 1)
-    shared = neighbours(database, kind, first[0]).count[0].copy() if first else np.zeros(0)
+def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
+    """Two positions to begin with: of what has the most profiles, and of what shares the most with it."""
+    first = positions_with_most_profiles(database, kind, 1)
+    shared = distances_to_all(database, kind, first[0]).count[0].copy() if first else np.zeros(0)
     shared[first] = 0
     return [*first, int(shared.argmax())] if shared.any() else first
 
 
-def distance_matrix(database: Database, kind: Kind) -> dict[str, Any]:
+def distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
     """Mean distances of all pairs (Eq. 18-19), of those with most profiles where there are many."""
-    return database.derive(("matrix", kind), lambda: _distance_matrix(database, kind))  # type: ignore[no-any-return]
+    matrix: DistanceMatrix = database.derive(("matrix", kind), lambda: _distance_matrix(database, kind))
+    return matrix
 
 
-def _distance_matrix(database: Database, kind: Kind) -> dict[str, Any]:
-    chosen = with_most_profiles(database, kind, LARGEST_MATRIX)
+def _distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
+    chosen = positions_with_most_profiles(database, kind, LARGEST_MATRIX)
     slugs = database.platforms if kind == "platforms" else database.workloads
-    found = mean_distances(database, kind, chosen, chosen)
-    return {
-        "revision": database.revision,
-        "of": kind,
-        "slugs": [slugs[at] for at in chosen],
-        "mean": found.mean,
-        "count": found.count,
-    }
+    distances = mean_distances(database, kind, chosen, chosen)
+    chosen_slugs = tuple(slugs[position] for position in chosen)
+    return DistanceMatrix(database.revision, kind, chosen_slugs, distances.mean, distances.count)
 
 
-def workload_map(database: Database) -> dict[str, Any]:
-    """A place in the plane for each workload, so that those that behave alike are near (see `plane`); NaN for one that
-    has no distance to any other."""
-    return database.derive("map", lambda: _workload_map(database))  # type: ignore[no-any-return]
+def workload_map(database: Database) -> SimilarityMap:
+    """A point for each workload, so that those that behave alike are near each other (see `map_in_plane`)."""
+    similarity_map: SimilarityMap = database.derive("map", lambda: _workload_map(database))
+    return similarity_map
 
 
-def _workload_map(database: Database) -> dict[str, Any]:
-    chosen = with_most_profiles(database, "workloads", LARGEST_MAP)
+def _workload_map(database: Database) -> SimilarityMap:
+    chosen = positions_with_most_profiles(database, "workloads", LARGEST_MAP)
     mean = mean_distances(database, "workloads", chosen, chosen).mean
     others = mean + np.where(np.eye(len(chosen), dtype=bool), np.nan, 0.0)
     comparable = np.isfinite(others).any(axis=1)
     points = np.full((len(chosen), 2), np.nan)
-    points[comparable], stress = plane(mean[np.ix_(comparable, comparable)])
+    points[comparable], stress = map_in_plane(mean[np.ix_(comparable, comparable)])
     strategies = database.workload_table["strategy"]
-    return {
-        "revision": database.revision,
-        "stress": stress,
-        "workloads": [
-            {"workload": database.workloads[at], "strategy": strategies[at] or "unknown", "x": float(x), "y": float(y)}
-            for at, (x, y) in zip(chosen, points, strict=True)
-        ],
-    }
+    return SimilarityMap(
+        database.revision,
+        stress,
+        tuple(
+            MapPoint(database.workloads[position], strategies[position] or "unknown", float(x), float(y))
+            for position, (x, y) in zip(chosen, points, strict=True)
+        ),
+    )
 
 
-def compared_platforms(
-    database: Database, platforms: Sequence[int], simulated: np.ndarray | None = None
-) -> dict[str, Any]:
-    """Who is how fast on every workload that at least two of the platforms have in one group.
+def compare_platforms(
+    database: Database, platforms: Sequence[int], simulated: BoolArray | None = None
+) -> PlatformComparison:
+    """How fast each platform is on every workload that at least two of them have in one group.
 
-    A platform's `fastest_s` is its smallest measured time over all n; `speed` is the first platform's fastest time
-    over it: 2 is twice as fast as the first. NaN: the first platform lacks the workload. `mean_speed` is the geometric
-    mean of it over the workloads that both have. `simulated` (N,), which profiles are, is told with each.
+    Parameters: `platforms`, positions in `database.platforms`; `simulated` (N,), which profiles are, None = none.
+    A profile's `fastest_s` is its smallest measured time over all n; `speed` compares it with the first platform's.
     """
     rows_of: dict[tuple[int, int], dict[int, int]] = {}
     for platform in platforms:
         for row in database.rows_of_platform(platform).tolist():
             pair = (int(database.workload_index[row]), int(database.group[row]))
             rows_of.setdefault(pair, {})[platform] = row
-    shared = [
-        shared_workload(database, platforms, pair, rows, simulated)
+    shared = tuple(
+        compare_on_workload(database, platforms, pair, rows, simulated)
         for pair, rows in sorted(rows_of.items())
         if len(rows) > 1
-    ]
-    slugs = [database.platforms[at] for at in platforms]
-    return {
-        "revision": database.revision,
-        "platforms": [
-            {
-                "platform": slug,
-                "wins": sum(workload["winner"] == slug for workload in shared),
-                "mean_speed": geometric_mean([one["speed"] for one in rows_named(shared, slug)]),
-            }
-            for slug in slugs
-        ],
-        "workloads": shared,
-    }
+    )
+    slugs = [database.platforms[platform] for platform in platforms]
+    return PlatformComparison(database.revision, tuple(compare_with_first(shared, slug) for slug in slugs), shared)
 
 
-def shared_workload(
+def compare_on_workload(
     database: Database,
     platforms: Sequence[int],
     pair: tuple[int, int],
-    rows: dict[int, int],
-    simulated: np.ndarray | None = None,
-) -> dict[str, Any]:
-    measured = [
-        described(database, rows[at], simulated) | {"platform": database.platforms[at]}
-        for at in platforms
-        if at in rows
-    ]
-    base = next((one["fastest_s"] for one in measured if one["platform"] == database.platforms[platforms[0]]), np.nan)
+    rows: Mapping[int, int],
+    simulated: BoolArray | None = None,
+) -> SharedWorkload:
+    """The platforms' profiles of one (workload, group); `rows`: the row of each platform that has one."""
+    profiles = [summarise_profile(database, rows[platform], simulated) for platform in platforms if platform in rows]
+    first = platforms[0]
+    base_s = next(
+        (profile.fastest_s for profile in profiles if profile.platform == database.platforms[first]), math.nan
+    )
     group = database.groups[pair[1]]
-    return {
-        "workload": database.workloads[pair[0]],
-        "decomposed": group.decomposed,
-        "runtime": group.runtime or None,
-        "winner": min(measured, key=lambda one: one["fastest_s"])["platform"],
-        "platforms": [one | {"speed": base / one["fastest_s"]} for one in measured],
-    }
+    return SharedWorkload(
+        workload=database.workloads[pair[0]],
+        decomposed=group.decomposed,
+        runtime=group.runtime or None,
+        winner=min(profiles, key=lambda profile: profile.fastest_s).platform,
+        platforms=tuple(replace(profile, speed=base_s / profile.fastest_s) for profile in profiles),
+    )
 
 
-def rows_named(shared: Sequence[dict[str, Any]], slug: str) -> list[dict[str, Any]]:
-    return [one for workload in shared for one in workload["platforms"] if one["platform"] == slug]
+def compare_with_first(shared: Sequence[SharedWorkload], slug: str) -> ComparedPlatform:
+    """One platform's summary over all shared workloads."""
+    profiles = [workload.on(slug) for workload in shared]
+    speeds = [profile.speed for profile in profiles if profile is not None]
+    return ComparedPlatform(slug, sum(workload.winner == slug for workload in shared), geometric_mean(speeds))
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """Over the values that are known; NaN where none is.
+    """The geometric mean of the values that are finite and above 0; NaN where there is none.
 
     >>> geometric_mean([0.5, 2.0, float("nan")])
     1.0
     """
-    known = np.array([value for value in values if np.isfinite(value) and value > 0])
-    return float(np.exp(np.log(known).mean())) if len(known) else float("nan")
+    usable = np.array([value for value in values if np.isfinite(value) and value > 0])
+    return float(np.exp(np.log(usable).mean())) if len(usable) else math.nan
 
 
-def described(database: Database, row: int, simulated: np.ndarray | None = None) -> dict[str, Any]:
-    """One profile: t(1), its fastest time, its measured curve, and what Figure 9 shows of it."""
+def summarise_profile(database: Database, row: int, simulated: BoolArray | None = None) -> ProfileSummary:
+    """The profile of this row; `simulated` (N,), which profiles are, None = none."""
     n, time_s = database.curve(row)
-    best = int(np.argmin(time_s)) if len(time_s) else 0
-    return {
-        "simulated": simulated is not None and bool(simulated[row]),
-        "t1_s": float(database.t1_s[row]),
-        "fastest_s": float(time_s[best]) if len(time_s) else np.nan,
-        "fastest_n": int(n[best]) if len(n) else None,
-        "curve": [{"n": int(at), "time_s": float(value)} for at, value in zip(n, time_s, strict=True)],
-        "characteristics": {
-            name: 100 * float(database.features[row, FEATURE_NAMES.index(name)]) for name in CHARACTERISTICS
+    fastest = int(np.argmin(time_s)) if len(time_s) else 0
+    return ProfileSummary(
+        platform=database.platforms[int(database.platform_index[row])],
+        workload=database.workloads[int(database.workload_index[row])],
+        simulated=simulated is not None and bool(simulated[row]),
+        t1_s=float(database.t1_s[row]),
+        fastest_s=float(time_s[fastest]) if len(time_s) else math.nan,
+        fastest_n=int(n[fastest]) if len(n) else None,
+        n=n.astype(np.int64),
+        time_s=time_s,
+        characteristics={
+            name: PERCENT * float(database.features[row, FEATURE_NAMES.index(name)])
+            for name in COMPARED_CHARACTERISTICS
         },
-    }
+    )
 
 
-def compared_workloads(
-    database: Database, platform: int, workloads: Sequence[int], simulated: np.ndarray | None = None
-) -> dict[str, Any]:
+def compare_workloads(
+    database: Database, platform: int, workloads: Sequence[int], simulated: BoolArray | None = None
+) -> WorkloadComparison:
     """The profiles of the workloads on the one platform, in the order asked for; those without one are left out."""
-    groups = sorted(range(len(database.groups)), key=lambda at: not database.groups[at].decomposed)
+    groups = sorted(range(len(database.groups)), key=lambda group: not database.groups[group].decomposed)
     rows = database.lookup(np.full(len(workloads), platform), list(workloads), groups)
-    return {
-        "revision": database.revision,
-        "platform": database.platforms[platform],
-        "workloads": [
-            described(database, row, simulated) | {"workload": database.workloads[at]}
-            for at, row in zip(workloads, rows.tolist(), strict=True)
-            if row >= 0
-        ],
-    }
+    profiles = tuple(summarise_profile(database, row, simulated) for row in rows.tolist() if row >= 0)
+    return WorkloadComparison(database.revision, database.platforms[platform], profiles)

@@ -54,7 +54,7 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert next(trace["x"] for trace in figures["speed"]["data"]) == [1.0] * 4
     assert "4 of 4" in text_of(page)  # the first is the fastest everywhere
     other = client.get(platforms(0, 1) + "&workload=app1-section0")
-    assert other.context["drawn"]["workload"] == "app1-section0"
+    assert other.context["drawn"].workload == "app1-section0"
 
 
 def test_compared_workloads_show_their_curves_on_the_platform(client, public):

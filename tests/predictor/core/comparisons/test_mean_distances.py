@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.comparisons.distances import platform_distances, workload_distances
-from predictor.core.comparisons.mean_distances import completed, mean_distances, nearest, neighbours, plane
+from predictor.core.comparisons.mean_distances import (
+    complete_distances,
+    distances_to_all,
+    map_in_plane,
+    mean_distances,
+    nearest_positions,
+)
 from predictor.core.database import Database, Group
 
 
@@ -37,16 +43,16 @@ def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
         found = mean_distances(of, kind, range(size), range(size))
         for a in range(size):
             for b in range(size):
-                expected = single(of, a, b)["mean"]
-                assert found.count[a, b] == expected["count"]
-                mean = np.nan if expected["distance"] is None else expected["distance"]
+                expected = single(of, a, b).mean
+                assert found.count[a, b] == expected.count
+                mean = np.nan if expected.distance is None else expected.distance
                 assert found.mean[a, b] == pytest.approx(mean, abs=1e-6, nan_ok=True)
 
 
 def test_neighbours_are_a_row_of_the_matrix():
     of = database()
     whole = mean_distances(of, "platforms", range(5), range(5))
-    assert neighbours(of, "platforms", 2).mean[0] == pytest.approx(whole.mean[2], nan_ok=True)
+    assert distances_to_all(of, "platforms", 2).mean[0] == pytest.approx(whole.mean[2], nan_ok=True)
 
 
 def test_hidden_profiles_take_no_part():
@@ -68,13 +74,13 @@ def test_nothing_measured_has_no_distance():
 
 
 def test_nearest_leaves_out_what_has_no_distance():
-    assert nearest(np.array([np.nan, 0.0, np.nan]), of=1, count=5) == []
+    assert nearest_positions(np.array([np.nan, 0.0, np.nan]), of=1, count=5) == []
 
 
 def test_points_in_a_plane_are_found_again_up_to_a_turn():
     points = np.random.default_rng(1).random((12, 2)) / 2
     distances = np.hypot(*(points[:, None] - points).transpose(2, 0, 1))
-    found, stress = plane(distances)
+    found, stress = map_in_plane(distances)
     assert np.hypot(*(found[:, None] - found).transpose(2, 0, 1)) == pytest.approx(distances, abs=1e-6)
     assert stress == pytest.approx(0, abs=1e-6)
     assert np.ptp(found[:, 0]) >= np.ptp(found[:, 1])
@@ -82,8 +88,8 @@ def test_points_in_a_plane_are_found_again_up_to_a_turn():
 
 def test_what_nothing_connects_is_as_far_as_can_be():
     apart = np.array([[0.0, np.nan], [np.nan, 0.0]])
-    assert completed(apart)[0, 1] == 1.0
-    assert plane(apart)[0][:, 0].tolist() == [0.0, 1.0]
+    assert complete_distances(apart)[0, 1] == 1.0
+    assert map_in_plane(apart)[0][:, 0].tolist() == [0.0, 1.0]
 
 
 def test_nothing_is_at_any_distance_to_itself():
