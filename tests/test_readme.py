@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command, load_command_class
@@ -11,9 +10,9 @@ from django.core.management import call_command, load_command_class
 from benchmarks import simulator
 from benchmarks.management.commands import load_demo
 from profiles.models import Platform, Workload
+from tests.paths import ROOT
 from tests.test_docs import read
 
-ROOT = Path(__file__).resolve().parent.parent
 MACHINES = tuple(simulator.find_hardware(name) for name in ("A53 (S905)", "i7-3667U", "i9-9900K"))
 PROGRAMS = tuple(program for program in simulator.PROGRAMS if program.name.startswith(("sgm/", "hog/")))
 APPS = {

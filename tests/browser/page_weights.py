@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -34,14 +35,16 @@ LARGEST_KB = 300  # beside Plotly
 WORKLOAD, TARGET = "sgm-aggregate-simulated", "xeon-e5-2680-simulated"
 HEAD = """# What the pages weigh
 
-Written by `make page-weights`: each page of the demo as first opened in Chromium, with an empty cache, from the server
-that `make run` starts, on the same machine ({cores} cores, {machine}, load average {load:.1f} meanwhile).
-Opened {repeats} times, the median. DCL: until DOMContentLoaded, load: until the load event, both from the start of the
-navigation; figures are drawn after it. kB: received, with headers, as compressed, beside Plotly, which is
-{plotly:.0f} kB, loaded by pages with a figure alone, and kept by the browser for ever. At most {largest} kB are right.
+{summary}
 
-| page | {columns} | Plotly |
-|---|{rules}|---|
+Written by `make page-weights`: each page of the demo as first opened in Chromium, with an empty cache, from the server
+that `make run` starts, on the same machine ({cores} cores, {machine}, load average {load:.1f} meanwhile), {repeats}
+times; the medians. DCL: until DOMContentLoaded, load: until the load event, both from the start of the navigation;
+figures are drawn after it. kB: received, with headers, as compressed, beside Plotly, which is {plotly:.0f} kB, loaded
+by pages with a figure alone (f), and kept by the browser for ever. The heaviest pages come first.
+
+| page | kB | requests | 1280 px: DCL / load, ms | 390 px: DCL / load, ms | |
+|---|--:|--:|--:|--:|---|
 """
 
 
@@ -180,25 +183,43 @@ def median(several: list[Opened]) -> Opened:
 
 
 def report(opened: dict[str, dict[int, Opened]], repeats: int) -> str:
-    columns = [f"{width} px: {what}" for width in WIDTHS for what in ("DCL, ms", "load, ms", "requests", "kB")]
     head = HEAD.format(
+        summary=summary(opened),
         cores=os.cpu_count(),
         machine=platform.machine(),
         load=os.getloadavg()[1],
         repeats=repeats,
         plotly=max(one.plotly for widths in opened.values() for one in widths.values()),
-        largest=LARGEST_KB,
-        columns=" | ".join(columns),
-        rules="|".join(["--:"] * len(columns)),
     )
-    lines = []
-    for name, widths in opened.items():
-        cells = [
-            f"{one.dcl_ms:.0f} | {one.load_ms:.0f} | {one.requests} | {one.size:.0f}"
-            for one in (widths[width] for width in WIDTHS)
-        ]
-        lines.append(f"| {name} | {' | '.join(cells)} | {'yes' if widths[WIDTHS[0]].plotly else ''} |")
-    return head + "\n".join(lines) + "\n"
+    return head + "\n".join(row(name, opened[name]) for name in heaviest_first(opened)) + "\n"
+
+
+def summary(opened: dict[str, dict[int, Opened]]) -> str:
+    """Whether the pages are right, in a few lines."""
+    wide = {name: widths[WIDTHS[0]] for name, widths in opened.items()}
+    kilobytes = [one.size for one in wide.values()]
+    heaviest = [f"`{name}` ({wide[name].size:.0f} kB)" for name in heaviest_first(opened)[:3]]
+    slowest = max(wide, key=lambda name: wide[name].load_ms)
+    with_figure = statistics.median(one.load_ms for one in wide.values() if one.plotly) / 1000
+    without = statistics.median(one.load_ms for one in wide.values() if not one.plotly) / 1000
+    text = (
+        f"At most {LARGEST_KB} kB beside Plotly are right: {sum(size <= LARGEST_KB for size in kilobytes)} of "
+        f"{len(opened)} pages are, with {statistics.median(kilobytes):.0f} kB in the median. The heaviest are "
+        f"{', '.join(heaviest)}. A page without a figure loads in {without:.1f} s in the median, one with a figure in "
+        f"{with_figure:.1f} s; the slowest, `{slowest}`, takes {wide[slowest].load_ms / 1000:.1f} s."
+    )
+    return textwrap.fill(text, 120, break_on_hyphens=False)
+
+
+def heaviest_first(opened: dict[str, dict[int, Opened]]) -> list[str]:
+    return sorted(opened, key=lambda name: (-round(opened[name][WIDTHS[0]].size), name))
+
+
+def row(name: str, widths: dict[int, Opened]) -> str:
+    first = widths[WIDTHS[0]]
+    times = [f"{widths[width].dcl_ms:.0f} / {widths[width].load_ms:.0f}" for width in WIDTHS]
+    cells = [name, f"{first.size:.0f}", str(first.requests), *times, "f" if first.plotly else ""]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,392 @@
+"""The pages of docs/accuracy/ and the tables inside other pages, as Markdown, from stored results."""
+
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from predictor.core.methods import METHODS
+from predictor.management.accuracy_studies import LARGE, PAGES, QUESTIONS, Question, Report, Study, protocol_of, studies
+
+Results = Mapping[str, Report]
+
+WRITTEN = "<!-- Written by `manage.py accuracy_tables` from results/*.json; do not edit. -->"
+NOTHING = "–"
+LINE = 120
+MIDDLE = ("mean", "median")
+WITH_TAIL = (*MIDDLE, "p95")
+ASKED: dict[Question, str] = {
+    "pair": "pair",
+    "cpu_model": "cpu_model",
+    "microarchitecture": "microarchitecture",
+    "pair-k5": "pair, K=5",
+    "microarchitecture-k5": "microarchitecture, K=5",
+    "9x12": "cuts of 9x12",
+    "16x16": "cuts of 16x16",
+}
+DRAWS = {
+    "seed11": "300 profiles, seed 11",
+    "all": "all 2,864 profiles",
+    "seed5": "2,000 profiles, seed 5",
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a page says of its dataset before the numbers."""
+
+    about: str
+    note: str = ""
+
+
+DATASETS = {
+    "sparecores-gb6": Dataset(
+        "Geekbench 6: 16 workloads on 179 families of cloud instances, 4 to 12 thread counts",
+        "A family is one provider, instance family and processor; its curve is made of virtual machines of growing "
+        "size.",
+    ),
+    "sparecores-llama": Dataset(
+        "llama.cpp: 51 cases of inference on 186 families of cloud instances, 4 to 12 thread counts",
+        "Inference is bound by memory; 24 % of the curves rise by over 20 % at some step.",
+    ),
+    "sparecores-stressng": Dataset(
+        "stress-ng: 84 stressors on 357 families of cloud instances, one thread and all threads",
+        "Ten stressors are not fixed work (spinmem, memthrash, eventfd, l1cache, cache, hrtimers, resched, "
+        "tlb-shootdown, ptr-chase, stream) and have huge errors: read the medians.",
+    ),
+    "rrze-likwid": Dataset(
+        "SPEChpc and LULESH: 16 cases on two servers (Ice Lake, Sapphire Rapids), 50 to 104 thread counts",
+        "With one reference only, every regression becomes `speed-ratio-per-n`.",
+    ),
+    "gbm": Dataset(
+        "Training of gradient boosting: 29 cases on 6 servers, 5 to 12 thread counts",
+        "Platforms can be compared inside one software epoch only; a case that no other platform has is refused.",
+    ),
+    "demo": Dataset(
+        "The demo, simulated: 26 workloads on 15 machines",
+        "Each simulated profile is predicted from the other simulated ones. Of simulated data only the comparison of "
+        "methods says something, not the size of the errors.",
+    ),
+    "kit": Dataset(
+        "The benchmark kit: 34 workloads, decomposed, on two shared virtual machines with two threads each",
+        "Each profile is predicted from the one of the other machine. With one reference nothing can be learned but "
+        "one ratio of speed, which every method finds; what remains is how differently the two processors are good at "
+        "things, and how busy the second machine's neighbours were while it was measured (a run of twice the length, "
+        "minutes later, was 20 to 30 % slower).",
+    ),
+}
+
+
+def dataset_page(name: str, results: Results) -> str:
+    """The whole page of a dataset."""
+    dataset = DATASETS[name]
+    full = results[Study(name, "pair").name]
+    parts = [
+        f"# Accuracy on {name}",
+        WRITTEN,
+        f"{dataset.about}. {dataset.note}".strip(),
+        "Errors are in percent; [accuracy](../accuracy.md) says how they are measured and compares the datasets. The "
+        "first three rows are the methods, the others the [baselines](../baselines.md). K=5: the target is known by "
+        "five random workloads only.",
+        "## The workload is unknown on the target (holdout `pair`)",
+        made(full),
+        full_table(full),
+        *harder_questions(name, results),
+        *small_databases(name, results),
+        *other_draws(name, results),
+    ]
+    return "\n\n".join(wrapped(part) for part in parts) + "\n"
+
+
+def made(result: Report) -> str:
+    """The command of a result, and what it ran with."""
+    versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
+    methods = ", ".join(f"{name} {number}" for name, number in result["methods"].items() if name.startswith("mpet"))
+    note = f" {result['note']}" if "note" in result else ""
+    commands = result["command"].split(" && ")
+    code = "\n".join(f"    {command}" for command in commands)
+    return (
+        f"{code}\n\n{result['date']}, {result['seconds']:.0f} s; {versions}; versions of the methods: {methods}.{note}"
+    )
+
+
+def full_table(result: Report) -> str:
+    head = [
+        "method",
+        "full: mean / median / p70 / p80 / p95 / max",
+        "bias",
+        "t(1): mean / median / p95",
+        "scaling: mean / median / p95",
+        "90 % interval: coverage / width",
+        "predicted, refused",
+        "s",
+    ]
+    rows = [
+        [f"`{name}`", *errors(of_method), interval(of_method), *counts(of_method), f"{of_method['seconds']:.1f}"]
+        for name, of_method in result["results"].items()
+    ]
+    floor = result["noise_floor"]
+    if floor and floor["full"]["count"]:
+        rows.append(["noise floor", *errors(floor), NOTHING, *counts(floor), ""])
+        return markdown(head, rows)
+    return markdown(head, rows) + "\n\nNo run was repeated here: there is no noise floor."
+
+
+def harder_questions(name: str, results: Results) -> list[str]:
+    asked = present(name, QUESTIONS[1:5], results)
+    if not asked:
+        return []
+    text = (
+        "The workload is unknown also on every platform that shares the target's `cpu_model` or microarchitecture; "
+        "the target is known by five workloads. The same profiles as above. Full curve, mean / median / p95."
+    )
+    return [
+        "## Harder questions",
+        text,
+        options(asked, results),
+        method_table(asked, results),
+    ]
+
+
+def small_databases(name: str, results: Results) -> list[str]:
+    asked = present(name, QUESTIONS[5:], results)
+    if not asked:
+        return []
+    text = (
+        "Six random cuts of 9 platforms and 12 workloads, and of 16 and 16, every platform of another `cpu_model`; 60 "
+        "random profiles of each cut are predicted from the rest of it. Full curve, mean / median / p95."
+    )
+    return [
+        "## Small databases: cuts",
+        text,
+        options(asked, results),
+        method_table(asked, results),
+    ]
+
+
+def other_draws(name: str, results: Results) -> list[str]:
+    draws = {draw: present(name, QUESTIONS[:5], results, draw) for draw in DRAWS}
+    known = {draw: asked for draw, asked in draws.items() if asked}
+    first = present(name, QUESTIONS[:5], results)
+    if not known or not first:
+        return []
+    rows = [["300 profiles, seed 7", *(mpet_cell(results[study.name]) for study in first)]]
+    rows += [[DRAWS[draw], *(mpet_cell(results[study.name]) for study in asked)] for draw, asked in known.items()]
+    text = (
+        "Mean / median error of the full curve, and in brackets the share of measured times inside the 90 % interval "
+        "and its median width. Two draws differ by more than most methods do."
+    )
+    return ["## Other draws of `mpet`", text, markdown(["", *(ASKED[study.question] for study in first)], rows)]
+
+
+def present(name: str, questions: Sequence[Question], results: Results, draw: str = "") -> list[Study]:
+    """The studies of these questions that have a stored result."""
+    found = [study for study in studies() if (study.dataset, study.draw) == (name, draw)]
+    return [study for study in found if study.question in questions and study.name in results]
+
+
+def options(asked: Sequence[Study], results: Results) -> str:
+    """What each column asks, as options of `evaluate`, and its seconds."""
+    lines = []
+    for study in asked:
+        command = " ".join([*protocol_of(study.question), *study.sample])
+        lines.append(f"- {ASKED[study.question]}: `{command}`, {results[study.name]['seconds']:.0f} s")
+    return "\n".join(lines)
+
+
+def method_table(asked: Sequence[Study], results: Results) -> str:
+    """A row for each method, a column for each study, and what the intervals hold."""
+    columns = [results[study.name]["results"] for study in asked]
+    rows = [
+        [f"`{method}`", *(slashed(column[method]["full"], WITH_TAIL) for column in columns)] for method in columns[0]
+    ]
+    for method in ("mpet", "mpet-log"):
+        rows.append([f"interval of `{method}`: coverage / width", *(interval(column[method]) for column in columns)])
+    refused = [", ".join(refusals(column)) or "none" for column in columns]
+    return markdown(["method", *(ASKED[study.question] for study in asked)], [*rows, ["refused", *refused]])
+
+
+def refusals(column: Report) -> list[str]:
+    """What every method refused, and which of them refused more."""
+    refused = {name: of_method["full"]["refused"] for name, of_method in column.items()}
+    common = min(refused.values())
+    more = [f"`{name}` {count}" for name, count in refused.items() if count > common]
+    return ([f"{common} by every method"] if common else []) + more
+
+
+def summary_table(results: Results) -> str:
+    """How good, on what, compared with what: a row for each dataset."""
+    head = ["dataset", "what it is", "`mpet`", "its 90 % interval holds", "best baseline", "`mpet2020`"]
+    rows = []
+    for name, dataset in DATASETS.items():
+        found = results[Study(name, "pair").name]["results"]
+        best = best_baseline(found)
+        holds = f"{100 * found['mpet']['coverage']:.1f} %"
+        errors_of = [slashed(found[method]["full"], MIDDLE) for method in ("mpet", best, "mpet2020")]
+        cells = [f"**{errors_of[0]}**", holds, f"`{best}` {errors_of[1]}", errors_of[2]]
+        rows.append([f"[{name}](accuracy/{name}.md)", dataset.about, *cells])
+    return markdown(head, rows)
+
+
+def harder_table(results: Results) -> str:
+    """`mpet` and the best baseline on every question, for the large datasets."""
+    rows = []
+    for name in LARGE:
+        columns = [results[study.name]["results"] for study in present(name, QUESTIONS, results)]
+        rows.append([f"`mpet`, {name}", *(slashed(column["mpet"]["full"], MIDDLE) for column in columns)])
+        best = [column[best_baseline(column)]["full"] for column in columns]
+        rows.append(["best baseline", *(slashed(statistics, MIDDLE) for statistics in best)])
+    return markdown(["", *(ASKED[study.question] for study in present(LARGE[0], QUESTIONS, results))], rows)
+
+
+def beaten_table(results: Results) -> str:
+    """Which baselines are no better than mpet2020, and which one is the best."""
+    head = ["", "mean of `mpet2020` not beaten by", "median not beaten by", "best baseline by mean", "`mpet`"]
+    rows = []
+    asked = [study for name in DATASETS for study in present(name, ("pair", "microarchitecture"), results)]
+    for study in asked:
+        found = results[study.name]["results"]
+        best = best_baseline(found)
+        shown = study.dataset + ("" if study.question == "pair" else f", {study.question}")
+        best_errors = slashed(found[best]["full"], MIDDLE)
+        mpet_errors = slashed(found["mpet"]["full"], MIDDLE)
+        weak = [not_beating(found, statistic) for statistic in MIDDLE]
+        rows.append([shown, *weak, f"`{best}` {best_errors}", mpet_errors])
+    return markdown(head, rows)
+
+
+def not_beating(found: Report, statistic: str) -> str:
+    limit = found["mpet2020"]["full"][statistic]
+    names = [f"`{name}`" for name in baselines(found) if found[name]["full"][statistic] >= limit]
+    if len(names) == len(baselines(found)):
+        return "all"
+    return ", ".join(names) or "none: all are better"
+
+
+def intervals_table(results: Results) -> str:
+    """Coverage and median width of the intervals of mpet on every draw of the large datasets."""
+    rows = []
+    for name in LARGE:
+        for draw, shown in {"": "300 profiles, seed 7", **DRAWS}.items():
+            asked = present(name, QUESTIONS[:5], results, draw)
+            if asked:
+                cells = [interval(results[study.name]["results"]["mpet"]) for study in asked]
+                rows.append([f"{name}, {shown}", *cells])
+    return markdown(["", *(ASKED[question] for question in QUESTIONS[:5])], rows)
+
+
+def log_intervals_table(results: Results) -> str:
+    """The same of mpet-log, where it was asked."""
+    rows = []
+    for name in DATASETS:
+        asked = {study.question: results[study.name]["results"] for study in present(name, QUESTIONS, results)}
+        cells = [interval(asked[question]["mpet-log"]) if question in asked else NOTHING for question in QUESTIONS]
+        rows.append([name, *cells])
+    return markdown(["", *ASKED.values()], rows)
+
+
+def independent_table(results: Results) -> str:
+    """Our baselines beside those of others (independent.json), on the same datasets."""
+    others = results["independent"]
+    found = {name: results[Study(name, "pair").name]["results"] for name in others}
+    methods = [
+        name for name in found[LARGE[0]] if name in METHODS and name not in ("mpet", "mpet-log", "frequency-scaling")
+    ]
+    rows = []
+    for method in [*methods[1:], methods[0]]:
+        cells = []
+        for name, numbers in others.items():
+            other = f" ({' / '.join(map(str, numbers[method]))})" if method in numbers else ""
+            cells.append(slashed(found[name][method]["full"], WITH_TAIL) + other)
+        rows.append([f"`{method}`", *cells])
+    return markdown(["method", *others], rows)
+
+
+TABLES: dict[str, Callable[[Results], str]] = {
+    "summary": summary_table,
+    "harder": harder_table,
+    "beaten": beaten_table,
+    "intervals": intervals_table,
+    "intervals of mpet-log": log_intervals_table,
+    "independent": independent_table,
+}
+FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
+FRAMED_PAGES = ("accuracy.md", "baselines.md", "accuracy/intervals.md", "accuracy/independent.md")
+
+
+def documents(results: Results) -> dict[Path, str]:
+    """Every page that holds a number of these results, and what should stand there."""
+    found = {PAGES / f"{name}.md": dataset_page(name, results) for name in DATASETS}
+    for name in FRAMED_PAGES:
+        page = PAGES.parent / name
+        found[page] = with_tables(page.read_text(encoding="utf-8"), results)
+    return found
+
+
+def with_tables(text: str, results: Results) -> str:
+    """The page with each framed table written anew."""
+    return FRAME.sub(lambda frame: f"{frame[1]}\n{TABLES[frame[2]](results)}\n{frame[3]}", text)
+
+
+def wrapped(text: str) -> str:
+    """The text with its paragraphs filled to lines of LINE; tables, code, lists and headlines as they are."""
+    blocks = text.split("\n\n")
+    kept = ("#", "|", "<", "-", " ")
+    return "\n\n".join(block if block.startswith(kept) else fill(block) for block in blocks)
+
+
+def fill(paragraph: str) -> str:
+    return textwrap.fill(paragraph, LINE, break_long_words=False, break_on_hyphens=False)
+
+
+def baselines(found: Report) -> list[str]:
+    return [name for name in found if name in METHODS and METHODS[name].baseline]
+
+
+def best_baseline(found: Report) -> str:
+    return min(baselines(found), key=lambda name: found[name]["full"]["mean"])
+
+
+def errors(of_method: Report) -> list[str]:
+    """The cells of the full curve, its bias, t(1) and scaling."""
+    full, bias = of_method["full"], of_method["full"]["bias"]
+    return [
+        slashed(full, ("mean", "median", "p70", "p80", "p95", "max")),
+        NOTHING if bias is None else f"{bias:+.1f}",
+        slashed(of_method["t1"], WITH_TAIL),
+        slashed(of_method["scaling"], WITH_TAIL),
+    ]
+
+
+def counts(of_method: Report) -> list[str]:
+    return [f"{of_method['full']['count']}, {of_method['full']['refused']}"]
+
+
+def interval(of_method: Report) -> str:
+    if of_method["coverage"] is None:
+        return NOTHING
+    return f"{100 * of_method['coverage']:.1f} / {percent(100 * of_method['interval_width'])}"
+
+
+def mpet_cell(result: Report) -> str:
+    found = result["results"]["mpet"]
+    return f"{slashed(found['full'], ('mean', 'median'))} ({interval(found)})"
+
+
+def slashed(statistics: Report, wanted: Sequence[str]) -> str:
+    return " / ".join(percent(statistics[name]) for name in wanted)
+
+
+def percent(value: float | None) -> str:
+    """Three significant digits, and at most two decimals."""
+    if value is None:
+        return NOTHING
+    if value < 9.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 99.95 else f"{float(f'{value:.3g}'):.0f}"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,133 @@
+"""The evaluations that docs/accuracy/ publishes: what each one asks, and its stored result."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any, Literal, get_args
+
+from django.conf import settings
+
+from mpet_site.web.plain_json import nan_to_null
+from predictor.core.methods import METHODS
+
+Report = Mapping[str, Any]
+Question = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5", "9x12", "16x16"]
+
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+PAGES = settings.BASE_DIR / "docs" / "accuracy"
+RESULTS = PAGES / "results"
+SHARED_DATA = "../shared/data"
+ALL_METHODS = ("--method", "mpet2020,mpet,mpet-log", "--baselines")
+MPET = ("--method", "mpet")
+DIGITS = 6  # of a stored number
+LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
+STORED = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
+
+
+@dataclass(frozen=True)
+class Study:
+    """One evaluation: of which dataset, what is asked, and which profiles are drawn."""
+
+    dataset: str
+    question: Question
+    draw: str = ""  # empty: the draw of the full tables
+    methods: tuple[str, ...] = ALL_METHODS
+    sample: tuple[str, ...] = ("--sample", "300", "--seed", "7")
+
+    @property
+    def name(self) -> str:
+        return ".".join(filter(None, (self.dataset, self.question, self.draw)))
+
+    @property
+    def result(self) -> Path:
+        return RESULTS / f"{self.name}.json"
+
+    @property
+    def preparation(self) -> tuple[str, ...]:
+        """The command that fills the database, where the study is of a database."""
+        return STORED.get(self.dataset, ())
+
+    def arguments(self, data: str = SHARED_DATA) -> list[str]:
+        """Of `manage.py evaluate`; `data`: the folder of the datasets."""
+        subject = ["--database"] if self.preparation else ["--dataset", f"{data}/{self.dataset}"]
+        return [*subject, *self.methods, *protocol_of(self.question), *self.sample]
+
+
+def protocol_of(question: Question) -> tuple[str, ...]:
+    """The options of `evaluate` that say what is hidden."""
+    if question in ("9x12", "16x16"):
+        return ("--cut", question, "--cuts", "6")
+    holdout, _, probes = question.partition("-k")
+    return ("--holdout", holdout, *(("--probes", probes) if probes else ()))
+
+
+def studies() -> Iterator[Study]:
+    """Every published evaluation, the quick ones first."""
+    for dataset in ("rrze-likwid", "gbm", "sparecores-div16"):
+        yield Study(dataset, "pair")
+    for dataset in ("rrze-likwid", "gbm"):
+        yield Study(dataset, "microarchitecture")
+    for dataset in STORED:
+        yield Study(dataset, "pair", sample=())
+    for dataset in LARGE:
+        for question in QUESTIONS:
+            if question in ("9x12", "16x16"):
+                yield Study(dataset, question, sample=("--sample", "60", "--seed", "7"))
+            else:
+                yield Study(dataset, question)
+    yield from further_draws()
+
+
+def further_draws() -> Iterator[Study]:
+    """`mpet` alone, on other and on larger draws."""
+    for dataset in LARGE:
+        other = ("seed11", ("--sample", "300", "--seed", "11"))
+        larger = ("seed5", ("--sample", "2000", "--seed", "5"))
+        whole = ("all", ("--seed", "7"))  # of the probes
+        for draw, sample in (other, whole if dataset == "sparecores-gb6" else larger):
+            for question in QUESTIONS[:5]:
+                yield Study(dataset, question, draw, MPET, sample)
+
+
+def record(study: Study, report: Report, seconds: float, day: date, note: str = "") -> dict[str, Any]:
+    """What is stored of an evaluation: its report, and how it was made."""
+    versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    preparation = f"manage.py {' '.join(study.preparation)} && " if study.preparation else ""
+    return {
+        "dataset": study.dataset,
+        "command": f"{preparation}manage.py evaluate {' '.join(study.arguments())}",
+        "date": day.isoformat(),
+        "seconds": round(seconds, 1),
+        "versions": {"python": python_version(), **versions},
+        "methods": {name: METHODS[name].version for name in report["methods"]},
+        **({"note": note} if note else {}),
+        "results": rounded(nan_to_null(report["methods"])),
+        "noise_floor": rounded(nan_to_null(report["noise_floor"])),
+    }
+
+
+def rounded(value: Any) -> Any:
+    """The same with every number of DIGITS significant digits."""
+    if isinstance(value, dict):
+        return {key: rounded(part) for key, part in value.items()}
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def write_result(study: Study, stored: Report) -> None:
+    """As JSON, a line for each method, so that a change shows which one moved."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    lines = (
+        f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in stored["results"].items()
+    )
+    outer = json.dumps({**stored, "results": {}}, indent=1, allow_nan=False)
+    text = outer.replace('"results": {}', '"results": {\n' + ",\n".join(lines) + "\n }")
+    study.result.write_text(text + "\n", encoding="utf-8")
+
+
+def stored_results() -> dict[str, Report]:
+    """Every stored result by the name of its study (`independent`: the numbers of others)."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}

@@ -1,0 +1,101 @@
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from predictor.management.accuracy_pages import documents
+from predictor.management.accuracy_studies import SHARED_DATA, Study, record, stored_results, studies, write_result
+
+
+class Command(BaseCommand):
+    help = (
+        "Write the tables of docs/accuracy/ from the stored results of evaluations (docs/accuracy/results/*.json), or "
+        "measure those results anew. No database is used."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--check", action="store_true", help="write nothing; fail where a page would change")
+        parser.add_argument(
+            "--run",
+            metavar="STUDY",
+            nargs="*",
+            help="first measure these studies anew (all of them where none is named: an hour), such as gbm.pair",
+        )
+        parser.add_argument("--list", action="store_true", help="name the studies and their commands")
+        parser.add_argument(
+            "--data",
+            metavar="DIR",
+            type=Path,
+            default=settings.BASE_DIR / SHARED_DATA,
+            help=f"the folder of the datasets (default: {SHARED_DATA})",
+        )
+        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes of an evaluation (default: 1)")
+
+    def handle(self, **options: Any) -> None:
+        if options["list"]:
+            for study in studies():
+                self.stdout.write(f"{study.name}: evaluate {' '.join(study.arguments())}")
+            return
+        if options["run"] is not None:
+            for study in chosen(options["run"]):
+                seconds = measure(study, options["data"], options["jobs"])
+                self.stdout.write(f"{study.name}: {seconds:.0f} s")
+        self.write(check=options["check"])
+
+    def write(self, *, check: bool) -> None:
+        pages = documents(stored_results())
+        stale = [page for page, text in pages.items() if not page.is_file() or page.read_text("utf-8") != text]
+        if check and stale:
+            names = ", ".join(str(page.relative_to(settings.BASE_DIR)) for page in stale)
+            raise CommandError(f"not what `manage.py accuracy_tables` writes: {names}")
+        for page in stale:
+            page.write_text(pages[page], encoding="utf-8")
+        self.stdout.write(f"{len(pages)} pages, {len(stale)} written")
+
+
+def chosen(names: list[str]) -> list[Study]:
+    known = {study.name: study for study in studies()}
+    if unknown := [name for name in names if name not in known]:
+        raise CommandError(f"no study {', '.join(unknown)}; --list names them")
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def measure(study: Study, data: Path, jobs: int) -> float:
+    """Evaluate and store the result; a database is made for the study in a folder that is removed. Its seconds."""
+    with tempfile.TemporaryDirectory() as state:
+        if study.preparation:
+            manage(["migrate", "--verbosity", "0"], state)
+            manage([path for argument in study.preparation for path in expanded(argument)], state)
+        report, started = Path(state) / "report.json", time.perf_counter()
+        manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), "--json", str(report)], state)
+        seconds = time.perf_counter() - started
+        result = json.loads(report.read_text(encoding="utf-8"))
+    write_result(study, record(study, result, seconds, datetime.datetime.now(tz=datetime.UTC).date()))
+    return seconds
+
+
+def manage(arguments: list[str], state: str) -> None:
+    """Run a command of this project with a database of its own."""
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    done = subprocess.run(  # noqa: S603 (our own arguments)
+        [sys.executable, "manage.py", *arguments],
+        cwd=settings.BASE_DIR,
+        env=environment | {"MPET_STATE_DIR": state},
+        stdout=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise CommandError(f"failed with status {done.returncode}: manage.py {' '.join(arguments)}")
+
+
+def expanded(argument: str) -> list[str]:
+    return sorted(map(str, settings.BASE_DIR.glob(argument))) if "*" in argument else [argument]
