@@ -10,10 +10,12 @@ from predictor.core.baselines.log_times import log_times
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
+from tests.performance.conftest import sized
 from tests.predictor.core.databases import TIME_ONLY, random_arrays
 
 NAMES = ["mpet2020", *(name for name, method in METHODS.items() if method.baseline)]
-SHAPES = {"paper": (15, 17), "large": (180, 50)}
+SHAPES = {"paper": sized((15, 17), (8, 6)), "large": sized((180, 50), (24, 12))}
+LEFT_OUT = sized(100, 10)
 
 
 def database_of(shape):
@@ -48,5 +50,5 @@ def test_reading_the_log_times(benchmark, database):
 @pytest.mark.benchmark(group="leave one out")
 @pytest.mark.parametrize("name", ["mpet2020", "ridge"])
 def test_leaving_out_100(benchmark, database, name):
-    evaluation = benchmark.pedantic(evaluate, (database, [METHODS[name]], Protocol(sample=100)), rounds=2)
-    assert len(evaluation.outcomes[name]) == 100
+    evaluation = benchmark.pedantic(evaluate, (database, [METHODS[name]], Protocol(sample=LEFT_OUT)), rounds=2)
+    assert len(evaluation.outcomes[name]) == LEFT_OUT

@@ -15,11 +15,13 @@ from predictor.predictions.service import predict
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import snapshot
 from profiles.models import Profile
+from tests.performance.conftest import sized
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_counters, sample_measurements
 
-PLATFORMS, WORKLOADS = 15, 17  # the paper's
+PLATFORMS, WORKLOADS = sized((15, 17), (4, 4))  # the paper's
+MANY = sized((100, 60), (6, 5))
 REQUEST = PredictionRequest("app0-section0", "machine-1")
 ROUNDS = 30
 
@@ -79,8 +81,8 @@ def test_over_the_api_in_process(benchmark, papers_size, client, django_user_mod
 @pytest.fixture
 def many(db):
     """6,000 profiles of 16 thread counts."""
-    platforms = store_platforms([f"p{at:03}" for at in range(100)])
-    workloads = store_workloads([f"w{at:02}" for at in range(60)])
+    platforms = store_platforms([f"p{index:03}" for index in range(MANY[0])])
+    workloads = store_workloads([f"w{index:02}" for index in range(MANY[1])])
     pairs = [(platform, workload) for platform in platforms for workload in workloads]
     store_profiles(store_source(), pairs, n=np.arange(1, 17, dtype=np.int32))
 
@@ -88,7 +90,7 @@ def many(db):
 @pytest.mark.benchmark(group="reading 6,000 profiles")
 def test_as_a_snapshot(benchmark, many):
     built = benchmark.pedantic(build_snapshot, (None, ("measured",)), rounds=5, warmup_rounds=1)
-    assert built.database.features.shape == (6000, 84)
+    assert built.database.features.shape == (MANY[0] * MANY[1], 84)
 
 
 @pytest.mark.benchmark(group="reading 6,000 profiles")
@@ -97,4 +99,4 @@ def test_as_objects_with_their_arrays(benchmark, many):
         rows = Profile.objects.select_related("curves", "feature_vector")
         return np.array([row.feature_vector.values for row in rows])
 
-    assert benchmark.pedantic(read, rounds=5, warmup_rounds=1).shape == (6000, 84)
+    assert benchmark.pedantic(read, rounds=5, warmup_rounds=1).shape == (MANY[0] * MANY[1], 84)

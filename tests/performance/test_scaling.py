@@ -8,10 +8,12 @@ import pytest
 
 from profiles.scaling.features import feature_fit, feature_fits
 from profiles.scaling.runs import scaling_curves
+from tests.performance.conftest import sized
 from tests.profiles.scaling.datasets import read_tables
 from tests.samples import sample_counters, sample_runs
 
-PROFILES = 300
+PROFILES = sized(300, 30)
+ROWS = sized(None, 400)  # of a public dataset; None: all
 COUNTS = ((1, 2, 4, 8, 16), (1, 2, 4, 8, 12, 16, 24, 32), (1, 4, 16, 64))
 
 
@@ -58,6 +60,6 @@ def test_features_one_by_one(benchmark, profiles):
 @pytest.mark.benchmark(group="public measurements")
 @pytest.mark.parametrize("folder", ["sparecores-gb6", "sparecores-stressng"])
 def test_curves_and_features_of_a_public_dataset(benchmark, shared_data, folder):
-    tables, n_nu, n_ht = read_tables(shared_data / folder)
+    tables, n_nu, n_ht = (column[:ROWS] for column in read_tables(shared_data / folder))
     fits = benchmark(lambda: feature_fits([scaling_curves(table) for table in tables], n_nu, n_ht))
     assert len(fits) == len(tables)

@@ -12,10 +12,13 @@ from predictor.predictions.rankings import rank
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import preview
 from predictor.snapshot.cache import snapshot
+from tests.performance.conftest import sized
 from tests.predictor.conftest import store
 from tests.predictor.core.scenarios.answers import decomposed_database
 from tests.samples import sample_measurements
 
+PLATFORMS, WORKLOADS = sized((15, 26), (7, 6))  # the demo's
+PAPERS = sized((15, 17), (4, 4))
 SCENARIOS = {
     "migration": Scenario(),
     "sequential": Scenario("sequential"),
@@ -29,7 +32,7 @@ SCENARIOS = {
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_one_answer(benchmark, method, scenario):
-    database, _, counted = decomposed_database(platforms=15, workloads=26)
+    database, _, counted = decomposed_database(platforms=PLATFORMS, workloads=WORKLOADS)
     method = get_method(method)
     facts = Facts("memory", lambda: counted)
     arguments = (database, Query(3, 5), method, method.settings())
@@ -39,7 +42,7 @@ def test_one_answer(benchmark, method, scenario):
 
 @pytest.fixture
 def papers_size(db):
-    store(sample_measurements(15, 17))
+    store(sample_measurements(*PAPERS))
     return snapshot()
 
 
@@ -56,7 +59,7 @@ def test_a_ranking_computed(benchmark, papers_size):
     rank("app0-section0")
     forget = papers_size.derive(("rankings",), None).clear
     found = benchmark.pedantic(rank, ("app0-section0",), setup=forget, rounds=5)
-    assert len(found.results) == 15
+    assert len(found.results) == PAPERS[0]
 
 
 @pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")

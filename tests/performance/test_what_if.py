@@ -12,9 +12,10 @@ from django.urls import reverse
 from tests.browser.conftest import chromium, first_visit, shared_context, visit  # noqa: F401 fixtures
 from tests.browser.walk import drawn
 from tests.pages import store_public
+from tests.performance.conftest import sized
 
 PAIR = "?workload=app0-section0&target=machine-1"
-PLATFORMS, WORKLOADS = 15, 26  # the demo's
+PLATFORMS, WORKLOADS = sized((15, 26), (4, 4))  # the demo's
 ROUNDS = 30
 MOVE = """(value) => new Promise((done) => {
   const plots = [...document.querySelectorAll(".plot")];
