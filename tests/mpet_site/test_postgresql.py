@@ -22,7 +22,6 @@ from tests.paths import ROOT
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read
     "tests/accounts",
     "tests/benchmarks/api",
-    "tests/benchmarks/test_processing.py",
     "tests/benchmarks/test_services.py",
     "tests/mpet_site/test_every_page.py",
     "tests/predictor/accuracy",
