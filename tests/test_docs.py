@@ -1,6 +1,7 @@
 """Docs that can fail: what the code offers is named where users look for it."""
 
 import re
+import subprocess
 from pathlib import Path
 
 from django.core.management import get_commands
@@ -9,6 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from tests.paths import ROOT
 
 OWN_APPS = {"profiles", "predictor", "benchmarks", "accounts"}
+TOP = "accounts|benchmarks|docs|mpet_site|predictor|profiles|tests"
 
 
 def read(name: str) -> str:
@@ -105,3 +107,20 @@ def test_the_lists_of_pages_name_every_page():
     for overview, there in overviews.items():
         named = {target.resolve() for target, _ in links(ROOT / overview)}
         assert {page.resolve() for page in ROOT.glob(there)} <= named, overview
+
+
+def test_files_and_modules_named_in_documents_are_there():
+    """`profiles/ingest.py`, `predictor/core/`, `predictor.core.paper`: in the tree, or at the end of a path in it."""
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    known = "\n".join(f"/{path}" for path in tracked)
+    missing = []
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]:
+        text = page.read_text(encoding="utf-8")
+        paths = set(re.findall(rf"`((?:\w+/)*\w+\.(?:py|js|css|toml|html|hpp|cpp)|(?:{TOP})/(?:\w+/)*)`", text))
+        missing += [f"{page.name}: {path}" for path in paths if f"/{path}" not in known]
+        for module in set(re.findall(rf"`((?:{TOP})(?:\.\w+)+)`", text)):
+            found = (
+                f"/{module.replace('.', '/')}" in known or f"/{module.rpartition('.')[0].replace('.', '/')}" in known
+            )
+            missing += [f"{page.name}: {module}"] * (not found)
+    assert not missing
