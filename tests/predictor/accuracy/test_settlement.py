@@ -283,13 +283,13 @@ class TestApi:
 class TestPage:
     def test_without_anything_settled(self, db):
         page = Client().get("/settled/").content.decode()
-        assert "No prediction has been settled yet" in page
+        assert "No prediction has been validated yet" in page
 
     def test_shows_score_and_table(self, asked):
         delivered(measurement())
         response = Client().get("/settled/?ordering=-error")
         page = response.content.decode()
-        assert "Score by method" in page
+        assert "Track record by method" in page
         assert f"/predictions/{asked.uid}/" in page
         assert f"/profiles/{Profile.objects.get(source__label='later').uid}/" in page
         twin = response.context["twin"]

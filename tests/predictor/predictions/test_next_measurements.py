@@ -102,7 +102,7 @@ def test_the_command(gaps):
 def test_where_nothing_is_missing_the_command_says_so(measured):
     out = io.StringIO()
     call_command("predict", "--workload", "app1-section1", "--target", "machine-2", "--measure-next", stdout=out)
-    assert "Nothing that could be measured" in out.getvalue()
+    assert "No further measurement" in out.getvalue()
 
 
 def test_sequential_and_changed_questions_have_it_too(gaps):

@@ -262,7 +262,7 @@ class TestCautions:
             parts[:, 0] = np.where(parts[:, 0] < 0, -1, one.runs.n * ns)
             profiles.append(replace(one, runs=replace(one.runs, time_s=ns / 1e9, time_ns=ns, parts_ns=parts)))
         store(replace(measurements, profiles=profiles))
-        (warning,) = [text for text in asked(method="mpet2020")["warnings"] if "curve model" in text]
+        (warning,) = [text for text in asked(method="mpet2020")["warnings"] if "fit error" in text]
         assert "machine-0" in warning
 
     def test_a_reference_that_took_no_part_is_named(self, db):
