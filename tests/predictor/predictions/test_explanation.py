@@ -35,7 +35,7 @@ def test_names_what_carried_it(why):
     tried = [one for one in carried if one["kind"] != "element"]
     assert all(one["change_percent"] is not None for one in tried)
     most = max(tried, key=lambda one: abs(one["change_percent"]))
-    assert f"{abs(most['change_percent']):.1f} %" in " ".join(why["sentences"])
+    assert f"{abs(most['change_percent']):.3g} %" in " ".join(why["sentences"])
 
 
 def test_by_the_roofline_where_it_was_measured(measured):
