@@ -124,3 +124,17 @@ def test_files_and_modules_named_in_documents_are_there():
             )
             missing += [f"{page.name}: {module}"] * (not found)
     assert not missing
+
+
+LONGEST_LINE = 120
+
+
+def test_lines_of_documents_are_wrapped():
+    """Tables, code and what has no blank to break at may be longer."""
+    long = []
+    for page in pages():
+        for line in prose_of(page).splitlines():
+            breakable = " " in line.strip()[:LONGEST_LINE]
+            if len(line) > LONGEST_LINE and breakable and not line.startswith("|"):
+                long.append(f"{page.relative_to(ROOT)}: {line[:60]}")
+    assert not long
