@@ -29,8 +29,6 @@ INSTEAD = {
     "simulated profiles": r"\b[Ww]hat was simulated\b|\bmeasured or simulated{% else %}",
     "a sentence": r"\bWhat those are called\b|\bunit nobody gave\b|\bwhatever that is\b",
 }
-# Of others, or told by numbers that a command writes.
-NOT_OURS = {"docs/accuracy.md", "docs/method-mpet.md", "docs/decisions/README.md"}
 DEFINES_THEM = {"mpet_site/web/glossary.py"}
 APPS = ("accounts", "benchmarks", "mpet_site", "predictor", "profiles")
 NEVER_SHOWN = {"migrations", "models"}
@@ -40,10 +38,14 @@ NEVER_SHOWN = {"migrations", "models"}
 def texts() -> dict[str, str]:
     """What a person may read in each file."""
     read = {}
-    for path in [*ROOT.glob("*/templates/**/*.html"), *ROOT.glob("docs/**/*.md"), ROOT / "docs/openapi.yaml"]:
+    for path in [
+        ROOT / "docs/openapi.yaml",
+        *ROOT.glob("*/templates/**/*.html"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("*.md"),
+    ]:
         name = path.relative_to(ROOT).as_posix()
-        if name not in NOT_OURS and not name.startswith("docs/history/"):
-            read[name] = " ".join(path.read_text(encoding="utf-8").split())
+        read[name] = " ".join(path.read_text(encoding="utf-8").split())
     for path in (path for app in APPS for path in ROOT.glob(f"{app}/**/*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name not in DEFINES_THEM and not NEVER_SHOWN & {*path.parts}:
