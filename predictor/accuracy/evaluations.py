@@ -13,7 +13,15 @@ from django.db import transaction
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
-from predictor.core.evaluate import PARTS, Evaluation, Outcome, Progress, Protocol, evaluate, predicted_rows
+from predictor.core.evaluate import (
+    ERROR_PARTS,
+    EvaluationProgress,
+    EvaluationResult,
+    Outcome,
+    Protocol,
+    evaluate,
+    predicted_rows,
+)
 from predictor.core.methods import METHODS, Method, settings_values
 from predictor.core.noise import noise_floor
 from predictor.models import EvaluatedMethod
@@ -82,12 +90,12 @@ def evaluated(
     *,
     floor: bool = False,
     n_jobs: int = 1,
-    progress: Progress | None = None,
-) -> Evaluation:
+    progress: EvaluationProgress | None = None,
+) -> EvaluationResult:
     """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
     found = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
     noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
-    return Evaluation(found.protocol, found.outcomes, noise)
+    return EvaluationResult(found.protocol, found.outcomes, noise)
 
 
 def baselines() -> list[Method[Any]]:
@@ -95,7 +103,7 @@ def baselines() -> list[Method[Any]]:
 
 
 @transaction.atomic
-def store(evaluation: Evaluation, subject: Subject, started: float) -> StoredEvaluation:
+def store(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
     """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
     protocol, report = evaluation.protocol, nan_to_null(evaluation.report())
     targets = protocol.targets
@@ -123,7 +131,7 @@ def store(evaluation: Evaluation, subject: Subject, started: float) -> StoredEva
             is_baseline=METHODS[name].baseline,
             settings=nan_to_null(settings_values(METHODS[name].settings())),
             statistics=report["methods"][name],
-            **{f"errors_{part}": _errors(outcomes, part) for part in PARTS},
+            **{f"errors_{part}": _errors(outcomes, part) for part in ERROR_PARTS},
         )
         for position, (name, outcomes) in enumerate(evaluation.outcomes.items())
     )
@@ -134,13 +142,15 @@ def error_rows(stored: StoredEvaluation) -> Iterator[dict[str, Any]]:
     """A row for each pair and method, errors in percent; None where the method refused."""
     pairs = stored.pairs
     for method in stored.methods.all():
-        columns = [100 * getattr(method, f"errors_{part}").astype(np.float64) for part in PARTS]
+        columns = [100 * getattr(method, f"errors_{part}").astype(np.float64) for part in ERROR_PARTS]
         for platform, workload, *errors in zip(pairs["platform"], pairs["workload"], *columns, strict=True):
             yield {
                 "platform": pairs["platforms"][platform],
                 "workload": pairs["workloads"][workload],
                 "method": method.name,
-                **{f"{part}_error_percent": error for part, error in zip(PARTS, nan_to_null(errors), strict=True)},
+                **{
+                    f"{part}_error_percent": error for part, error in zip(ERROR_PARTS, nan_to_null(errors), strict=True)
+                },
             }
 
 

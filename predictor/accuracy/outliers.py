@@ -45,7 +45,7 @@ def contradicted(
     return {placed[suspicion.at][0].pk: suspicion.reason for suspicion in found}
 
 
-def measured(snapshot: Snapshot, profile: Profile) -> core.Measured | None:
+def measured(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:
     """A stored profile by its place in the snapshot; None where nothing there compares with it."""
     database = snapshot.database
     curves = getattr(profile, "curves", None)
@@ -55,7 +55,7 @@ def measured(snapshot: Snapshot, profile: Profile) -> core.Measured | None:
     if profile.workload.slug not in database.workloads:
         return None
     values = curves.values.reshape(1 + len(CURVE_NAMES), -1)
-    return core.Measured(
+    return core.MeasuredProfile(
         database.workloads.index(profile.workload.slug),
         database.platforms.index(profile.platform.slug),
         database.groups.index(group),

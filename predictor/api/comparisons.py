@@ -17,7 +17,7 @@ from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid
 from predictor.api.serializers import PROVENANCE
 from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.comparisons.documents import (
     ProfileSummary,
     SharedWorkload,
@@ -155,7 +155,7 @@ def included(request: Request) -> bool | None:
 
 
 def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
-    index = index_of(slugs, slug)
+    index = slug_index(slugs, slug)
     if index is None:
         raise invalid(parameter, f"Nothing that you may see has the slug '{slug}'.")
     return index

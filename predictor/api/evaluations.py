@@ -20,11 +20,11 @@ from mpet_site.web.pagination import Pagination
 from mpet_site.web.problems import invalid
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import ORIGINS, error_rows
-from predictor.core.evaluate import HOLDOUTS, PARTS
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
 from predictor.core.paper import TABLES
 from predictor.models import Evaluation, PaperReport
 
-ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in PARTS))
+ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
 
 
 PartStatistics: Any = type(
@@ -39,7 +39,7 @@ PartStatistics: Any = type(
 
 
 def parts(name: str, **fields: Any) -> Any:
-    return type(inline_serializer(name, {part: PartStatistics() for part in PARTS} | fields))
+    return type(inline_serializer(name, {part: PartStatistics() for part in ERROR_PARTS} | fields))
 
 
 MethodStatistics = parts("MethodStatistics", coverage=number(), interval_width=number(), seconds=number())

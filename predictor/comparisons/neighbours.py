@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from predictor.comparisons.selection import MODELS, select
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.comparisons.mean_distances import Kind, distances_to_all, nearest_positions
 
 NEIGHBOURS = 6
@@ -36,7 +36,7 @@ def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
     """The most similar platforms or workloads that the user may see."""
     database = select(user, kind=kind, slugs=(slug,)).database
     slugs = database.platforms if kind == "platforms" else database.workloads
-    of = index_of(slugs, slug)
+    of = slug_index(slugs, slug)
     if of is None:
         return []
     found = distances_to_all(database, kind, of)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
@@ -88,7 +88,7 @@ def known(database: Database, kind: Kind, slugs: Sequence[str]) -> int:
         index = database.platform_index if kind == "platforms" else database.workload_index
         return min(2, len(np.unique(index[~database.hidden])))
     names = database.platforms if kind == "platforms" else database.workloads
-    places = [at for at in (index_of(names, slug) for slug in slugs) if at is not None]
+    places = [at for at in (slug_index(names, slug) for slug in slugs) if at is not None]
     return int(any(has_profiles(database, kind, at) for at in places))
 
 

@@ -16,16 +16,16 @@ from profiles.scaling.features import FEATURE_NAMES
 Column: TypeAlias = FloatArray | tuple[str, ...]
 
 
-def stretches(starts: IntArray, lengths: IntArray) -> IntArray:
+def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
     """The positions of several stretches of an array, one stretch after the other.
 
-    >>> stretches(np.array([7, 2]), np.array([3, 1])).tolist()
+    >>> stretch_positions(np.array([7, 2]), np.array([3, 1])).tolist()
     [7, 8, 9, 2]
     """
     return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths))
 
 
-def frozen(array: Any) -> Any:
+def read_only(array: Any) -> Any:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
@@ -80,7 +80,7 @@ def checked_curves(
     require("curve_time_s", "positive", seconds > 0)
     lengths = np.diff(start)[rows]
     moved = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-    gather = stretches(start[rows], lengths)
+    gather = stretch_positions(start[rows], lengths)
     return moved, counts[gather], seconds[gather]
 
 
@@ -94,7 +94,7 @@ def checked_table(
     table: dict[str, Column] = {}
     for name in numbers:
         values = columns.get(name, np.full(len(order), np.nan))
-        table[name] = frozen(checked_column(name, values, len(order))[order])
+        table[name] = read_only(checked_column(name, values, len(order))[order])
     for name in texts:
         words = columns.get(name, [""] * len(order))
         if len(words) != len(order):
@@ -103,6 +103,6 @@ def checked_table(
     return table
 
 
-def index_of(slugs: tuple[str, ...], slug: str) -> int | None:
+def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
     at = bisect_left(slugs, slug)
     return at if at < len(slugs) and slugs[at] == slug else None

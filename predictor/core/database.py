@@ -16,15 +16,15 @@ from predictor.core.arrays import (
     checked_features,
     checked_indices,
     checked_table,
-    frozen,
+    read_only,
     require,
     slug_order,
-    stretches,
+    stretch_positions,
 )
 from predictor.core.errors import DatabaseError
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-PLATFORM_NUMBERS = (
+PLATFORM_NUMBER_COLUMNS = (
     "base_mhz",
     "l1d_bytes",
     "l2_bytes",
@@ -33,10 +33,10 @@ PLATFORM_NUMBERS = (
     "physical_cores",
     "threads",
 )
-PLATFORM_TEXTS = ("architecture", "vendor", "cpu_model", "microarchitecture", "device_class")
-WORKLOAD_TEXTS = ("application", "strategy", "time_kind")
+PLATFORM_TEXT_COLUMNS = ("architecture", "vendor", "cpu_model", "microarchitecture", "device_class")
+WORKLOAD_TEXT_COLUMNS = ("application", "strategy", "time_kind")
 
-EXTREMES_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
+EXTREME_ROWS_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
 
 
 class Group(NamedTuple):
@@ -138,23 +138,25 @@ class Database:
             revision=revision,
             platforms=tuple(platforms[i] for i in platform_order),
             workloads=tuple(workloads[i] for i in workload_order),
-            platform_index=frozen(p[rows].astype(np.int32)),
-            workload_index=frozen(w[rows].astype(np.int32)),
-            group=frozen(g[rows].astype(np.int16)),
+            platform_index=read_only(p[rows].astype(np.int32)),
+            workload_index=read_only(w[rows].astype(np.int32)),
+            group=read_only(g[rows].astype(np.int16)),
             groups=tuple(groups),
-            features=frozen(checked_features(features, len(p))[rows]),
-            t1_s=frozen(t1[rows]),
-            curve_offsets=frozen(offsets),
-            curve_n=frozen(curve_n),
-            curve_time_s=frozen(curve_time_s),
-            n_nu=frozen(checked_column("n_nu", n_nu, len(platforms))[platform_order]),
-            n_ht=frozen(checked_column("n_ht", n_ht, len(platforms))[platform_order]),
-            n_max=frozen(top_n[platform_order].astype(np.int64)),
-            platform_table=checked_table(platform_table or {}, PLATFORM_NUMBERS, PLATFORM_TEXTS, platform_order),
-            workload_table=checked_table(workload_table or {}, (), WORKLOAD_TEXTS, workload_order),
-            hidden=frozen(np.zeros(len(p), dtype=np.bool_)),
-            hidden_rows=frozen(np.zeros(0, dtype=np.int64)),
-            _keys=frozen(keys),
+            features=read_only(checked_features(features, len(p))[rows]),
+            t1_s=read_only(t1[rows]),
+            curve_offsets=read_only(offsets),
+            curve_n=read_only(curve_n),
+            curve_time_s=read_only(curve_time_s),
+            n_nu=read_only(checked_column("n_nu", n_nu, len(platforms))[platform_order]),
+            n_ht=read_only(checked_column("n_ht", n_ht, len(platforms))[platform_order]),
+            n_max=read_only(top_n[platform_order].astype(np.int64)),
+            platform_table=checked_table(
+                platform_table or {}, PLATFORM_NUMBER_COLUMNS, PLATFORM_TEXT_COLUMNS, platform_order
+            ),
+            workload_table=checked_table(workload_table or {}, (), WORKLOAD_TEXT_COLUMNS, workload_order),
+            hidden=read_only(np.zeros(len(p), dtype=np.bool_)),
+            hidden_rows=read_only(np.zeros(0, dtype=np.int64)),
+            _keys=read_only(keys),
         )
 
     def __len__(self) -> int:
@@ -191,7 +193,7 @@ class Database:
             rows = np.unique(rows)
         hidden = self.hidden.copy()
         hidden[rows] = True
-        return replace(self, hidden=frozen(hidden), hidden_rows=frozen(np.append(self.hidden_rows, rows)))
+        return replace(self, hidden=read_only(hidden), hidden_rows=read_only(np.append(self.hidden_rows, rows)))
 
     def part(self, rows: IntArray, platforms: IntArray | None = None, workloads: IntArray | None = None) -> Database:
         """Those profiles alone, as a database of its own; with these platforms and workloads only, by default all.
@@ -201,7 +203,7 @@ class Database:
         platforms = np.arange(len(self.platforms)) if platforms is None else platforms
         workloads = np.arange(len(self.workloads)) if workloads is None else workloads
         lengths = np.diff(self.curve_offsets)[rows]
-        points = stretches(self.curve_offsets[rows], lengths)
+        points = stretch_positions(self.curve_offsets[rows], lengths)
         return Database.build(
             platforms=[self.platforms[at] for at in platforms],
             workloads=[self.workloads[at] for at in workloads],
@@ -250,7 +252,7 @@ class Database:
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
         """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11); NaN = no value."""
         rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
-        if len(self.hidden_rows) >= EXTREMES_KEPT:
+        if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
             visible = rows[~self.hidden[rows]]
             values = self.features[visible]  # may be none at all: then NaN, which fmin and fmax ignore, remains
             return np.fmin.reduce(values, axis=0, initial=np.nan), np.fmax.reduce(values, axis=0, initial=np.nan)
@@ -291,7 +293,7 @@ class Database:
         """Rows of the origin, and per element its EXTREMES_KEPT smallest and largest rows, (kept, 84), NaN last."""
         of_origin = [g for g, group in enumerate(self.groups) if group.origin == origin]
         rows = np.flatnonzero(np.isin(self.group, of_origin))
-        kept = min(EXTREMES_KEPT, len(rows))
+        kept = min(EXTREME_ROWS_KEPT, len(rows))
         low = np.empty((kept, self.features.shape[1]), dtype=np.int64)
         high = np.empty_like(low)
         for element in range(self.features.shape[1]):

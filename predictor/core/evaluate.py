@@ -18,11 +18,11 @@ from predictor.core.errors import PredictionError
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
-Part = Literal["full", "t1", "scaling"]
-Progress = Callable[[int, int], None]  # predictions done, of how many
+ErrorPart = Literal["full", "t1", "scaling"]
+EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
-PARTS: tuple[Part, ...] = get_args(Part)
+ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 
@@ -64,8 +64,8 @@ class Outcome:
     platform: str
     workload: str
     seconds: float
-    errors: dict[Part, float] = field(default_factory=dict)
-    biases: dict[Part, float] = field(default_factory=dict)
+    errors: dict[ErrorPart, float] = field(default_factory=dict)
+    biases: dict[ErrorPart, float] = field(default_factory=dict)
     covered: int = 0
     with_interval: int = 0
     widths: tuple[float, ...] = ()
@@ -73,7 +73,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class EvaluationResult:
     """All outcomes of one protocol, grouped by method; `floor`: the noise of the same pairs, where it was asked for."""
 
     protocol: Protocol
@@ -84,7 +84,7 @@ class Evaluation:
         """The published statistics, percent and seconds; None where there is nothing to tell."""
         return {
             "methods": {name: _summary(outcomes) for name, outcomes in self.outcomes.items()},
-            "noise_floor": {part: _statistics(self.floor, part) for part in PARTS} if self.floor else None,
+            "noise_floor": {part: _statistics(self.floor, part) for part in ERROR_PARTS} if self.floor else None,
         }
 
 
@@ -95,8 +95,8 @@ def evaluate(
     *,
     settings: Mapping[str, Any] | None = None,
     n_jobs: int = 1,
-    progress: Progress | None = None,
-) -> Evaluation:
+    progress: EvaluationProgress | None = None,
+) -> EvaluationResult:
     """Predict profiles that the method cannot see, and measure the errors.
 
     Every profile (T,A) of the protocol is hidden together with what the holdout names (`hidden_pairs`), predicted at
@@ -110,7 +110,7 @@ def evaluate(
     each timed where it ran. Raises ValueError where the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
-    drawn = [(part.database, chosen_rows(part.database, protocol)) for part in parts_of(database, protocol)]
+    drawn = [(part.database, chosen_rows(part.database, protocol)) for part in evaluated_databases(database, protocol)]
     total = sum(len(rows) for _, rows in drawn) * len(methods)
     if not total:
         raise ValueError("no measured profile to predict: check the targets")
@@ -123,10 +123,10 @@ def evaluate(
         done += len(batch)
         if progress:
             progress(done, total)
-    return Evaluation(protocol, outcomes)
+    return EvaluationResult(protocol, outcomes)
 
 
-def parts_of(database: Database, protocol: Protocol) -> list[Cut]:
+def evaluated_databases(database: Database, protocol: Protocol) -> list[Cut]:
     """The databases that are evaluated each by itself: the whole one, or cuts. Raises ValueError if it is too small."""
     if protocol.cut is None:
         return [Cut(database, np.arange(len(database)))]
@@ -135,7 +135,7 @@ def parts_of(database: Database, protocol: Protocol) -> list[Cut]:
 
 def predicted_rows(database: Database, protocol: Protocol) -> IntArray:
     """Rows of `database` that are predicted, in whichever cut; one that two cuts predict is there twice."""
-    parts = parts_of(database, protocol)
+    parts = evaluated_databases(database, protocol)
     return np.concatenate([part.rows[chosen_rows(part.database, protocol)] for part in parts])
 
 
@@ -231,9 +231,11 @@ def _outcome(database: Database, view: Database, row: int, method: Method[Any], 
     return Outcome(*names, seconds, errors, biases, **_interval(answer, time_s))
 
 
-def relative_errors(answer: Answer, time_s: FloatArray, t1_s: float) -> tuple[dict[Part, float], dict[Part, float]]:
+def relative_errors(
+    answer: Answer, time_s: FloatArray, t1_s: float
+) -> tuple[dict[ErrorPart, float], dict[ErrorPart, float]]:
     """Mean absolute and mean signed relative error of each part that is valid at every measured n."""
-    compared: dict[Part, FloatArray] = {
+    compared: dict[ErrorPart, FloatArray] = {
         "full": answer.time_s / time_s - 1.0,
         "t1": np.array([answer.t1_s / t1_s - 1.0]),
         "scaling": (answer.time_s / answer.t1_s) / (time_s / t1_s) - 1.0,
@@ -258,14 +260,14 @@ def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
     with_interval = sum(outcome.with_interval for outcome in outcomes)
     widths = [width for outcome in outcomes for width in outcome.widths]
     return {
-        **{part: _statistics(outcomes, part) for part in PARTS},
+        **{part: _statistics(outcomes, part) for part in ERROR_PARTS},
         "coverage": sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
         "interval_width": float(np.median(widths)) if widths else None,
         "seconds": sum(outcome.seconds for outcome in outcomes),
     }
 
 
-def _statistics(outcomes: list[Outcome], part: Part) -> dict[str, float | int | None]:
+def _statistics(outcomes: list[Outcome], part: ErrorPart) -> dict[str, float | int | None]:
     """Percent; None without a single prediction."""
     errors = 100.0 * np.array([outcome.errors[part] for outcome in outcomes if part in outcome.errors])
     biases = 100.0 * np.array([outcome.biases[part] for outcome in outcomes if part in outcome.biases])

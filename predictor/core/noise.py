@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from predictor.core.evaluate import Outcome, Part
+from predictor.core.evaluate import ErrorPart, Outcome
 from profiles.arrays import FloatArray
 from profiles.measurements import RunTable
 
@@ -37,7 +37,7 @@ def _outcome(platform: str, workload: str, runs: RunTable) -> Outcome:
     )
 
 
-def repeat_errors(runs: RunTable) -> dict[Part, FloatArray]:
+def repeat_errors(runs: RunTable) -> dict[ErrorPart, FloatArray]:
     """Signed relative errors of single runs against the median of the other runs at the same n.
 
         full: t_r(n) / m_r(n) - 1;    t1: the same at the smallest n;

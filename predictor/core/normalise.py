@@ -11,9 +11,9 @@ from profiles.arrays import FloatArray
 
 Normalisation = Literal["range", "robust"]
 
-STRETCHED = 10.0  # times the span of all other values: not of the same kind
-FEWEST_VALUES = 20  # of an element; with fewer nobody can tell what is usual
-DROPPED_SHARE, MOST_DROPPED = 0.01, 8
+LARGEST_STRETCH = 10.0  # times the span of all other values: not of the same kind
+FEWEST_VALUES_FOR_ROBUST_RANGE = 20  # of an element; with fewer nobody can tell what is usual
+LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8
 
 
 def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -42,9 +42,9 @@ def normaliser_range(database: Database, origin: str, normalisation: Normalisati
     if normalisation == "range":
         return database.element_range(origin)
     counted = database.derive(("valid values", origin), lambda: _valid_values(database, origin))
-    most = int(np.clip(DROPPED_SHARE * counted.max(initial=0), 1, MOST_DROPPED))
+    most = int(np.clip(LARGEST_DROPPED_SHARE * counted.max(initial=0), 1, MOST_DROPPED_VALUES))
     low, high = robust_range(*database.element_extremes(origin, most + 1))
-    few = counted < FEWEST_VALUES
+    few = counted < FEWEST_VALUES_FOR_ROBUST_RANGE
     if few.any():
         whole = database.element_range(origin)
         low, high = np.where(few, whole[0], low), np.where(few, whole[1], high)
@@ -74,7 +74,7 @@ def robust_range(smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray,
     spans = np.where(spans > 0, spans, np.inf)
     least, elements = spans.argmin(axis=0), np.arange(spans.shape[1])
     with np.errstate(invalid="ignore"):
-        stretched = highs[0] - lows[0] > STRETCHED * spans[least, elements]
+        stretched = highs[0] - lows[0] > LARGEST_STRETCH * spans[least, elements]
     return np.where(stretched, lows[least, elements], lows[0]), np.where(stretched, highs[least, elements], highs[0])
 
 

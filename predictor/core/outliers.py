@@ -14,15 +14,15 @@ from predictor.core.errors import PredictionError
 from predictor.core.mpet.method import MpetSettings, predict_mpet
 from profiles.arrays import FloatArray, IntArray
 
-FEWEST_REFERENCES = 3  # with fewer nobody can tell who is wrong
-FACTOR_OFF = 4.0  # of the whole curve
-FACTOR_BENT = 6.0  # of one thread count beside the rest of the curve
-BEYOND = 2.0  # half widths of the interval that holds 90 %
-SHARE_OFF = 0.5  # of the thread time
+FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
+FACTOR_OF_WRONG_LEVEL = 4.0  # of the whole curve
+FACTOR_OF_BENT_CURVE = 6.0  # of one thread count beside the rest of the curve
+HALF_WIDTHS_BEYOND = 2.0  # half widths of the interval that holds 90 %
+WRONG_UTILISATION = 0.5  # of the thread time
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredProfile:
     """What was measured of a workload on a platform, by position in the database; in which it may be a row, or not.
 
     `fractions` (6, N) of the thread time; None for a time-only profile.
@@ -36,7 +36,7 @@ class Measured:
     fractions: FloatArray | None = None
 
     @classmethod
-    def row(cls, database: Database, row: int, fractions: FloatArray | None = None) -> Measured:
+    def row(cls, database: Database, row: int, fractions: FloatArray | None = None) -> MeasuredProfile:
         n, time_s = database.curve(row)
         return cls(
             workload=int(database.workload_index[row]),
@@ -58,7 +58,7 @@ class Suspicion:
 
 
 def find_outliers(
-    database: Database, measured: Sequence[Measured], *, progress: Callable[[int], object] | None = None
+    database: Database, measured: Sequence[MeasuredProfile], *, progress: Callable[[int], object] | None = None
 ) -> list[Suspicion]:
     """Which profiles the rest of the database contradicts, the worst first.
 
@@ -67,27 +67,27 @@ def find_outliers(
     """
     found = []
     for at, one in enumerate(measured):
-        suspicion = judged(database, one, at)
+        suspicion = judge_profile(database, one, at)
         if suspicion is not None:
             found.append(suspicion)
         if progress is not None:
             progress(1)
     confirmed: list[Suspicion] = []
     for suspicion in sorted(found, key=lambda one: -one.score):
-        view = without(database, [measured[other.at] for other in confirmed])
-        again = judged(view, measured[suspicion.at], suspicion.at) if confirmed else suspicion
+        view = database_without(database, [measured[other.at] for other in confirmed])
+        again = judge_profile(view, measured[suspicion.at], suspicion.at) if confirmed else suspicion
         if again is not None:
             confirmed.append(again)
     return confirmed
 
 
-def without(database: Database, measured: Sequence[Measured]) -> Database:
+def database_without(database: Database, measured: Sequence[MeasuredProfile]) -> Database:
     """The database as if these pairs had not been measured."""
     platforms = np.array([one.platform for one in measured], dtype=np.int64)
     return database.without(platforms, np.array([one.workload for one in measured], dtype=np.int64))
 
 
-def judged(database: Database, one: Measured, at: int = 0) -> Suspicion | None:
+def judge_profile(database: Database, one: MeasuredProfile, at: int = 0) -> Suspicion | None:
     """Whether the rest of the database contradicts it; None where it does not, or says nothing."""
     if not len(one.n):
         return None
@@ -96,7 +96,7 @@ def judged(database: Database, one: Measured, at: int = 0) -> Suspicion | None:
         answer = predict_mpet(database, query, MpetSettings())
     except PredictionError:
         return None
-    if answer.low_s is None or answer.high_s is None or answer.confidence["references"] < FEWEST_REFERENCES:
+    if answer.low_s is None or answer.high_s is None or answer.confidence["references"] < FEWEST_JUDGING_REFERENCES:
         return None
     found = [_times_off(answer, one.time_s), _bent(answer, one.time_s), _shares_off(answer, one.fractions)]
     score, reason = max(found, key=lambda verdict: verdict[0])
@@ -104,7 +104,7 @@ def judged(database: Database, one: Measured, at: int = 0) -> Suspicion | None:
 
 
 Verdict: TypeAlias = tuple[float, str]  # score, reason
-NOTHING: Verdict = (0.0, "")
+NO_CONTRADICTION: Verdict = (0.0, "")
 
 
 def _gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -119,10 +119,10 @@ def _times_off(answer: Answer, time_s: FloatArray) -> Verdict:
     """More than four times off at the median n, and more than twice as far as the interval reaches."""
     gap, half = _gap(answer, time_s)
     if not len(gap):
-        return NOTHING
+        return NO_CONTRADICTION
     level, width = float(np.median(gap)), float(np.median(half))
     word = "slower" if level > 0 else "faster"
-    score = min(abs(level) / np.log(FACTOR_OFF), abs(level) / (BEYOND * width))
+    score = min(abs(level) / np.log(FACTOR_OF_WRONG_LEVEL), abs(level) / (HALF_WIDTHS_BEYOND * width))
     return score, f"{_factor(level)} times {word} than all other profiles say"
 
 
@@ -130,9 +130,9 @@ def _bent(answer: Answer, time_s: FloatArray) -> Verdict:
     """One thread count more than six times off beside the others, and more than twice as far as the interval."""
     gap, half = _gap(answer, time_s)
     if len(gap) < 2:
-        return NOTHING
+        return NO_CONTRADICTION
     bend = gap - np.median(gap)
-    scores = np.minimum(np.abs(bend) / np.log(FACTOR_BENT), np.abs(bend) / (BEYOND * half))
+    scores = np.minimum(np.abs(bend) / np.log(FACTOR_OF_BENT_CURVE), np.abs(bend) / (HALF_WIDTHS_BEYOND * half))
     worst = int(scores.argmax())
     n = answer.n[np.isfinite(answer.time_s)][worst]
     return float(scores[worst]), f"at n = {n} {_factor(bend[worst])} times off the curve that all other profiles say"
@@ -141,17 +141,17 @@ def _bent(answer: Answer, time_s: FloatArray) -> Verdict:
 def _shares_off(answer: Answer, fractions: FloatArray | None) -> Verdict:
     """The utilisation off by more than half the thread time, at the median n."""
     if fractions is None:
-        return NOTHING
+        return NO_CONTRADICTION
     used: FloatArray = 1.0 - fractions.sum(axis=0)
     gap = used - answer.curves["utilisation"]
     gap = gap[np.isfinite(gap)]
     if not len(gap):
-        return NOTHING
+        return NO_CONTRADICTION
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
     return abs(
         off
-    ) / SHARE_OFF, f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
+    ) / WRONG_UTILISATION, f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
 
 
 def _factor(logarithm: float) -> str:

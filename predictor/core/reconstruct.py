@@ -13,8 +13,8 @@ from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import reconstruct
 
-NUMA_ELEMENTS = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
-HYPERTHREAD_ELEMENTS = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
+IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
+IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
 
 
 class PredictedCurves(NamedTuple):
@@ -25,7 +25,7 @@ class PredictedCurves(NamedTuple):
     warnings: list[str]
 
 
-def thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
+def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
     """The n asked for, or the target's 1..n_max. Raises InvalidThreadCounts for none, or any under 1."""
     if n is None:
         return np.arange(1, database.n_max[target] + 1, dtype=np.int64)
@@ -41,7 +41,7 @@ def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:
     ['redundancy.m_nu', 'redundancy.b_nu']
     """
     no_numa = np.isnan(n_nu) or n_nu == n_ht
-    return np.asarray((no_numa & NUMA_ELEMENTS) | (np.isnan(n_ht) & HYPERTHREAD_ELEMENTS))
+    return np.asarray((no_numa & IS_NUMA_ELEMENT) | (np.isnan(n_ht) & IS_SMT_ELEMENT))
 
 
 def predicted_curves(

@@ -33,8 +33,8 @@ def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runti
     """The group of the query, and with it, where runtimes are mixed, those that differ in nothing else."""
     options = range(len(database.groups)) if query.group is None else [query.group]
     if len(options) == 1:
-        return comparable_with(database, options[0], mix_runtimes)
-    merged = {g: comparable_with(database, g, mix_runtimes) for g in options}
+        return comparable_groups(database, options[0], mix_runtimes)
+    merged = {g: comparable_groups(database, g, mix_runtimes) for g in options}
 
     def preference(g: int) -> tuple[int, bool, int]:
         own = database.platform_index[rows_pa[np.isin(database.group[rows_pa], merged[g])]]
@@ -43,7 +43,7 @@ def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runti
     return merged[min(options, key=preference)]
 
 
-def comparable_with(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
+def comparable_groups(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
     if not mix_runtimes:
         return (group,)
     mine = database.groups[group]
@@ -55,7 +55,7 @@ def comparable_with(database: Database, group: int, mix_runtimes: bool) -> tuple
     return (group, *others)
 
 
-def why_no_benchmark(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
+def explain_missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
     """Why T has no workload to compare with, in words that say what would help."""
     target, wanted = database.platforms[query.target], database.groups[groups[0]]
     have = {database.groups[g] for g in np.unique(database.group[rows_t])}

@@ -9,11 +9,11 @@ from threadpoolctl import ThreadpoolController
 
 
 @cache
-def controller() -> ThreadpoolController:
+def threadpool_controller() -> ThreadpoolController:
     """Finding the loaded libraries takes milliseconds: once a process."""
     return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[None]:
-    limit: AbstractContextManager[None] = controller().limit(limits=1)
+    limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
     return limit

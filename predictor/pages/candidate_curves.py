@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.database import Database
 from predictor.figures.candidates import CandidateCurves
 from predictor.snapshot.building import MEASURED, SIMULATED
@@ -48,8 +48,8 @@ def curves_behind(
     database: Database, answer: Mapping[str, Any], candidate: Mapping[str, Any]
 ) -> CandidateCurves | None:
     """All three of one group: profiles are comparable only inside it."""
-    target, reference = (index_of(database.platforms, slug) for slug in (answer["target"], candidate["platform"]))
-    own, benchmark = (index_of(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
+    target, reference = (slug_index(database.platforms, slug) for slug in (answer["target"], candidate["platform"]))
+    own, benchmark = (slug_index(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
     if target is None or reference is None or own is None or benchmark is None:
         return None
     for group in range(len(database.groups)):

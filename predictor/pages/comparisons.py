@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
 from predictor.comparisons.selection import FEWEST, MODELS, MOST, ORIGINS, Selection, select
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.comparisons.documents import (
     ProfileSummary,
     SharedWorkload,
@@ -93,7 +93,7 @@ def platforms_compared(
     request: HttpRequest, selection: Selection, chosen: tuple[str, ...], names: dict[str, str]
 ) -> dict[str, Any]:
     database = selection.database
-    places = [at for at in (index_of(database.platforms, slug) for slug in chosen) if at is not None]
+    places = [at for at in (slug_index(database.platforms, slug) for slug in chosen) if at is not None]
     comparison = compare_platforms(database, places, selection.snapshot.is_simulated)
     shared = comparison.workloads
     slugs = [workload.workload for workload in shared]
@@ -181,7 +181,7 @@ def workloads_compared(
     request: HttpRequest, selection: Selection, chosen: tuple[str, ...], names: dict[str, str]
 ) -> dict[str, Any]:
     database = selection.database
-    places = [at for at in (index_of(database.workloads, slug) for slug in chosen) if at is not None]
+    places = [at for at in (slug_index(database.workloads, slug) for slug in chosen) if at is not None]
     on = platform_with_most(database, places, request.GET.get("on", ""))
     if on is None:
         return {"summary": []}
@@ -221,7 +221,7 @@ def figures_on(
 
 def platform_with_most(database: Database, workloads: Sequence[int], asked: str) -> int | None:
     """The platform asked for; else the one that has most of the workloads."""
-    at = index_of(database.platforms, asked)
+    at = slug_index(database.platforms, asked)
     if at is not None:
         return at
     counts: dict[int, int] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from predictor.core import methods, scenarios
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.core.arrays import index_of
+from predictor.core.arrays import slug_index
 from predictor.core.database import Database
 from predictor.predictions.request import (
     MOST_THREAD_COUNTS,
@@ -117,12 +117,12 @@ def known_method(name: str) -> methods.Method[Any]:
 
 def position(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
     """Where the slug, or the slug of the only visible row of that name, stands in `slugs`."""
-    found = index_of(slugs, text)
+    found = slug_index(slugs, text)
     if found is not None:
         return found
     visible = model.objects.visible_to(user)
     named = slugs_named(visible, text)
-    if len(named) == 1 and (found := index_of(slugs, named[0])) is not None:
+    if len(named) == 1 and (found := slug_index(slugs, named[0])) is not None:
         return found
     raise error(text, suggestions(visible, text, named))
 

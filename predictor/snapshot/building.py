@@ -16,16 +16,22 @@ import numpy as np
 from django.db.models import BinaryField, ExpressionWrapper, F
 from django.db.models.functions import Substr
 
-from predictor.core.arrays import stretches
-from predictor.core.database import PLATFORM_NUMBERS, PLATFORM_TEXTS, WORKLOAD_TEXTS, Database, Group
+from predictor.core.arrays import stretch_positions
+from predictor.core.database import (
+    PLATFORM_NUMBER_COLUMNS,
+    PLATFORM_TEXT_COLUMNS,
+    WORKLOAD_TEXT_COLUMNS,
+    Database,
+    Group,
+)
 from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.scaling.features import FEATURE_NAMES
 
 SIMULATED = ("simulated",)
 
-PLATFORM_FIELDS = ("slug", "n_nu", "n_ht", "n_max", *PLATFORM_NUMBERS, *PLATFORM_TEXTS)
-WORKLOAD_FIELDS = ("slug", "runtime", *WORKLOAD_TEXTS)
+PLATFORM_FIELDS = ("slug", "n_nu", "n_ht", "n_max", *PLATFORM_NUMBER_COLUMNS, *PLATFORM_TEXT_COLUMNS)
+WORKLOAD_FIELDS = ("slug", "runtime", *WORKLOAD_TEXT_COLUMNS)
 PROFILE_FIELDS = {
     "pk": np.int64,
     "platform_id": np.int64,
@@ -74,7 +80,7 @@ class ProfileColumns:
     def take(self, rows: np.ndarray) -> ProfileColumns:
         starts = np.cumsum(self.lengths) - self.lengths
         lengths = self.lengths[rows]
-        flat = stretches(starts[rows], lengths)
+        flat = stretch_positions(starts[rows], lengths)
         return ProfileColumns(
             values={name: column[rows] for name, column in self.values.items()},
             features=self.features[rows],
@@ -212,9 +218,9 @@ def assemble(
         n_nu=np.array(platforms["n_nu"], dtype=np.float64),
         n_ht=np.array(platforms["n_ht"], dtype=np.float64),
         n_max=platforms["n_max"],
-        platform_table={name: np.array(platforms[name], dtype=np.float64) for name in PLATFORM_NUMBERS}
-        | {name: words(platforms[name]) for name in PLATFORM_TEXTS},
-        workload_table={name: words(workloads[name]) for name in WORKLOAD_TEXTS},
+        platform_table={name: np.array(platforms[name], dtype=np.float64) for name in PLATFORM_NUMBER_COLUMNS}
+        | {name: words(platforms[name]) for name in PLATFORM_TEXT_COLUMNS},
+        workload_table={name: words(workloads[name]) for name in WORKLOAD_TEXT_COLUMNS},
     )
     return database, profiles
 

@@ -11,7 +11,7 @@ from benchmarks.archive import read_archive
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import get_method
-from predictor.core.outliers import Measured, find_outliers, without
+from predictor.core.outliers import MeasuredProfile, database_without, find_outliers
 from predictor.snapshot.measurements import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.scaling.runs import scaling_curves
@@ -79,7 +79,9 @@ def everything(measurements, database):
         (database.platforms[p], database.workloads[w])
         for p, w in zip(database.platform_index, database.workload_index, strict=True)
     ]
-    return [Measured.row(database, row, scaling_curves(runs[name], None).fractions) for row, name in enumerate(names)]
+    return [
+        MeasuredProfile.row(database, row, scaling_curves(runs[name], None).fractions) for row, name in enumerate(names)
+    ]
 
 
 def mean_errors(database, left_out):
@@ -118,7 +120,7 @@ def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percen
         (database.platforms[measured[one.at].platform], database.workloads[measured[one.at].workload]) for one in found
     }
     assert named == {absurd}
-    view = without(database, [measured[one.at] for one in found])
+    view = database_without(database, [measured[one.at] for one in found])
     after = mean_errors(view, absurd)
     for name in METHODS:
         assert after[name] == pytest.approx(before[name], rel=0.05), name

@@ -11,7 +11,7 @@ import numpy as np
 from predictor.core.answers import Answer, Candidate, Method, Query
 from predictor.core.baselines.log_times import LogTimes, log_times
 from predictor.core.database import Database
-from predictor.core.reconstruct import thread_counts
+from predictor.core.reconstruct import predicted_thread_counts
 from profiles.arrays import FloatArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
@@ -51,7 +51,7 @@ def baseline(name: str, settings: type[Settings], estimate: Estimator[Settings],
 
 
 def _answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:
-    n = thread_counts(database, query.target, query.n)
+    n = predicted_thread_counts(database, query.target, query.n)
     t1_s = float(np.exp(estimate.values[0]))
     time_s = np.exp(np.interp(np.log(n), np.log(logs.n), estimate.values)) / n
     candidates = _candidates(database, logs, estimate)

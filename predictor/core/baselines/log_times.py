@@ -11,8 +11,8 @@ import numpy as np
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, TooFewCandidates
-from predictor.core.reconstruct import thread_counts
-from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark
+from predictor.core.reconstruct import predicted_thread_counts
+from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import FloatArray, IntArray
 
 MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
@@ -155,7 +155,7 @@ def log_times(database: Database, query: Query) -> LogTimes:
 
 
 def _read(view: Database, query: Query) -> LogTimes:
-    n = np.unique(np.append(1, thread_counts(view, query.target, query.n)))
+    n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
     rows_a = reference_rows(view, query)
     groups = choose_groups(view, query, rows_a, mix_runtimes=False)
     platforms = np.unique(view.platform_index[rows_a[np.isin(view.group[rows_a], groups)]]).astype(np.int64)
@@ -164,7 +164,7 @@ def _read(view: Database, query: Query) -> LogTimes:
     rows_t = view.rows_of_platform(query.target)
     workloads = np.unique(view.workload_index[rows_t[np.isin(view.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
-        raise TooFewCandidates(0, 1, why_no_benchmark(view, query, groups, rows_t))
+        raise TooFewCandidates(0, 1, explain_missing_benchmarks(view, query, groups, rows_t))
     rows = view.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     n = _thinned(n, MOST_VALUES // rows.size)
     values = log_times_at(view, rows, n)

@@ -15,7 +15,7 @@ from sklearn.linear_model import RidgeCV
 
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline
 from predictor.core.baselines.log_times import LogTimes
-from predictor.core.database import PLATFORM_NUMBERS, Database
+from predictor.core.database import PLATFORM_NUMBER_COLUMNS, Database
 from predictor.core.errors import SettingsError
 from profiles.arrays import FloatArray, IntArray
 
@@ -130,7 +130,9 @@ def _wanted(logs: LogTimes) -> FloatArray:
 
 def _metadata(database: Database, platforms: IntArray) -> FloatArray:
     """Logarithms of clock, caches, memory, cores and threads, (P, 7); NaN = unknown."""
-    numbers = np.stack([np.asarray(database.platform_table[name], dtype=np.float64) for name in PLATFORM_NUMBERS], 1)
+    numbers = np.stack(
+        [np.asarray(database.platform_table[name], dtype=np.float64) for name in PLATFORM_NUMBER_COLUMNS], 1
+    )
     numbers = numbers[platforms]
     return np.asarray(np.log(np.where(numbers > 0, numbers, np.nan)))
 

@@ -12,7 +12,7 @@ from predictor.core.database import Database
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.method import MPET, MpetSettings, predict_mpet
 
-CHANGES: dict[str, dict[str, Any]] = {
+HYPERPARAMETER_CHANGES: dict[str, dict[str, Any]] = {
     "nothing filled in": {"worthwhile": 0.0},
     "filled in whatever it tells": {"worthwhile": math.inf},
     "plain means as speed": {"far_off": math.inf},
@@ -35,17 +35,19 @@ CHANGES: dict[str, dict[str, Any]] = {
     "no extra noise for outliers": {"robust": 1e6},
     "no shift": {"shift": 0.0},
 }
-REFERENCES = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
+REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
 
 
-def ablated() -> list[Method[Any]]:
+def ablation_methods() -> list[Method[Any]]:
     """A method for each change, named `mpet: <change>`; not among METHODS.
 
-    >>> [method.name for method in ablated()][:2]
+    >>> [method.name for method in ablation_methods()][:2]
     ['mpet: nothing filled in', 'mpet: filled in whatever it tells']
     """
-    changed = {name: partial(predict_mpet, h=replace(DEFAULTS, **change)) for name, change in CHANGES.items()}
-    counted = {name: partial(_with_references, most=most) for name, most in REFERENCES.items()}
+    changed = {
+        name: partial(predict_mpet, h=replace(DEFAULTS, **change)) for name, change in HYPERPARAMETER_CHANGES.items()
+    }
+    counted = {name: partial(_with_references, most=most) for name, most in REFERENCE_LIMITS.items()}
     return [replace(MPET, name=f"{MPET.name}: {name}", predict=how) for name, how in (changed | counted).items()]
 
 

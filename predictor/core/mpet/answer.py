@@ -8,31 +8,35 @@ from predictor.core.answers import Answer, Candidate, DeferredAnswer
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.evidence.gathering import Evidence
-from predictor.core.mpet.overheads import Overheads, overheads
+from predictor.core.mpet.overheads import Overheads, predict_overheads
 from predictor.core.mpet.transfer import Transfer
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import fit_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 
-WIDER_BEYOND = 0.1  # of ln t for each ln n
-WIDEST = np.log(1000.0)  # a wider interval tells no more
-SHOWN_PLATFORMS, SHOWN_WORKLOADS = 8, 5
-FEW_WORKLOADS, FEW_REFERENCES = 3, 3
-FAR_APART = 1.0 - np.exp(-2.0)  # the nearest reference is four times as far as references are from each other
+WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n
+WIDEST_HALF_WIDTH = np.log(1000.0)  # a wider interval tells no more
+CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5
+FEW_TARGET_WORKLOADS, FEW_NAMED_REFERENCES = 3, 3
+FAR_REFERENCE_DISTANCE = 1.0 - np.exp(
+    -2.0
+)  # the nearest reference is four times as far as references are from each other
 
 
-def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
+def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
     """The answer to what the evidence was gathered for."""
     n = evidence.asked_n
-    thread_time = np.exp(at_counts(evidence, transfer.value, np.append(n, 1)))
+    thread_time = np.exp(log_thread_times_at(evidence, transfer.value, np.append(n, 1)))
     time_s = thread_time[:-1] / n
     if evidence.mean_curve.largest_n == 1:
         time_s[n > 1] = np.nan
-    t1_s = first_time(evidence, n, thread_time)
-    half_width = half_widths(evidence, transfer, n)
+    t1_s = sequential_time(evidence, n, thread_time)
+    half_width = interval_half_widths(evidence, transfer, n)
 
     def curves(found: Answer) -> dict[str, FloatArray]:
-        shares = overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
+        shares = (
+            predict_overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
+        )
         return consistent_curves(n, time_s, t1_s, shares)
 
     def features(found: Answer) -> FloatArray:
@@ -44,34 +48,38 @@ def answer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer
         {
             "features": features,
             "curves": curves,
-            "candidates_t1": lambda _: candidates(database, evidence, transfer, u[0]),
-            "candidates_scaling": lambda _: candidates(database, evidence, transfer, u.mean(axis=0)),
+            "candidates_t1": lambda _: heaviest_candidates(database, evidence, transfer, u[0]),
+            "candidates_scaling": lambda _: heaviest_candidates(database, evidence, transfer, u.mean(axis=0)),
         },
         t1_s=t1_s,
         n=n,
         time_s=time_s,
-        warnings=warnings(database, evidence, transfer),
+        warnings=answer_warnings(database, evidence, transfer),
         low_s=time_s * np.exp(-half_width),
         high_s=time_s * np.exp(half_width),
-        confidence=confidence(database, evidence, transfer),
+        confidence=mpet_confidence(database, evidence, transfer),
     )
 
 
-def at_counts(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
+def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
     """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them."""
     x = np.log(n)
     mean = evidence.mean_curve
     return np.asarray(np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x))
 
 
-def half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
+def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
     """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
     x = np.log(n)
     beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
-    return np.asarray(np.minimum(np.interp(x, evidence.log_n, transfer.half_width) + WIDER_BEYOND * beyond, WIDEST))
+    return np.asarray(
+        np.minimum(
+            np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond, WIDEST_HALF_WIDTH
+        )
+    )
 
 
-def first_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
+def sequential_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
     """t(1) in seconds, from t(n) n at the n asked for and at 1 (last).
 
     Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in.
@@ -102,9 +110,9 @@ def fitted_features(database: Database, target: int, n: IntArray, curves: FloatA
     return features.ravel()
 
 
-def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
+def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transfer, u: FloatArray) -> list[Candidate]:
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
-    platforms = np.argsort(-np.abs(u), kind="stable")[:SHOWN_PLATFORMS]
+    platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
     measured = evidence.known[platforms] & evidence.measured_on_target
     shares = measured * transfer.workload_weights
@@ -116,13 +124,13 @@ def candidates(database: Database, evidence: Evidence, transfer: Transfer, u: Fl
     found = []
     for at, p in enumerate(platforms.tolist()):
         platform = database.platforms[evidence.platforms[p]]
-        for b in heaviest[measured[at, heaviest]][:SHOWN_WORKLOADS].tolist():
+        for b in heaviest[measured[at, heaviest]][:CANDIDATE_WORKLOADS_SHOWN].tolist():
             numbers = to_platform[at], to_workload[b], d_t[at][b], weights[at][b]
             found.append(Candidate(platform, workloads[b], *numbers))
     return found
 
 
-def warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
+def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
     found = []
     target = database.platforms[evidence.target]
     architecture = database.platform_table["architecture"]
@@ -132,11 +140,11 @@ def warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list
     runtimes = sorted({database.groups[g].runtime or "unknown" for g in evidence.groups})
     if len(runtimes) > 1:
         found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
-    if evidence.measured_on_target.sum() < FEW_WORKLOADS:
+    if evidence.measured_on_target.sum() < FEW_TARGET_WORKLOADS:
         found.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
-    if len(evidence.platforms) < FEW_REFERENCES:
+    if len(evidence.platforms) < FEW_NAMED_REFERENCES:
         found.append(f"{len(evidence.platforms)} reference platforms only")
-    elif transfer.platform_distance.min() > FAR_APART:
+    elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         found.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
         found.append(f"{evidence.outliers} profiles were left out: far from what all others say")
@@ -161,7 +169,7 @@ def range_warnings(database: Database, evidence: Evidence) -> list[str]:
     return found
 
 
-def confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
+def mpet_confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
     """What a reader can judge the answer by."""
     u = transfer.platform_weights.sum(axis=0) / len(transfer.platform_weights)
     measured = int(np.count_nonzero(evidence.measured_on_target))

@@ -9,13 +9,13 @@ import numpy as np
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEW_FAMILIES = 0.3  # of a family more would be outside, for each family there is
-FEWEST_UNITS = 3
-WIDEST = 3.0  # factor where nothing can be calibrated
+FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
+FEWEST_CALIBRATION_UNITS = 3
+UNCALIBRATED_FACTOR = 3.0  # factor where nothing can be calibrated
 
 
 def conformal_factor(
-    scores: FloatArray, usable: BoolArray, level: float, units: int, few: float = FEW_FAMILIES
+    scores: FloatArray, usable: BoolArray, level: float, units: int, few: float = FEW_FAMILIES_CORRECTION
 ) -> float:
     """How many standard deviations hold `level` of the left-out errors.
 
@@ -37,8 +37,8 @@ def conformal_factor(
     0.91
     """
     pooled = scores[usable]
-    if len(pooled) < FEWEST_UNITS or units < FEWEST_UNITS:
-        return WIDEST
+    if len(pooled) < FEWEST_CALIBRATION_UNITS or units < FEWEST_CALIBRATION_UNITS:
+        return UNCALIBRATED_FACTOR
     factor = _quantile(pooled, min(level * (1.0 + few / units), 1.0))
     short = (units + 1) * level > units
     return factor * (1.0 + 1.0 / units) if short else factor
@@ -50,7 +50,7 @@ def _quantile(scores: FloatArray, level: float) -> float:
     return float(np.partition(scores, at)[at])
 
 
-def left_out(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
+def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
     """Errors of kriging every platform from those of other families alone, by block deletion (no refit).
 
         error_f = Q_ff^-1 (Q y)_f,    variance_f = diag(Q_ff^-1) in units of the process variance
@@ -62,17 +62,17 @@ def left_out(projections: FloatArray, products: FloatArray, families: IntArray) 
     no error: NaN.
 
     >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    >>> errors, variances = left_out(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
+    >>> errors, variances = left_out_errors(projection, projection @ np.array([[1.0], [4.0]]), np.array([0, 1]))
     >>> errors.ravel().tolist(), variances.ravel().tolist()
     ([-3.0, 3.0], [0.5, 0.5])
     """
-    return left_out_together(projections, products, members_of(families))
+    return left_out_family_errors(projections, products, family_members(families))
 
 
-def members_of(families: IntArray) -> list[IntArray]:
+def family_members(families: IntArray) -> list[IntArray]:
     """The positions of the families of each size, (families of this size, size), smallest size first.
 
-    >>> [members.tolist() for members in members_of(np.array([4, 7, 4]))]
+    >>> [members.tolist() for members in family_members(np.array([4, 7, 4]))]
     [[[1]], [[0, 2]]]
     """
     _, members = np.unique(families, return_inverse=True)
@@ -82,11 +82,11 @@ def members_of(families: IntArray) -> list[IntArray]:
     return [order[starts[sizes == size][:, None] + np.arange(size)] for size in np.unique(sizes).tolist()]
 
 
-def left_out_together(
+def left_out_family_errors(
     projections: FloatArray, products: FloatArray, members: Sequence[IntArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """As `left_out`, for families that were found by `members_of`; one projection may serve all thread counts."""
-    errors, variances = left_out_alone(projections, products)
+    """As `left_out_errors`, for families found by `family_members`; one projection may serve all thread counts."""
+    errors, variances = left_out_single_errors(projections, products)
     for at in members:
         size = at.shape[1]
         if size == projections.shape[1]:
@@ -98,11 +98,11 @@ def left_out_together(
     return errors, variances
 
 
-def left_out_alone(projections: FloatArray, products: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """As `left_out`, every platform being its own family.
+def left_out_single_errors(projections: FloatArray, products: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """As `left_out_errors`, every platform being its own family.
 
     >>> projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    >>> left_out_alone(projection, projection @ np.array([[1.0], [4.0]]))[0].ravel().tolist()
+    >>> left_out_single_errors(projection, projection @ np.array([[1.0], [4.0]]))[0].ravel().tolist()
     [-3.0, 3.0]
     """
     variances = 1.0 / np.diagonal(projections, axis1=1, axis2=2)

@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import conformal_factor
-from predictor.core.mpet.parts import Parts
-from predictor.core.mpet.robust import median
+from predictor.core.mpet.parts import CurveParts
+from predictor.core.mpet.robust import finite_median
 from predictor.core.mpet.transfer import Transfer
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-LEAST_REST = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it
-MOST_CHECKED = 16  # known workloads: more of them change the interval little
+LEAST_REMAINING_WEIGHT = 0.1  # of the weight: a workload that is the whole ratio cannot be left out of it
+MOST_CHECKED_WORKLOADS = 16  # known workloads: more of them change the interval little
 
 
-class Asked(NamedTuple):
+class AskedWorkloads(NamedTuple):
     """A, and after it C known workloads, asked for as if T lacked them: how wrong that is tells how wrong A may be.
 
     `known` (C,) which they are; `curves` (1 + C, J, R) on the references, and where they are `there` (1 + C, R).
@@ -33,15 +33,15 @@ class Asked(NamedTuple):
     there: BoolArray
 
     @classmethod
-    def of(cls, evidence: Evidence, checked: bool) -> Asked:
+    def of(cls, evidence: Evidence, checked: bool) -> AskedWorkloads:
         """A alone, or with at most 16 workloads of T that references have, which also have another one of T's."""
         chosen, there = np.zeros(0, dtype=np.int64), evidence.known.T[:0, :-1]
         if checked:
             there = evidence.known[:-1].T & (evidence.known[:-1].sum(axis=1) > 1)
             chosen = np.flatnonzero(evidence.measured_on_target & there.any(axis=1))
-            chosen = chosen[:: max(-(-len(chosen) // MOST_CHECKED), 1)]
+            chosen = chosen[:: max(-(-len(chosen) // MOST_CHECKED_WORKLOADS), 1)]
             there = there[chosen]
-        curves = by_knot(evidence.curves)[:, :-1].take(chosen, axis=2).transpose(2, 0, 1)
+        curves = knots_first(evidence.curves)[:, :-1].take(chosen, axis=2).transpose(2, 0, 1)
         every = np.ones((1, len(evidence.platforms)), dtype=bool)
         return cls(chosen, np.concatenate([evidence.of_workload.T[None], curves]), np.concatenate([every, there]))
 
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
         return values
 
 
-class Ratios(NamedTuple):
+class LogRatios(NamedTuple):
     """Log ratios of T to the references over their common workloads, for every workload asked for: their means
     (1 + C, J, R), and how far they spread over workloads and n, squared (1 + C, R). `gap` (J, R, B) of every workload,
     0 where unknown.
@@ -63,18 +63,18 @@ class Ratios(NamedTuple):
 
 
 def log_transfer(
-    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, checked: bool = True
+    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, checked: bool = True
 ) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how one ratio fits all workloads.
 
     Not `checked`: half the interval is three standard deviations.
     """
-    asked = Asked.of(evidence, checked)
+    asked = AskedWorkloads.of(evidence, checked)
     correlation = parts.correlation
     v = np.concatenate([correlation[None], parts.correlations(asked.known)])
     v = asked.without_themselves(np.maximum(v, 0.0) ** 2 + 0.05)
     ratios = _ratios(evidence, v)
-    distance = 0.1 * median(ratios.spread, axis=1)[:, None] * metadata.apart(evidence.platforms, evidence.target)
+    distance = 0.1 * finite_median(ratios.spread, axis=1)[:, None] * metadata.apart(evidence.platforms, evidence.target)
     distance += ratios.spread
     least = np.where(asked.there, distance, np.inf).min(axis=1)[:, None] + TINY
     u = asked.there * np.exp(-(distance - least) / least)
@@ -84,7 +84,7 @@ def log_transfer(
 
 def small_transfer(evidence: Evidence, level: float) -> Transfer:
     """Workloads weighted by the likeness of their curves' shape to A's; platforms by distance^-2."""
-    asked, known = Asked.of(evidence, checked=True), evidence.known[:-1]
+    asked, known = AskedWorkloads.of(evidence, checked=True), evidence.known[:-1]
     shapes = evidence.curves[:-1] - evidence.curves[:-1].mean(axis=2, keepdims=True)
     own = (asked.curves - asked.curves.mean(axis=1, keepdims=True)).transpose(0, 2, 1)
     both = known & asked.there[:, :, None]
@@ -104,24 +104,24 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
     return _transfer(evidence, asked, u, v, ratios._replace(spread=distance**2), apart=apart, level=level)
 
 
-def _ratios(evidence: Evidence, v: FloatArray) -> Ratios:
+def _ratios(evidence: Evidence, v: FloatArray) -> LogRatios:
     """With the workloads weighted by `v` (1 + C, B)."""
-    curves, J, known = by_knot(evidence.curves), len(evidence.n), evidence.known[:-1]
+    curves, J, known = knots_first(evidence.curves), len(evidence.n), evidence.known[:-1]
     gap = curves[:, -1:] - curves[:, :-1]
     gap *= known
     total = np.maximum(v @ known.T, TINY)
     mean = (v @ gap.transpose(0, 2, 1)).transpose(1, 0, 2) / total[:, None]
     spread = v @ (gap**2).sum(axis=0).T / total - (mean**2).sum(axis=1)
     spread += 0.3 * ((mean - mean.sum(axis=1, keepdims=True) / J) ** 2).sum(axis=1)
-    return Ratios(mean, np.maximum(spread, 0.0) / J, gap)
+    return LogRatios(mean, np.maximum(spread, 0.0) / J, gap)
 
 
 def _transfer(
     evidence: Evidence,
-    asked: Asked,
+    asked: AskedWorkloads,
     u: FloatArray,
     v: FloatArray,
-    ratios: Ratios,
+    ratios: LogRatios,
     *,
     apart: FloatArray,
     level: float,
@@ -129,7 +129,7 @@ def _transfer(
     """By weights of the references `u` (1 + C, R) and of the workloads `v` (1 + C, B), for A and what is checked."""
     u /= u.sum(axis=1, keepdims=True)
     value, deviation = _carried(asked, u, ratios)
-    scores = np.abs(value[1:] - by_knot(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
+    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
     factor = conformal_factor(scores, np.ones(scores.shape, dtype=bool), level, len(scores), few=0.0)
     own, spread = v[0] / v[0].sum(), ratios.spread[0]
     return Transfer(
@@ -137,13 +137,13 @@ def _transfer(
         half_width=factor * deviation[0],
         platform_weights=np.repeat(u[:1], len(evidence.n), axis=0),
         workload_weights=own,
-        platform_distance=1.0 - np.exp(spread / (-2 * (median(spread) + TINY))),
+        platform_distance=1.0 - np.exp(spread / (-2 * (finite_median(spread) + TINY))),
         workload_distance=apart,
         errors_on_target=_errors_on_target(evidence, u[0], own, ratios) * evidence.measured_on_target,
     )
 
 
-def _carried(asked: Asked, u: FloatArray, ratios: Ratios) -> tuple[FloatArray, FloatArray]:
+def _carried(asked: AskedWorkloads, u: FloatArray, ratios: LogRatios) -> tuple[FloatArray, FloatArray]:
     """ln(n t(n)) on T (1 + C, J), and how far that of single references and workloads is from it."""
     each = asked.curves + ratios.mean
     value = np.einsum("kjr,kr->kj", each, u)
@@ -153,11 +153,11 @@ def _carried(asked: Asked, u: FloatArray, ratios: Ratios) -> tuple[FloatArray, F
     return value, np.sqrt(square + TINY)
 
 
-def _errors_on_target(evidence: Evidence, u: FloatArray, v: FloatArray, ratios: Ratios) -> FloatArray:
+def _errors_on_target(evidence: Evidence, u: FloatArray, v: FloatArray, ratios: LogRatios) -> FloatArray:
     """How wrong each known workload would be with the weights of A, left out of the ratio, (J, B).
 
     A workload's part in the ratio is its weight, so its error without itself is its error / (1 - weight).
     """
     known = evidence.known[:-1]
     errors = u @ ratios.gap - (ratios.mean[0] * u) @ known
-    return np.asarray(errors / (np.maximum(u @ known, TINY) * np.maximum(1.0 - v, LEAST_REST)))
+    return np.asarray(errors / (np.maximum(u @ known, TINY) * np.maximum(1.0 - v, LEAST_REMAINING_WEIGHT)))

@@ -10,25 +10,25 @@ import numpy as np
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
-from predictor.core.mpet.answer import answer
-from predictor.core.mpet.evidence.gathering import Evidence, gather
+from predictor.core.mpet.answer import answer_from_transfer
+from predictor.core.mpet.evidence.gathering import Evidence, gather_evidence
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.evidence.outlying_profiles import without_outliers
-from predictor.core.mpet.gaussian.completion import complete
-from predictor.core.mpet.gaussian.neighbours import with_neighbours
+from predictor.core.mpet.gaussian.completion import fill_in_workloads
+from predictor.core.mpet.gaussian.neighbours import mean_with_neighbours
 from predictor.core.mpet.gaussian.process import gaussian_transfer
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
-from predictor.core.mpet.parts import Parts, nearest_references, separate, workload_weights
-from predictor.core.mpet.transfer import Transfer, mean_transfer, steadied
+from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
+from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
 
-VERY_FEW_REFERENCES = 5  # below, covariances between platforms mean nothing
-FEW_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
-DEPARTING = 0.5  # how much the distance from what was calibrated adds to half the interval
-LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.99
-SOME_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
-RATIOS_ALIKE = 0.9  # about how the errors of the two transfers by ratios correlate
-PROCESS_ALIKE = 0.75  # and those of the Gaussian process with either
+FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
+FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
+DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
+LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99
+FEWEST_STEADIED_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
+RATIO_ERRORS_CORRELATION = 0.9  # about how the errors of the two transfers by ratios correlate
+PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with either
 
 
 @dataclass(frozen=True)
@@ -45,70 +45,70 @@ class MpetSettings:
     def __post_init__(self) -> None:
         if self.references < 1:
             raise SettingsError("references", f"{self.references} is under 1")
-        if not LOWEST_LEVEL <= self.level <= HIGHEST_LEVEL:
-            raise SettingsError("level", f"{self.level} is not in {LOWEST_LEVEL}..{HIGHEST_LEVEL}")
+        if not LOWEST_INTERVAL_LEVEL <= self.level <= HIGHEST_INTERVAL_LEVEL:
+            raise SettingsError("level", f"{self.level} is not in {LOWEST_INTERVAL_LEVEL}..{HIGHEST_INTERVAL_LEVEL}")
 
 
 def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS) -> Answer:
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, query, settings, metadata, h)
-    return answer(database, evidence, _transfer(evidence, parts, metadata, settings.level, h))
+    return answer_from_transfer(database, evidence, _transfer(evidence, parts, metadata, settings.level, h))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
     """The same with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, query, settings, metadata)
-    return answer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
+    return answer_from_transfer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
 
 
-def _positive_transfer(evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float) -> Transfer:
+def _positive_transfer(evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float) -> Transfer:
     """As `_transfer`, without the Gaussian process."""
     references = len(evidence.platforms)
     if references == 1:
         return small_transfer(evidence, level)
     by_correlation = log_transfer(evidence, parts, metadata, level)
-    if references >= FEW_REFERENCES:
+    if references >= FEWEST_CORRELATION_REFERENCES:
         return by_correlation
-    return mean_transfer([by_correlation, small_transfer(evidence, level)], RATIOS_ALIKE)
+    return mean_transfer([by_correlation, small_transfer(evidence, level)], RATIO_ERRORS_CORRELATION)
 
 
 def _evidence(
     database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
-) -> tuple[Evidence, Parts]:
+) -> tuple[Evidence, CurveParts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
-    evidence = without_outliers(gather(database, query, settings.mix_runtimes))
-    evidence = complete(evidence, metadata, settings.references, h)
+    evidence = without_outliers(gather_evidence(database, query, settings.mix_runtimes))
+    evidence = fill_in_workloads(evidence, metadata, settings.references, h)
     if len(evidence.platforms) > settings.references:
-        parts = separate(evidence, far_off=math.inf)
+        parts = separate_parts(evidence, far_off=math.inf)
         weights = workload_weights(parts.correlation, h)
         evidence = evidence.nearest(nearest_references(evidence, parts, weights, metadata, settings.references))
-    return evidence, separate(evidence, h.far_off)
+    return evidence, separate_parts(evidence, h.far_off)
 
 
 def _transfer(
-    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters
+    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, h: Hyperparameters
 ) -> Transfer:
     """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
     references = len(evidence.platforms)
     if references == 1:
         return small_transfer(evidence, level)
-    plain = log_transfer(evidence, parts, metadata, level, checked=references < SOME_REFERENCES)
-    if references >= SOME_REFERENCES:
+    plain = log_transfer(evidence, parts, metadata, level, checked=references < FEWEST_STEADIED_REFERENCES)
+    if references >= FEWEST_STEADIED_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
-        both = with_neighbours(wide, evidence, metadata, level, h)
-        steady = steadied(both, plain, evidence.measured_on_target, h.other_share)
+        both = mean_with_neighbours(wide, evidence, metadata, level, h)
+        steady = steady_transfer(both, plain, evidence.measured_on_target, h.other_share)
         # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
-        departs = DEPARTING * (steady.value - wide.value)
+        departs = DEPARTURE_WIDENING * (steady.value - wide.value)
         return replace(steady, half_width=np.hypot(both.half_width, departs))
     transfers = [plain]
-    if references < FEW_REFERENCES:
+    if references < FEWEST_CORRELATION_REFERENCES:
         transfers.append(small_transfer(evidence, level))
-    if references >= VERY_FEW_REFERENCES:
+    if references >= FEWEST_PROCESS_REFERENCES:
         transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
-        return mean_transfer(transfers, PROCESS_ALIKE)
-    return mean_transfer(transfers, RATIOS_ALIKE)
+        return mean_transfer(transfers, PROCESS_ERRORS_CORRELATION)
+    return mean_transfer(transfers, RATIO_ERRORS_CORRELATION)
 
 
 MPET = Method(

@@ -12,14 +12,14 @@ from predictor.core.mpet.transfer import Transfer
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES
+from profiles.scaling.times import LEAST_UTILISATION
 
-LEAST_SHARE = 1e-4  # of the thread time: shares below are alike
-LEAST_MEASURE = 1e-9
-LEAST_UTILISATION = 0.01  # as in reconstruction
-MOST_PLATFORMS = 16
-VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
-PARTS = slice(1, 1 + len(FRACTIONS))
-MEASURES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
+LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
+LEAST_RELATIVE_MEASURE = 1e-9
+MOST_OVERHEAD_REFERENCES = 16
+CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
+FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
+MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Overheads:
     measures: dict[str, FloatArray]
 
 
-def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Overheads:
+def predict_overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Overheads:
     """Fractions f and relative measures of A on T at the n asked for, from the heaviest positive references.
 
         x = ln((f + e) / (U + e)) for fractions, ln(measure) for measures, e = 1e-4
@@ -40,12 +40,12 @@ def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Ove
     reference has at all is 0.
     """
     u = np.maximum(transfer.platform_weights.mean(axis=0), 0.0)
-    chosen = np.argsort(-u, kind="stable")[:MOST_PLATFORMS]
+    chosen = np.argsort(-u, kind="stable")[:MOST_OVERHEAD_REFERENCES]
     chosen = chosen[u[chosen] > 0]
     platforms = np.append(evidence.platforms[chosen], evidence.target)
     rows = evidence.rows[np.append(chosen, -1)]
     rows[:, :-1][:, ~evidence.measured_on_target] = -1
-    at_once = max(1, VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
+    at_once = max(1, CURVE_VALUES_AT_ONCE // (rows.size * len(CURVE_NAMES)))
     combined, absent = [], np.ones(len(FRACTIONS), dtype=bool)
     for start in range(0, len(evidence.asked_n), at_once):
         logs, present = log_shares(database, rows, platforms, evidence.asked_n[start : start + at_once])
@@ -57,7 +57,7 @@ def overheads(database: Database, evidence: Evidence, transfer: Transfer) -> Ove
 
 def _overheads(combined: FloatArray, absent: BoolArray) -> Overheads:
     """Back from log shares and logs of the measures (13, J)."""
-    shares = np.exp(np.minimum(combined[: len(FRACTIONS)], -np.log(LEAST_SHARE)))
+    shares = np.exp(np.minimum(combined[: len(FRACTIONS)], -np.log(LEAST_TIME_SHARE)))
     shares[absent] = 0.0
     fractions = shares / (1.0 + shares.sum(axis=0))
     fractions *= np.minimum(1.0, (1.0 - LEAST_UTILISATION) / np.maximum(fractions.sum(axis=0), LEAST_UTILISATION))
@@ -75,11 +75,11 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
     n_nu, n_ht = (bends[platforms, None, None] for bends in (database.n_nu, database.n_ht))
     values = evaluate_curves(params, n, n_nu, n_ht, gaussian_sum)
     values[rows < 0] = np.nan
-    fractions = np.clip(values[:, :, PARTS], 0.0, 1.0)
+    fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
     used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
-    shares = np.log((fractions + LEAST_SHARE) / (used + LEAST_SHARE))
-    logs = np.concatenate([shares, np.log(np.maximum(values[:, :, MEASURES], LEAST_MEASURE))], axis=2)
-    return logs, np.asarray((fractions > LEAST_MEASURE).any(axis=3))
+    shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
+    logs = np.concatenate([shares, np.log(np.maximum(values[:, :, MEASURE_CURVES], LEAST_RELATIVE_MEASURE))], axis=2)
+    return logs, np.asarray((fractions > LEAST_RELATIVE_MEASURE).any(axis=3))
 
 
 def _mean(values: FloatArray, weights: FloatArray, axis: int) -> FloatArray:

@@ -8,19 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence, by_knot, by_platform
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.robust import MEAN_TO_SIGMA, median
+from predictor.core.mpet.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
-ROUNDS = 4
-ROBUST_ROUNDS = 3
-FEWEST_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
+MEAN_ROUNDS = 4
+ROBUST_MEAN_ROUNDS = 3
+FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class CurveParts:
     """curves = workload part (B, J) + speed (P, J) + rest (P, B, J), the rest 0 where unknown."""
 
     speed: FloatArray
@@ -34,11 +34,11 @@ class Parts:
 
     def correlations(self, workloads: IntArray) -> FloatArray:
         """As `correlation`, of every workload with each of these known ones in the place of A, (C, B)."""
-        return self._correlations(by_knot(self.rest)[:, :-1].take(workloads, axis=2))
+        return self._correlations(knots_first(self.rest)[:, :-1].take(workloads, axis=2))
 
     def _correlations(self, of: FloatArray) -> FloatArray:
         """Of every workload with each of the curves `of` (J, R, C)."""
-        rest, R = by_knot(self.rest)[:, :-1], of.shape[1]
+        rest, R = knots_first(self.rest)[:, :-1], of.shape[1]
         of = of - of.sum(axis=1, keepdims=True) / R
         products = (of.transpose(0, 2, 1) @ rest).sum(axis=0)
         units = np.sqrt(np.einsum("jrc,jrc->c", of, of)[:, None] * self._squares)
@@ -47,30 +47,30 @@ class Parts:
     @cached_property
     def _squares(self) -> FloatArray:
         """Of every workload's deviations from their means, (B,)."""
-        rest = by_knot(self.rest)[:, :-1]
+        rest = knots_first(self.rest)[:, :-1]
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
         return np.asarray(np.maximum(squares, 0.0))
 
 
-def separate(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Parts:
+def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> CurveParts:
     """Split curves into what belongs to the workload, to the platform, and the rest, by alternating weighted means.
 
     `far_off` infinite: plain means.
     """
     counts = _counts(evidence, far_off)
     per_workload, per_platform = _totals(counts)
-    curves = by_knot(evidence.curves)
+    curves = knots_first(evidence.curves)
     counted = curves * counts
     over_platforms, over_workloads = counted.sum(axis=1), counted.sum(axis=2)
     workload = over_platforms / per_workload
-    for _ in range(ROUNDS - 1):
+    for _ in range(MEAN_ROUNDS - 1):
         speed = (over_workloads - workload @ counts.T) / per_platform
         workload = (over_platforms - speed @ counts) / per_workload
     speed = (over_workloads - workload @ counts.T) / per_platform
     rest = np.subtract(curves, workload[:, None], out=counted)
     rest -= speed[:, :, None]
     rest *= evidence.known
-    return Parts(speed.T, by_platform(rest), evidence.of_workload - speed.T[:-1])
+    return CurveParts(speed.T, knots_last(rest), evidence.of_workload - speed.T[:-1])
 
 
 def _totals(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -85,11 +85,11 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     curve moves neither.
     """
     known = evidence.known.astype(np.float64)
-    if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_TO_JUDGE:
+    if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_WORKLOADS_TO_JUDGE:
         return known
-    level, counts = by_knot(evidence.curves).sum(axis=0) / len(evidence.n), known
+    level, counts = knots_first(evidence.curves).sum(axis=0) / len(evidence.n), known
     speed: FloatArray | float = 0.0
-    for _ in range(ROBUST_ROUNDS):
+    for _ in range(ROBUST_MEAN_ROUNDS):
         per_workload, per_platform = _totals(counts)
         off = level - speed
         workload = np.einsum("pb,pb->b", counts, off) / per_workload
@@ -110,15 +110,15 @@ def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> 
 
 
 def nearest_references(
-    evidence: Evidence, parts: Parts, weights: FloatArray, metadata: PlatformMetadata, most: int
+    evidence: Evidence, parts: CurveParts, weights: FloatArray, metadata: PlatformMetadata, most: int
 ) -> IntArray:
     """The `most` references most like T in behaviour and on paper, in platform order."""
-    rest = by_knot(parts.rest)
+    rest = knots_first(parts.rest)
     J, _, B = rest.shape
     gap = rest[:, :-1] - rest[:, -1:]
     distance = np.einsum("jrb,jrb,b->r", gap, gap, weights**2 / (J * B))
     gap = parts.speed[:-1] - parts.speed[-1]
     distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
-    distance /= median(distance) + TINY
+    distance /= finite_median(distance) + TINY
     distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.sum(axis=1) / J
     return np.sort(np.argsort(distance, kind="stable")[:most])

@@ -6,23 +6,24 @@ import numpy as np
 
 from profiles.arrays import FloatArray
 
-MEAN_TO_SIGMA = 1.2533  # of a normal distribution's mean absolute deviation
+MEAN_TO_SIGMA = 1.2533  # a normal distribution's standard deviation in mean absolute deviations
+MEDIAN_TO_SIGMA = 1.4826  # and in median absolute deviations
 
 
-def within(values: FloatArray, limit: FloatArray | float) -> FloatArray:
+def clip_to(values: FloatArray, limit: FloatArray | float) -> FloatArray:
     """Values beyond +-limit as large as that; much faster than numpy's clip on small arrays.
 
-    >>> within(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
+    >>> clip_to(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
     [-1.0, 0.5, 1.0]
     """
     found = np.maximum(values, -limit)
     return np.asarray(np.minimum(found, limit, out=found))
 
 
-def median(values: FloatArray, axis: int = 0) -> FloatArray:
+def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:
     """The median along an axis of finite values; on small arrays much faster than numpy's, which looks for NaN.
 
-    >>> median(np.array([[4.0, 1.0, 2.0, 9.0], [0.0, 0.0, 1.0, 1.0]]), axis=1).tolist()
+    >>> finite_median(np.array([[4.0, 1.0, 2.0, 9.0], [0.0, 0.0, 1.0, 1.0]]), axis=1).tolist()
     [3.0, 0.5]
     """
     count = values.shape[axis]

@@ -11,11 +11,11 @@ import numpy as np
 
 from profiles.arrays import BoolArray, FloatArray
 
-LEAST_SQUARE = 1e-6  # of an error in ln t: smaller ones are alike
-MOST = 0.5  # of an error in ln t
+LEAST_SQUARED_ERROR = 1e-6  # of an error in ln t: smaller ones are alike
+LARGEST_COUNTED_ERROR = 0.5  # of an error in ln t
 
 
-class LeftOut(NamedTuple):
+class LeftOutErrors(NamedTuple):
     """A on the references as if each were T: errors in ln t, expected deviations, and where they tell anything."""
 
     errors: FloatArray  # (J, R)
@@ -39,10 +39,10 @@ class Transfer:
     platform_distance: FloatArray
     workload_distance: FloatArray
     errors_on_target: FloatArray
-    left_out: LeftOut | None = None  # of one process, not of a mean
+    left_out: LeftOutErrors | None = None  # of one process, not of a mean
 
 
-MIXED = tuple(field.name for field in fields(Transfer) if field.name not in ("half_width", "left_out"))
+AVERAGED_FIELDS = tuple(field.name for field in fields(Transfer) if field.name not in ("half_width", "left_out"))
 
 
 def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer:
@@ -56,7 +56,7 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
     """
     squares = [(one.errors_on_target**2).sum() / one.errors_on_target.size for one in transfers]
-    inverses = [float(square + LEAST_SQUARE) ** -0.5 for square in squares]
+    inverses = [float(square + LEAST_SQUARED_ERROR) ** -0.5 for square in squares]
     shares = [inverse / sum(inverses) for inverse in inverses]
 
     def mean(name: str) -> FloatArray:
@@ -68,10 +68,10 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     half_width = np.full(len(transfers[0].value), math.sqrt(alike + (1.0 - alike) * sum(share**2 for share in shares)))
     for share, one in zip(shares, transfers, strict=True):
         half_width *= one.half_width**share
-    return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in MIXED})
+    return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in AVERAGED_FIELDS})
 
 
-def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
+def steady_transfer(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
     """`main` with a small share of a plainer transfer, the smaller the worse that one does on T's own workloads.
 
         share = most / rms(other) / ((1 - most) / rms(main) + most / rms(other))
@@ -87,5 +87,5 @@ def steadied(main: Transfer, other: Transfer, measured: BoolArray, most: float) 
 
 def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
     """Of errors (J, B) weighted over the workloads; no error counts as larger than MOST."""
-    squares = np.minimum(np.abs(errors), MOST) ** 2
-    return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARE)
+    squares = np.minimum(np.abs(errors), LARGEST_COUNTED_ERROR) ** 2
+    return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARED_ERROR)

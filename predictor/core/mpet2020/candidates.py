@@ -14,13 +14,19 @@ from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.normalise import Normalisation, normalise, normaliser_range
-from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark, workload_slug
+from predictor.core.references import (
+    check_query,
+    choose_groups,
+    explain_missing_benchmarks,
+    reference_rows,
+    workload_slug,
+)
 from profiles.arrays import FloatArray, IntArray
 
 DistanceKind = Literal["mean", "individual"]
 BeyondLimits = Literal["pass_over", "end"]
-VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
-TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
+FEATURE_VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
+DISTANCE_TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +69,7 @@ class Neighbourhood:
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class SelectedCandidates:
     """The chosen candidates in the order they were taken, as positions in the neighbourhood, with their distances."""
 
     platforms: IntArray  # (C,)
@@ -75,7 +81,7 @@ class Selection:
         return len(self.platforms)
 
 
-def neighbourhood(
+def find_neighbourhood(
     database: Database, query: Query, mix_runtimes: bool = False, normalisation: Normalisation = "range"
 ) -> Neighbourhood:
     """Find references and benchmarks of the query and measure all distances between them.
@@ -95,7 +101,7 @@ def neighbourhood(
     rows_t = database.rows_of_platform(query.target)
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
-        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
+        raise TooFewCandidates(0, 1, explain_missing_benchmarks(database, query, groups, rows_t))
     everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
     to_workload, to_platform = _distances(database, groups, everything, rows_tb, normalisation)
@@ -117,7 +123,7 @@ def select_by_workload(
     platforms: int,
     workload_kind: DistanceKind = "mean",
     platform_kind: DistanceKind = "individual",
-) -> Selection:
+) -> SelectedCandidates:
     """The nearest workloads, and for each its nearest platforms (the paper's choice for t(1), Section 4.1).
 
     A workload is as near as its D_a(A,B), or with individual distances as its nearest candidate. A candidate with an
@@ -144,7 +150,7 @@ def select_by_tuple(
     platform_kind: DistanceKind = "individual",
     *,
     beyond: BeyondLimits = "pass_over",
-) -> Selection:
+) -> SelectedCandidates:
     """The nearest candidates by D_t that name few platforms and workloads (the paper's choice for the vector).
 
     Candidates are taken in the order of D_t (Eq. 20). One that would name one more than `platforms` distinct platforms
@@ -200,14 +206,14 @@ def _pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
     return zip(p.tolist(), b.tolist(), strict=True)
 
 
-def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> Selection:
+def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> SelectedCandidates:
     at = np.array(p, dtype=np.int64), np.array(b, dtype=np.int64)
-    return Selection(*at, platform_distance=d_p[at], workload_distance=d_a[at])
+    return SelectedCandidates(*at, platform_distance=d_p[at], workload_distance=d_a[at])
 
 
 def _nearest(distances: FloatArray, count: int) -> IntArray:
     """Positions of the `count` smallest finite distances, ascending; ties by position."""
-    keys = np.round(distances, TIE_DIGITS)
+    keys = np.round(distances, DISTANCE_TIE_DIGITS)
     count = min(count, int(np.isfinite(keys).sum()))
     if count < 1:
         return np.zeros(0, dtype=np.int64)
@@ -230,7 +236,7 @@ def _distances(
     target = normalised(rows_tb)
     to_workload = np.empty((len(rows), len(rows_tb)))
     to_platform = np.empty_like(to_workload)
-    at_once = max(1, VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
+    at_once = max(1, FEATURE_VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
     for start in range(0, len(rows), at_once):
         block = slice(start, start + at_once)
         reference = normalised(rows[block])

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from profiles.arrays import FloatArray
 
 LEAST_DIVISOR = 1e-12  # |v_P,B| at or under this makes no factor
-SAME_WEIGHT = 1e-12  # weights this close are equal: rounding must not turn a tie into 0 and 1
+EQUAL_WEIGHT_DIFFERENCE = 1e-12  # weights this close are equal: rounding must not turn a tie into 0 and 1
 
 
-class Origin(IntEnum):
+class ValueOrigin(IntEnum):
     """Where an interpolated value comes from."""
 
     INVALID = 0
@@ -24,7 +24,7 @@ class Origin(IntEnum):
 
 
 class Interpolation(NamedTuple):
-    """`values` (E,) and the `Origin` of each."""
+    """`values` (E,) and the `ValueOrigin` of each."""
 
     values: FloatArray
     origins: NDArray[np.int8]
@@ -41,7 +41,7 @@ def candidate_weights(distances: FloatArray, k: int) -> FloatArray:
     >>> candidate_weights(np.array([0.1, 0.2, 0.3]), k=3).round(9).tolist()
     [1.0, 0.125, 0.0]
     """
-    if k == 0 or not len(distances) or np.ptp(distances) <= SAME_WEIGHT:
+    if k == 0 or not len(distances) or np.ptp(distances) <= EQUAL_WEIGHT_DIFFERENCE:
         return np.ones(len(distances))
     w = 1.0 - distances
     return np.asarray(((w - w.min()) / (w.max() - w.min())) ** k)
@@ -75,11 +75,11 @@ def interpolate(v_pa: FloatArray, v_pb: FloatArray, v_tb: FloatArray, weights: F
 
     origins = np.select(
         [total > 0, ~np.isnan(carried), on_target.any(axis=0)],
-        [Origin.INTERPOLATED, Origin.CARRIED_OVER, Origin.TARGET_MEAN],
-        Origin.INVALID,
+        [ValueOrigin.INTERPOLATED, ValueOrigin.CARRIED_OVER, ValueOrigin.TARGET_MEAN],
+        ValueOrigin.INVALID,
     )
     values = np.select(
-        [origins == Origin.INTERPOLATED, origins == Origin.CARRIED_OVER, origins == Origin.TARGET_MEAN],
+        [origins == ValueOrigin.INTERPOLATED, origins == ValueOrigin.CARRIED_OVER, origins == ValueOrigin.TARGET_MEAN],
         [weighted.sum(axis=0) / np.where(total > 0, total, 1.0), carried, mean],
         np.nan,
     )

@@ -14,14 +14,14 @@ from predictor.core.mpet2020.candidates import (
     BeyondLimits,
     DistanceKind,
     Neighbourhood,
-    Selection,
-    neighbourhood,
+    SelectedCandidates,
+    find_neighbourhood,
     select_by_tuple,
     select_by_workload,
 )
-from predictor.core.mpet2020.interpolate import Interpolation, Origin, candidate_weights, interpolate
+from predictor.core.mpet2020.interpolate import Interpolation, ValueOrigin, candidate_weights, interpolate
 from predictor.core.normalise import Normalisation
-from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
+from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
 from profiles.arrays import FloatArray
 from profiles.scaling.features import FEATURE_NAMES
 
@@ -62,7 +62,7 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
 
     Raises a PredictionError where no candidate can be ranked.
     """
-    near = neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
+    near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
     t1 = select_by_workload(
         near,
         settings.t1_workloads,
@@ -80,20 +80,20 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
         settings.scaling_platform_distance,
         beyond=settings.scaling_beyond_limits,
     )
-    return answer_from(database, query, settings, near, t1=t1, scaling=scaling)
+    return answer_from_candidates(database, query, settings, near, t1=t1, scaling=scaling)
 
 
-def answer_from(
+def answer_from_candidates(
     database: Database,
     query: Query,
     settings: Mpet2020Settings,
     near: Neighbourhood,
     *,
-    t1: Selection,
-    scaling: Selection,
+    t1: SelectedCandidates,
+    scaling: SelectedCandidates,
 ) -> Answer:
     """The answer that the candidates chosen for t(1) and for the vector give."""
-    n = thread_counts(database, query.target, query.n)
+    n = predicted_thread_counts(database, query.target, query.n)
     weights_t1 = candidate_weights(t1.workload_distance, settings.t1_k)
     weights_scaling = candidate_weights(scaling.workload_distance, settings.scaling_k)
     first = interpolate(*_values(database.t1_s[:, None], near, t1), weights_t1)
@@ -115,7 +115,9 @@ def answer_from(
     )
 
 
-def _values(column: FloatArray, near: Neighbourhood, chosen: Selection) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _values(
+    column: FloatArray, near: Neighbourhood, chosen: SelectedCandidates
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """v_P,A, v_P,B and v_T,B of the chosen candidates, (C, E) each."""
     return (
         column[near.rows_pa[chosen.platforms]],
@@ -125,7 +127,7 @@ def _values(column: FloatArray, near: Neighbourhood, chosen: Selection) -> tuple
 
 
 def _vector(
-    database: Database, target: int, near: Neighbourhood, chosen: Selection, weights: FloatArray
+    database: Database, target: int, near: Neighbourhood, chosen: SelectedCandidates, weights: FloatArray
 ) -> Interpolation:
     """The 84 elements; none where A was measured at n = 1 alone, and never one that the target cannot have."""
     v_pa, v_pb, v_tb = _values(database.features, near, chosen)
@@ -135,11 +137,13 @@ def _vector(
         invalid = np.ones_like(invalid)
     return Interpolation(
         np.where(invalid, np.nan, vector.values),
-        np.where(invalid, Origin.INVALID, vector.origins).astype(np.int8),
+        np.where(invalid, ValueOrigin.INVALID, vector.origins).astype(np.int8),
     )
 
 
-def _candidates(database: Database, near: Neighbourhood, chosen: Selection, weights: FloatArray) -> list[Candidate]:
+def _candidates(
+    database: Database, near: Neighbourhood, chosen: SelectedCandidates, weights: FloatArray
+) -> list[Candidate]:
     d_t = tuple_distance(chosen.platform_distance, chosen.workload_distance)
     columns = zip(
         near.platforms[chosen.platforms].tolist(),
@@ -165,13 +169,13 @@ def _warnings(
     runtimes = sorted({database.groups[g].runtime or "unknown" for g in near.groups})
     if len(runtimes) > 1:
         found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
-    if first.origins[0] == Origin.CARRIED_OVER:
+    if first.origins[0] == ValueOrigin.CARRIED_OVER:
         found.append("t(1) is the first reference's, unchanged: no candidate has all the times that a ratio needs")
-    if not (vector.origins != Origin.INVALID).any():
+    if not (vector.origins != ValueOrigin.INVALID).any():
         found.append("no scaling: the workload was measured at n = 1 alone, or no candidate could be ranked for it")
     for origin, what in (
-        (Origin.CARRIED_OVER, "carried over from the first reference"),
-        (Origin.TARGET_MEAN, "the mean of the benchmarks on the target"),
+        (ValueOrigin.CARRIED_OVER, "carried over from the first reference"),
+        (ValueOrigin.TARGET_MEAN, "the mean of the benchmarks on the target"),
     ):
         elements = _listed(vector, origin)
         if elements:
@@ -179,19 +183,19 @@ def _warnings(
     return found
 
 
-def _listed(vector: Interpolation, origin: Origin) -> str:
+def _listed(vector: Interpolation, origin: ValueOrigin) -> str:
     return ", ".join(FEATURE_NAMES[i] for i in np.flatnonzero(vector.origins == origin))
 
 
-def _confidence(near: Neighbourhood, scaling: Selection, vector: Interpolation) -> dict[str, object]:
+def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interpolation) -> dict[str, object]:
     """What a reader can judge the answer by; mpet2020 gives no interval."""
     nearest = tuple_distance(scaling.platform_distance, scaling.workload_distance)
     return {
         "references": len(near.platforms),
         "benchmarks": len(near.workloads),
         "nearest_distance": float(nearest[0]) if len(nearest) else None,
-        "elements_interpolated": int((vector.origins == Origin.INTERPOLATED).sum()),
-        "elements_replaced": int((vector.origins > Origin.INTERPOLATED).sum()),
+        "elements_interpolated": int((vector.origins == ValueOrigin.INTERPOLATED).sum()),
+        "elements_replaced": int((vector.origins > ValueOrigin.INTERPOLATED).sum()),
     }
 
 

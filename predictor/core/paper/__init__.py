@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.evaluate import Outcome, Progress, Protocol, chosen_rows, evaluate
+from predictor.core.evaluate import EvaluationProgress, Outcome, Protocol, chosen_rows, evaluate
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import FEW, MANY, errors_by_distance, sorted_errors, with_candidates
@@ -20,7 +20,7 @@ from predictor.core.paper.statistics import PART_NAMES, Row, statistics
 from profiles.arrays import BoolArray
 
 Results = dict[str, list[Row]]
-Stage = Callable[[str], Progress | None]
+Stage = Callable[[str], EvaluationProgress | None]
 
 TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
 DEVICE_CLASSES = ("server", "desktop", "embedded")

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from predictor.core.answers import Method
-from predictor.core.evaluate import Outcome, Part
+from predictor.core.evaluate import ErrorPart, Outcome
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings
 from predictor.core.paper.statistics import PART_NAMES, Row, statistics
 
 LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))  # workloads, platforms
 EXPONENTS = (0, 1, 2, 3)
 DISTANCES = ("mean", "individual")
-PARTS: tuple[Part, ...] = ("t1", "scaling")
+PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Out
     ]
 
 
-def _is_default(variant: Variant, part: Part) -> bool:
+def _is_default(variant: Variant, part: ErrorPart) -> bool:
     names = [name for name in vars(variant.settings) if name.startswith(f"{part}_")]
     default = Mpet2020Settings()
     return all(getattr(variant.settings, name) == getattr(default, name) for name in names)

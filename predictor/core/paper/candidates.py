@@ -12,16 +12,24 @@ from threadpoolctl import threadpool_limits
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
-from predictor.core.evaluate import Outcome, Part, Progress, Protocol, chosen_rows, hidden_pairs, relative_errors
+from predictor.core.evaluate import (
+    ErrorPart,
+    EvaluationProgress,
+    Outcome,
+    Protocol,
+    chosen_rows,
+    hidden_pairs,
+    relative_errors,
+)
 from predictor.core.mpet2020.candidates import (
     Neighbourhood,
-    Selection,
-    neighbourhood,
+    SelectedCandidates,
+    find_neighbourhood,
     select_by_tuple,
     select_by_workload,
 )
 from predictor.core.mpet2020.interpolate import candidate_weights
-from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from
+from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from_candidates
 from predictor.core.paper.statistics import PART_NAMES, Row, errors_of
 from profiles.arrays import FloatArray, IntArray
 
@@ -31,20 +39,22 @@ STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 
 BINS = 10
 POINTS = 1000
 ROWS_AT_ONCE = 20
-PARTS: tuple[Part, ...] = ("t1", "scaling")
+PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 
 def with_candidates(count: int) -> Method[Mpet2020Settings]:
     """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
 
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
-        near = neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
-        return answer_from(database, query, settings, near, t1=_for_t1(near, count), scaling=_by_rank(near, 0, count))
+        near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
+        return answer_from_candidates(
+            database, query, settings, near, t1=_for_t1(near, count), scaling=_by_rank(near, 0, count)
+        )
 
     return Method(f"{count} candidates", MPET2020.version, Mpet2020Settings, predict)
 
 
-def _for_t1(near: Neighbourhood, count: int) -> Selection:
+def _for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
     workloads = min(T1_WORKLOADS, count)
     chosen = select_by_workload(near, workloads, count // workloads)
     if not len(chosen):
@@ -52,11 +62,13 @@ def _for_t1(near: Neighbourhood, count: int) -> Selection:
     return chosen
 
 
-def _by_rank(near: Neighbourhood, start: int, count: int, ranked: Selection | None = None) -> Selection:
+def _by_rank(
+    near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None
+) -> SelectedCandidates:
     """Candidates in the order of D_t, from rank `start` on."""
     ranked = ranked or select_by_tuple(near, start + count, start + count)
     part = slice(start, start + count)
-    return Selection(
+    return SelectedCandidates(
         ranked.platforms[part], ranked.workloads[part], ranked.platform_distance[part], ranked.workload_distance[part]
     )
 
@@ -78,7 +90,7 @@ def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[Row]:
 
 
 def errors_by_distance(
-    database: Database, protocol: Protocol, *, n_jobs: int = 1, progress: Progress | None = None
+    database: Database, protocol: Protocol, *, n_jobs: int = 1, progress: EvaluationProgress | None = None
 ) -> list[Row]:
     """Figure 11: the error of the scaling with one and with many candidates at varying workload distance D_a.
 
@@ -109,7 +121,7 @@ def _tried_for(database: Database, protocol: Protocol, row: int) -> list[tuple[i
     target, workload, group = (int(x[row]) for x in (database.platform_index, database.workload_index, database.group))
     query = Query(workload, target, group, n=tuple(n.tolist()))
     try:
-        near = neighbourhood(view, query)
+        near = find_neighbourhood(view, query)
         t1 = _for_t1(near, 1)
     except PredictionError:
         return []
@@ -119,7 +131,7 @@ def _tried_for(database: Database, protocol: Protocol, row: int) -> list[tuple[i
     for start in starts.tolist():
         for count in (FEW, MANY):
             chosen = _by_rank(near, start, count, ranked)
-            answer = answer_from(view, query, Mpet2020Settings(), near, t1=t1, scaling=chosen)
+            answer = answer_from_candidates(view, query, Mpet2020Settings(), near, t1=t1, scaling=chosen)
             errors, _ = relative_errors(answer, time_s, float(database.t1_s[row]))
             if "scaling" in errors:
                 points.append((count, _distance(chosen.workload_distance), 100 * errors["scaling"]))

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.evaluate import Outcome, Part
+from predictor.core.evaluate import ErrorPart, Outcome
 
 Row = dict[str, Any]
 
-PART_NAMES: dict[Part, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}  # in Table 5's order
+PART_NAMES: dict[ErrorPart, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}  # in Table 5's order
 COLUMNS = ("av", "med", "min", "max", "p70", "p80", "p95")
 
 
-def errors_of(outcomes: Sequence[Outcome], part: Part) -> list[float]:
+def errors_of(outcomes: Sequence[Outcome], part: ErrorPart) -> list[float]:
     """Percent, of the predictions that were not refused."""
     return [100.0 * outcome.errors[part] for outcome in outcomes if part in outcome.errors]
 
 
-def statistics(outcomes: Sequence[Outcome], part: Part) -> Row:
+def statistics(outcomes: Sequence[Outcome], part: ErrorPart) -> Row:
     """The columns of Table 5 in percent, None without any prediction; and how many they rest on."""
     errors = np.array(errors_of(outcomes, part))
     counts = {"count": len(errors), "refused": len(outcomes) - len(errors)}

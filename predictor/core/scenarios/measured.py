@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.reconstruct import thread_counts
+from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import MEDIUM, Outcome, refitted
 from profiles.arrays import FloatArray, IntArray
@@ -29,7 +29,7 @@ def measured_answer(inquiry: Inquiry, curves: ScalingCurves) -> Outcome:
     Between thread counts ln(n t) and the fractions are linear in ln n, beyond them they are held; R follows from
     Eq. 3, so that Eq. 3-4 hold at every n.
     """
-    n = thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
+    n = predicted_thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
     time_s = np.exp(at_counts(curves.n, np.log(curves.n * curves.time_s), n)) / n
     values = {name: at_counts(curves.n, curves.curve(name), n) for name in CURVE_NAMES[1:]}
     used = 1.0 - np.sum([values[name] for name in FRACTIONS], axis=0) if curves.decomposed else np.ones(len(n))

@@ -11,7 +11,7 @@ from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
 from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.normalise import normalise, normaliser_range
-from predictor.core.reconstruct import impossible_elements, predicted_curves, thread_counts
+from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
 from predictor.core.scenarios.benchmarks import (
     DEFAULT_LEVEL,
     OTHERS_WEIGHT,
@@ -58,7 +58,7 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
 
     Raises a PredictionError where t(1) or benchmarks are missing.
     """
-    n = thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
+    n = predicted_thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
     alike = benchmarks_of(inquiry, strategy, n)
     first = first_time(inquiry)
     distances = counter_distances(known_at_one(inquiry), inquiry.query.workload, alike.workloads)

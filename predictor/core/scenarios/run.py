@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.core.answers import Method, Query
 from predictor.core.database import Database
-from predictor.core.reconstruct import thread_counts
+from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query
 from predictor.core.scenarios.changes import Topology
 from predictor.core.scenarios.inquiry import Facts, Inquiry
@@ -55,7 +55,7 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> Outcome:
     query = inquiry.query
     old = topology(inquiry.database, query.target)
     new = scenario.platform.of_platform(old)
-    wanted = thread_counts(inquiry.database, query.target, query.n)
+    wanted = predicted_thread_counts(inquiry.database, query.target, query.n)
     if query.n is None:
         wanted = np.arange(1, new.n_max + 1)
     asked, own = np.union1d(wanted, [1]), np.arange(1, old.n_max + 1)

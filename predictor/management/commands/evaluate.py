@@ -14,9 +14,9 @@ from predictor.accuracy import evaluations
 from predictor.accuracy.evaluations import ORIGINS, Subject, evaluated
 from predictor.core.cuts import Size
 from predictor.core.database import Database
-from predictor.core.evaluate import HOLDOUTS, PARTS, Evaluation, Protocol
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
-from predictor.core.mpet.ablation import ablated
+from predictor.core.mpet.ablation import ablation_methods
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import dataset_subject, stored
 from predictor.management.tables import number, table
@@ -81,7 +81,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         refuse_contradictions(options)
         dataset, started = options["dataset"], time.perf_counter()
-        methods = chosen_methods(options["method"], options["baselines"]) + (ablated() if options["ablation"] else [])
+        methods = chosen_methods(options["method"], options["baselines"]) + (
+            ablation_methods() if options["ablation"] else []
+        )
         subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
@@ -97,7 +99,7 @@ class Command(BaseCommand):
 
     def evaluate(
         self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, jobs: int
-    ) -> Evaluation:
+    ) -> EvaluationResult:
         with tqdm(desc="evaluate", unit="prediction", leave=False) as bar:
 
             def progress(done: int, total: int) -> None:
@@ -185,7 +187,7 @@ def read_targets(path: Path, database: Database) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def write_csv(path: Path, evaluation: Evaluation) -> None:
+def write_csv(path: Path, evaluation: EvaluationResult) -> None:
     """A row for each prediction; an error is empty where that part was not predicted."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -202,7 +204,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     """A table for each part, then how long each method took and what its intervals cover."""
     lines = []
     floor = report["noise_floor"]
-    for part in PARTS:
+    for part in ERROR_PARTS:
         rows = [[name, *statistics_of(result[part])] for name, result in report["methods"].items()]
         rows += [[NOISE_FLOOR, *statistics_of(floor[part])]] if floor and floor[part]["count"] else []
         lines += [*table([f"{part}: error in %", *STATISTICS], rows, words=1), ""]

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import ORIGINS, Subject
-from predictor.core.evaluate import Progress
+from predictor.core.evaluate import EvaluationProgress
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper import Results, paper_results
 from predictor.figures.accuracy import paper_charts
@@ -59,7 +59,7 @@ class Command(BaseCommand):
     def results(self, subject: Subject, sample: int | None, seed: int, jobs: int) -> Results:
         bar = tqdm(unit="prediction", leave=False)
 
-        def stage(name: str) -> Progress:
+        def stage(name: str) -> EvaluationProgress:
             bar.set_description(name)
             bar.reset()
 

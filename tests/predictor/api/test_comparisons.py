@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from predictor.core.methods import Query
-from predictor.core.mpet2020.candidates import neighbourhood
+from predictor.core.mpet2020.candidates import find_neighbourhood
 from predictor.snapshot.cache import snapshot
 from profiles.ingest import ingest
 from tests.mpet_site.api_samples import API, client_of, store, strict_json
@@ -53,7 +53,7 @@ def test_they_agree_with_a_prediction_s_where_nothing_is_hidden():
     kept = [one for one in measurements.profiles if (one.platform, one.workload) != (2, 3)]
     store(type(measurements)(**vars(measurements) | {"profiles": kept}))
     database = snapshot()
-    near = neighbourhood(database, Query(workload=3, target=2))
+    near = find_neighbourhood(database, Query(workload=3, target=2))
     shown = get("platforms/?a=machine-0&b=machine-2")
     assert shown["mean"]["distance"] == pytest.approx(near.platform_mean[0])
     shown = get(f"workloads/?a={database.workloads[3]}&b={database.workloads[0]}")

@@ -6,7 +6,7 @@ import pytest
 from predictor.core.answers import Method
 from predictor.core.cuts import Size, random_cut
 from predictor.core.database import Database
-from predictor.core.evaluate import Protocol, chosen_rows, evaluate, parts_of, predicted_rows
+from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
 from tests.predictor.core.curves import curve_arrays, curve_database
 
@@ -114,7 +114,7 @@ def test_every_cut_is_evaluated_by_itself(database):
     protocol = Protocol(cut=SIZE, cuts=3, sample=6, seed=4)
     progress = []
     evaluation = evaluate(database, [noting], protocol, progress=lambda *at: progress.append(at))
-    parts = [part.database for part in parts_of(database, protocol)]
+    parts = [part.database for part in evaluated_databases(database, protocol)]
     assert seen == [(part.platforms, part.workloads, len(part) - 1) for part in parts for _ in range(6)]
     assert progress[-1] == (18, 18)
     predicted = [(one.platform, one.workload) for one in evaluation.outcomes["noting"]]
@@ -130,6 +130,6 @@ def test_processes_change_nothing(database):
 
 
 def test_the_whole_database_is_one_part(database):
-    parts = parts_of(database, Protocol(sample=5))
+    parts = evaluated_databases(database, Protocol(sample=5))
     assert [part.database for part in parts] == [database]
     assert predicted_rows(database, Protocol(sample=5)).tolist() == chosen_rows(database, Protocol(sample=5)).tolist()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from predictor.core.database import EXTREMES_KEPT, Database, Group
+from predictor.core.database import EXTREME_ROWS_KEPT, Database, Group
 from predictor.core.errors import DatabaseError
 from tests.predictor.core.databases import database_of, features, random_arrays, random_database
 
@@ -108,7 +108,7 @@ def test_element_range_is_that_of_the_visible_profiles_of_the_origin(seed, hidde
 def test_element_range_with_as_many_hidden_rows_as_extremes_are_kept():
     """One element, values 0..99: hiding the first k leaves k..99, on both sides of the shortcut's end."""
     database = database_of({(f"p{i:03}", "w"): (1.0, features(redundancy_m=float(i))) for i in range(100)})
-    for hidden in (0, 1, EXTREMES_KEPT - 1, EXTREMES_KEPT, EXTREMES_KEPT + 1, 99):
+    for hidden in (0, 1, EXTREME_ROWS_KEPT - 1, EXTREME_ROWS_KEPT, EXTREME_ROWS_KEPT + 1, 99):
         low, high = database.without(np.arange(hidden), 0).element_range("measured")
         assert (low[0], high[0]) == (hidden, 99)
         assert np.isnan(low[1])

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.mpet2020.candidates import neighbourhood
-from predictor.core.normalise import FEWEST_VALUES, normaliser_range, robust_range
+from predictor.core.mpet2020.candidates import find_neighbourhood
+from predictor.core.normalise import FEWEST_VALUES_FOR_ROBUST_RANGE, normaliser_range, robust_range
 from tests.predictor.core.curves import curve_arrays
 from tests.predictor.core.databases import random_database
 
@@ -40,7 +40,7 @@ def test_a_single_value_beside_equal_ones_keeps_its_element_alive():
 
 def test_few_values_keep_the_range():
     arrays = curve_arrays(1, 4, 4, missing=0.0)
-    assert len(arrays["t1_s"]) < FEWEST_VALUES
+    assert len(arrays["t1_s"]) < FEWEST_VALUES_FOR_ROBUST_RANGE
     features = np.array(arrays["features"])
     features[3] *= 1e9
     database = Database.build(**arrays | {"features": features})
@@ -93,10 +93,10 @@ def test_distances_between_others_stay_as_they_are():
     clean, spoilt = (Database.build(**arrays | {"features": values}) for values in (arrays["features"], features))
     query = Query(20, 3, group=0)
     before, robust, stretched = (
-        neighbourhood(database, query, normalisation=how).workload_distance
+        find_neighbourhood(database, query, normalisation=how).workload_distance
         for database, how in ((clean, "robust"), (spoilt, "robust"), (spoilt, "range"))
     )
     others = np.arange(15) != arrays["platform_index"][7]
-    others = others[neighbourhood(clean, query).platforms]
+    others = others[find_neighbourhood(clean, query).platforms]
     assert np.nanmedian(robust[others] / before[others]) == pytest.approx(1, rel=0.1)
     assert np.nanmedian(stretched[others] / before[others]) < 0.01

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from predictor.core.database import Database
-from predictor.core.outliers import Measured, find_outliers, judged, without
+from predictor.core.outliers import MeasuredProfile, database_without, find_outliers, judge_profile
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 
 def everything(database):
-    return [Measured.row(database, row) for row in range(len(database))]
+    return [MeasuredProfile.row(database, row) for row in range(len(database))]
 
 
 def with_curve(arrays, position, change):
@@ -67,7 +67,7 @@ def test_two_absurd_profiles_of_one_workload_accuse_nobody_else():
 def test_the_reason_says_how_far_off_it_is(seed):
     arrays = curve_arrays(seed, 12, 8, missing=0.0)
     database = Database.build(**with_curve(arrays, 20, lambda t: 1000 * t))
-    reason = judged(database, Measured.row(database, 20)).reason
+    reason = judge_profile(database, MeasuredProfile.row(database, 20)).reason
     assert "times slower than all other profiles say" in reason
     assert 300 < float(reason.split()[0]) < 3000
 
@@ -80,5 +80,5 @@ def test_with_two_platforms_nobody_is_accused():
 
 def test_without_leaves_the_pairs_out():
     database = curve_database(1, 8, 6, missing=0.0)
-    view = without(database, [Measured.row(database, 5), Measured.row(database, 9)])
+    view = database_without(database, [MeasuredProfile.row(database, 5), MeasuredProfile.row(database, 9)])
     assert np.flatnonzero(view.hidden).tolist() == [5, 9]

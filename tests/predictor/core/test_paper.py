@@ -7,7 +7,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database, Group
 from predictor.core.evaluate import Outcome, Protocol, evaluate
 from predictor.core.methods import METHODS
-from predictor.core.mpet2020.candidates import neighbourhood, select_by_tuple
+from predictor.core.mpet2020.candidates import find_neighbourhood, select_by_tuple
 from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.core.paper import DEVICE_CLASSES, TABLES, paper_results, restricted
 from predictor.core.paper.ablation import ablation_rows, variants
@@ -93,7 +93,7 @@ def test_restricted_keeps_everything_of_the_platforms_it_keeps(database):
 def test_so_many_candidates_and_the_nearest(database, count):
     method = with_candidates(count)
     answer = method.predict(database, Query(3, 2), method.settings())
-    near = neighbourhood(database, Query(3, 2))
+    near = find_neighbourhood(database, Query(3, 2))
     ranked = select_by_tuple(near, len(near.workloads), len(near.platforms))
     assert len(answer.candidates_t1) == len(answer.candidates_scaling) == count
     nearest = [

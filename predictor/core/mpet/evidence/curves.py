@@ -10,8 +10,8 @@ import numpy as np
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_COLUMNS, MOST_COLUMNS = 48, 192
-VALUES_KEPT = 1 << 22  # of rows x columns, where FEWEST_COLUMNS allows it
+FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192
+MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_COLUMNS allows it
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
         pattern[rows[members]] = len(tables)
         tables.append(_Pattern.of(n, counts))
         measured = np.log(counts) + np.log(np.stack([curves[at][1] for at in members]))
-        values[:, rows[members]] = interpolated(measured, np.log(counts), np.log(n)).T
+        values[:, rows[members]] = interpolate_rows(measured, np.log(counts), np.log(n)).T
     columns = {name: np.stack([getattr(one, name) for one in tables], axis=1) for name in _Pattern._fields}
     return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
 
@@ -87,23 +87,23 @@ def _curve(database: Database, row: int) -> tuple[IntArray, FloatArray]:
 def _grid(n: IntArray, rows: int) -> IntArray:
     """All thread counts, or where they are too many those nearest to equal steps of ln n."""
     counts = np.unique(n)
-    most = int(np.clip(VALUES_KEPT // max(rows, 1), FEWEST_COLUMNS, MOST_COLUMNS))
-    return counts[spread(np.log(counts), most)]
+    most = int(np.clip(MOST_GRID_VALUES // max(rows, 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
+    return counts[evenly_spaced(np.log(counts), most)]
 
 
-def distinct(codes: IntArray) -> IntArray:
+def distinct_codes(codes: IntArray) -> IntArray:
     """The codes (0, 1, ...) that occur, ascending; for few different ones faster than sorting.
 
-    >>> distinct(np.array([3, 0, 3])).tolist()
+    >>> distinct_codes(np.array([3, 0, 3])).tolist()
     [0, 3]
     """
     return np.flatnonzero(np.bincount(codes.ravel()))
 
 
-def spread(x: FloatArray, most: int) -> IntArray:
+def evenly_spaced(x: FloatArray, most: int) -> IntArray:
     """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
 
-    >>> spread(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
+    >>> evenly_spaced(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
     [0, 1, 3, 5, 7]
     """
     if len(x) <= most:
@@ -147,7 +147,7 @@ class _Pattern(NamedTuple):
         return cls(measured, inside, outside, left, right, np.clip(share, 0.0, 1.0))
 
 
-def interpolated(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
+def interpolate_rows(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
     """Rows (R, K) measured at `x`, linear at `at` (G,), held outside. A row's result is independent of the others'."""
     if len(x) == 1:
         return np.repeat(values, len(at), axis=1)

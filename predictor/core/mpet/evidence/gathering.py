@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Query
-from predictor.core.arrays import stretches
+from predictor.core.arrays import stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, TooFewCandidates
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct, evaluated_curves, spread
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves, evenly_spaced
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.reconstruct import thread_counts
-from predictor.core.references import check_query, choose_groups, reference_rows, why_no_benchmark
+from predictor.core.reconstruct import predicted_thread_counts
+from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MOST_KNOTS = 12
-MISSING = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
+MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
 MOST_RELATIVES = 128
-DENSE = 4  # times as many pairs as profiles: a table of all pairs is kept
+DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class Evidence:
     """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
 
     At J thread counts, the knots. `curves` is 0 where `known` is False; in memory it is ordered by knots first, so that
-    numpy's loops are long. `outside` is how far in ln n a knot lies
-    outside the measured range of (P,A). Everything of (T,A) is absent.
+    numpy's loops are long. `outside` is how far in ln n a knot lies outside the measured range of (P,A). Everything of
+    (T,A) is absent.
 
-    Where T lacks most workloads that others have, `gather` adds them as columns, and T's relatives without A as rows;
-    `complete` (completing.py) fills them in on T, or drops them: afterwards every reference has A.
+    Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and T's relatives without A
+    as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
     """
 
     groups: tuple[int, ...]
@@ -74,7 +74,7 @@ class Evidence:
             platforms=self.platforms[order],
             rows=self.rows[with_target],
             known=self.known[with_target],
-            curves=by_platform(by_knot(self.curves).take(with_target, axis=1)),
+            curves=knots_last(knots_first(self.curves).take(with_target, axis=1)),
             of_workload=self.of_workload[order],
             outside=self.outside[order],
             measured=self.measured[order],
@@ -88,21 +88,21 @@ class Evidence:
             workloads=self.workloads[chosen],
             rows=self.rows.take(with_workload, axis=1),
             known=self.known.take(chosen, axis=1),
-            curves=by_platform(by_knot(self.curves).take(chosen, axis=2)),
+            curves=knots_last(knots_first(self.curves).take(chosen, axis=2)),
         )
 
 
-def by_knot(curves: FloatArray) -> FloatArray:
+def knots_first(curves: FloatArray) -> FloatArray:
     """A view of (P, B, J) as (J, P, B)."""
     return curves.transpose(2, 0, 1)
 
 
-def by_platform(curves: FloatArray) -> FloatArray:
+def knots_last(curves: FloatArray) -> FloatArray:
     """A view of (J, P, B) as (P, B, J)."""
     return curves.transpose(1, 2, 0)
 
 
-def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
+def gather_evidence(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
     """Collect the evidence. (T,A) is hidden here, whatever the caller hid before.
 
     Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
@@ -112,14 +112,14 @@ def gather(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
     groups = choose_groups(database, query, reference_rows(database, query), mix_runtimes)
     evaluated = evaluated_curves(database, groups)
     rows, platforms, workloads = _rows(database, query, groups, evaluated)
-    asked = thread_counts(database, query.target, query.n)
+    asked = predicted_thread_counts(database, query.target, query.n)
     patterns = evaluated.pattern.take(rows)
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
     knots = _knots(evaluated, of_workload, on_target, asked)
     values, mean_curve = curves_at(evaluated, rows, patterns, knots)
-    curves = by_platform(values)
+    curves = knots_last(values)
     return Evidence(
         groups=groups,
         target=query.target,
@@ -150,7 +150,7 @@ def _rows(
     """
     rows_a = reference_rows(database, query)
     in_groups = np.isin(database.group[rows_a], groups) if len(groups) > 1 else database.group[rows_a] == groups[0]
-    platforms = distinct(database.platform_index[rows_a[in_groups]].astype(np.int64))
+    platforms = distinct_codes(database.platform_index[rows_a[in_groups]].astype(np.int64))
     platforms = platforms[platforms != query.target]
     table = _table(database, np.append(platforms, query.target), groups, evaluated)
     table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
@@ -161,14 +161,14 @@ def _rows(
     workloads = np.flatnonzero(table[-1] >= 0)
     if not len(workloads):
         rows_t = database.rows_of_platform(query.target)
-        raise TooFewCandidates(0, 1, why_no_benchmark(database, query, groups, rows_t))
+        raise TooFewCandidates(0, 1, explain_missing_benchmarks(database, query, groups, rows_t))
     related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
     if not related.any():
         names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
         raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
     table, platforms = _only(table, platforms, related)
     missing = _missing(table, query.workload)
-    if len(missing) > MISSING * len(workloads):
+    if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
         others = _relatives(database, query, platforms)
         if len(others):
             more = _table(database, others, groups, evaluated)
@@ -208,7 +208,7 @@ def _relatives(database: Database, query: Query, references: IntArray) -> IntArr
 def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
     """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
     every = np.arange(len(database.platforms))
-    if len(every) * len(database.workloads) > DENSE * len(database):
+    if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):
         table = _all_rows(database, platforms, groups, evaluated)
     else:
         table = database.derive(("table", groups), lambda: _all_rows(database, every, groups, evaluated))[platforms]
@@ -227,7 +227,7 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     stops = np.searchsorted(database.platform_index, platforms, side="right")
     lengths = stops - starts
     at = np.repeat(np.arange(len(platforms)), lengths)
-    rows = stretches(starts, lengths)
+    rows = stretch_positions(starts, lengths)
     table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
     usable = evaluated.pattern[rows] > 0
     for group in reversed(groups):
@@ -242,13 +242,13 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
     By the columns of T and the patterns of A. Too many are thinned, but those asked for stay if they are few enough.
     """
     columns = np.arange(len(evaluated.n))
-    wanted = evaluated.measured[:, distinct(of_workload)].any(axis=1)
+    wanted = evaluated.measured[:, distinct_codes(of_workload)].any(axis=1)
     wanted &= (columns < on_target[0]) | (columns > on_target[-1])
     wanted[on_target] = True
     at = np.searchsorted(evaluated.n, asked).clip(max=len(columns) - 1)
-    requested = distinct(at[evaluated.n[at] == asked])
+    requested = distinct_codes(at[evaluated.n[at] == asked])
     wanted[requested] = True
     both = np.flatnonzero(wanted)
     if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:
         return requested
-    return both[spread(evaluated.log_n[both], MOST_KNOTS)]
+    return both[evenly_spaced(evaluated.log_n[both], MOST_KNOTS)]

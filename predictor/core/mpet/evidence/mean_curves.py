@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct, interpolated, spread
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evenly_spaced, interpolate_rows
 from profiles.arrays import FloatArray, IntArray
 
-MOST_SUPPORT = 12  # thread counts at which mean curves are known
-MOST_AVERAGED = 48  # platforms: more of them change a mean curve no more
+MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known
+MOST_AVERAGED_PLATFORMS = 48  # platforms: more of them change a mean curve no more
 MOST_PATTERNS = 256  # of measured thread counts: more are worth the time of finding those that occur
-LIKE_ALL = 3.0  # a mean step counts as so many profiles of the average workload
-STEEPEST = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
+AVERAGE_WORKLOAD_PROFILES = 3.0  # a mean step counts as so many profiles of the average workload
+STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst constant: ln(n t) rises as ln n
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +39,12 @@ def curves_at(
 
     so that nothing changes where it was measured, and the deviation from the mean curve is held outside.
     """
-    support = evaluated.measured_in(distinct(patterns))
-    support = support[spread(evaluated.log_n[support], MOST_SUPPORT)]
+    support = evaluated.measured_in(distinct_codes(patterns))
+    support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
     _bend(values, evaluated, patterns, means, knots)
-    own = evaluated.measured_in(distinct(patterns[:, -1]))
+    own = evaluated.measured_in(distinct_codes(patterns[:, -1]))
     if not np.array_equal(own, support):
         means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
     return values, _mean_curve(evaluated, means[:, -1], own)
@@ -56,7 +56,7 @@ def _bend(
     """Add what the mean curves are above straight lines between where a pattern was measured."""
     found = np.arange(evaluated.measured.shape[1])
     if len(found) > MOST_PATTERNS:
-        found = distinct(patterns)
+        found = distinct_codes(patterns)
         patterns = np.searchsorted(found, patterns)
     at = patterns * means.shape[1] + np.arange(means.shape[1])
     for value, knot in zip(values, knots.tolist(), strict=True):
@@ -73,7 +73,7 @@ def _mean_curve(evaluated: EvaluatedCurves, values: FloatArray, support: IntArra
     slope = 0.0
     if len(support) > 1:
         (x, end), (y, last) = evaluated.log_n[support[-2:]].tolist(), values[support[-2:]].tolist()
-        slope = min(max((last - y) / (end - x), 0.0), STEEPEST)
+        slope = min(max((last - y) / (end - x), 0.0), STEEPEST_CONTINUATION)
     return MeanCurve(evaluated.log_n, values, int(evaluated.n[support[-1]]), slope)
 
 
@@ -82,7 +82,7 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
 
     A step counts where a profile was measured across it, so platforms of any size can be averaged.
     """
-    step = -(-len(rows) // MOST_AVERAGED)
+    step = -(-len(rows) // MOST_AVERAGED_PLATFORMS)
     rows, patterns = (np.ascontiguousarray(some[::step]) for some in (rows, patterns))  # or every `take` copies them
     inside = evaluated.inside[support]
     across = (inside[1:] & inside[:-1]).astype(np.float64).take(patterns, axis=1)
@@ -91,6 +91,10 @@ def _means(evaluated: EvaluatedCurves, rows: IntArray, patterns: IntArray, suppo
     counts = across.sum(axis=1)
     overall = steps.sum(axis=1) / np.maximum(counts.sum(axis=1), 1.0)
     curve = np.zeros((len(support), rows.shape[1]))
-    np.cumsum((steps + LIKE_ALL * overall[:, None]) / (counts + LIKE_ALL), axis=0, out=curve[1:])
+    np.cumsum(
+        (steps + AVERAGE_WORKLOAD_PROFILES * overall[:, None]) / (counts + AVERAGE_WORKLOAD_PROFILES),
+        axis=0,
+        out=curve[1:],
+    )
     x = evaluated.log_n
-    return interpolated(curve.T, x[support], x).T
+    return interpolate_rows(curve.T, x[support], x).T

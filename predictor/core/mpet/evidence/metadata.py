@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.microarchitectures import facts
+from predictor.core.mpet.evidence.microarchitectures import microarchitecture_facts
 from profiles.arrays import FloatArray, IntArray
 
 FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
@@ -50,7 +50,7 @@ def _metadata(database: Database) -> PlatformMetadata:
             ]
         )
     weights = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
-    known_facts = facts(tuple(str(word) for word in table["microarchitecture"])).T
+    known_facts = microarchitecture_facts(tuple(str(word) for word in table["microarchitecture"])).T
     words = np.array(table["architecture"], dtype=str)
     vendors = np.char.upper(np.array(table["vendor"], dtype=str))
     other_isa = (words != "") & (words != "x86_64")

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first
+from predictor.core.mpet.robust import MEDIAN_TO_SIGMA
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_PLATFORMS, FEWEST_WORKLOADS = 6, 3  # with fewer nobody can tell who is wrong
-ROUNDS = 2
-DEVIATIONS = 12.0  # robust standard deviations of the workload
-MOST_JUDGES = 96  # platforms: more of them change a workload's median no more
-LEAST = 3.0  # and twenty times too fast or too slow
-TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
+FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
+MEDIAN_ROUNDS = 2
+OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
+MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
+LEAST_OUTLYING_LOG_FACTOR = 3.0  # and twenty times too fast or too slow
 
 
 def without_outliers(evidence: Evidence) -> Evidence:
@@ -27,13 +27,13 @@ def without_outliers(evidence: Evidence) -> Evidence:
     known[:, :-1] = evidence.known
     known[:-1, -1] = evidence.has_workload
     known[-1, -1] = False
-    if min(known.sum(axis=1).max() - FEWEST_WORKLOADS, len(known) - FEWEST_PLATFORMS) < 0:
+    if min(known.sum(axis=1).max() - FEWEST_WORKLOADS_OF_A_PLATFORM, len(known) - FEWEST_PLATFORMS_TO_JUDGE) < 0:
         return evidence
     level = np.zeros(known.shape)
     J = len(evidence.n)
-    level[:, :-1] = by_knot(evidence.curves).sum(axis=0) / J
+    level[:, :-1] = knots_first(evidence.curves).sum(axis=0) / J
     level[:-1, -1] = evidence.of_workload.sum(axis=1) / J
-    wrong = outlying(level, known)
+    wrong = outlying_values(level, known)
     if not wrong.any():
         return evidence
     remaining = evidence.known & ~wrong[:, :-1]
@@ -49,26 +49,26 @@ def without_outliers(evidence: Evidence) -> Evidence:
     return found.nearest(kept) if len(kept) < len(evidence.platforms) else found
 
 
-def outlying(level: FloatArray, known: BoolArray) -> BoolArray:
+def outlying_values(level: FloatArray, known: BoolArray) -> BoolArray:
     """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
 
     Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off.
 
     >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
     >>> level[2, 1] += 7
-    >>> np.argwhere(outlying(level, np.ones(level.shape, dtype=bool))).tolist()
+    >>> np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist()
     [[2, 1]]
     """
     rest = np.where(known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
-    some = slice(None, None, -(-len(rest) // MOST_JUDGES))
+    some = slice(None, None, -(-len(rest) // MOST_JUDGING_PLATFORMS))
     per_platform, per_workload = known.sum(axis=1), known[some].sum(axis=0)
-    for _ in range(ROUNDS):
+    for _ in range(MEDIAN_ROUNDS):
         rest -= _medians(rest[some].T, per_workload)
         rest -= _medians(rest, per_platform)[:, None]
     rest -= _medians(rest[some].T, per_workload)
     rest = np.abs(rest, out=rest)
-    spread = TO_SIGMA * _medians(rest[some].T, per_workload)
-    return np.asarray(known & (rest > np.maximum(DEVIATIONS * spread, LEAST)))
+    spread = MEDIAN_TO_SIGMA * _medians(rest[some].T, per_workload)
+    return np.asarray(known & (rest > np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)))
 
 
 def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:

@@ -8,17 +8,17 @@ import numpy as np
 
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.intervals import conformal_factor, members_of
+from predictor.core.mpet.hyperparameters import TINY
+from predictor.core.mpet.intervals import conformal_factor, family_members
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_CELLS = 20
-LIKE_ALL = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
-MOST = 4.0  # typical errors: a larger one counts as so large
-MEAN_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
-LEAST = 1e-12
+FEWEST_USABLE_ERRORS = 20
+USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
+LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
+MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
 
 
-class Position(NamedTuple):
+class TargetPosition(NamedTuple):
     """How references are put in T's position: what is left out together, and where that tells something."""
 
     members: list[IntArray]  # of the families of each size; none if every reference is left out by itself
@@ -38,7 +38,7 @@ class Noisiness(NamedTuple):
     of_target: float
 
 
-def relatives(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
+def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetadata) -> tuple[IntArray, BoolArray]:
     """What has to be left out together with a reference to put it in T's position: (R,) families, and who can be.
 
     T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
@@ -61,17 +61,17 @@ def _occurrences(codes: IntArray) -> IntArray:
     return np.bincount(codes)[codes]
 
 
-def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> Position:
-    families, can_be = relatives(evidence.platforms, evidence.target, metadata)
+def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> TargetPosition:
+    families, can_be = left_out_families(evidence.platforms, evidence.target, metadata)
     usable = evidence.measured.T & can_be
-    if np.count_nonzero(usable) < FEWEST_CELLS:
+    if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
         usable = np.ones(usable.shape, dtype=bool)
     units = int(np.count_nonzero(np.bincount(families)))
-    return Position(members_of(families) if units < len(families) else [], usable, units)
+    return TargetPosition(family_members(families) if units < len(families) else [], usable, units)
 
 
-def half_width(
-    position: Position,
+def calibrated_half_width(
+    position: TargetPosition,
     noise: Noisiness,
     level: float,
     *,
@@ -84,7 +84,7 @@ def half_width(
     The references were left out like T and predicted; their errors (J, R), in units of their own standard deviations
     (J, R) and of how noisy the platform is for the known workloads, are the scores.
     """
-    scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + LEAST)
+    scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + TINY)
     factor = conformal_factor(scores, position.usable, level, position.units)
     return np.asarray(factor * deviation * np.sqrt(noise.of_target))
 
@@ -95,12 +95,14 @@ def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, wei
     relative = np.empty((J, R + 1, B))
     np.abs(errors, out=relative[:, :-1])
     np.abs(of_target, out=relative[:, -1])
-    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_OF_NORMAL) + LEAST
+    typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
     relative /= typical[:, None]
-    mean = np.minimum(relative, MOST, out=relative).sum(axis=0) / J
+    mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J
     count = evidence.known * weights**2
     count[-1] *= evidence.measured_on_target
-    total = count.sum(axis=1) + LEAST
-    effective = total**2 / ((count**2).sum(axis=1) + LEAST)
-    found = (LIKE_ALL + effective * (mean * count).sum(axis=1) / (total * MEAN_OF_NORMAL)) / (LIKE_ALL + effective)
+    total = count.sum(axis=1) + TINY
+    effective = total**2 / ((count**2).sum(axis=1) + TINY)
+    found = (USUAL_NOISE_WORKLOADS + effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)) / (
+        USUAL_NOISE_WORKLOADS + effective
+    )
     return Noisiness(found[:-1], float(found[-1]))

@@ -7,21 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.mpet.evidence.curves import distinct
-from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.curves import distinct_codes
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.gaussian.calibration import relatives
-from predictor.core.mpet.gaussian.covariance import covariances, on_paper, whole_curve
+from predictor.core.mpet.gaussian.calibration import left_out_families
+from predictor.core.mpet.gaussian.covariance import behaviour_covariances, metadata_covariance, whole_curve_weights
 from predictor.core.mpet.gaussian.kriging import krige_once, krige_variance
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.intervals import left_out
-from predictor.core.mpet.parts import Parts, nearest_references, separate
+from predictor.core.mpet.intervals import left_out_errors
+from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST = 20  # platforms
+FEWEST_PLATFORMS_TO_FILL_IN = 20  # platforms
 
 
-def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS) -> Evidence:
+def fill_in_workloads(
+    evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS
+) -> Evidence:
     """The evidence of the platforms that have A, with T's missing workloads filled in where that tells anything.
 
     They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
@@ -32,14 +34,16 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
     if len(on_target) == len(evidence.workloads):
         return evidence
     alone = evidence.of_workloads(on_target)
-    if len(evidence.platforms) < FEWEST or len(references) in (0, len(evidence.platforms)):
+    if len(evidence.platforms) < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, len(evidence.platforms)):
         return alone.nearest(references)
     chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
     if len(chosen) > most:
-        chosen = nearest_references(alone, separate(alone, far_off=math.inf), ones, metadata, most)
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), ones, metadata, most)
     known = alone.nearest(chosen)
-    parts = separate(known, h.far_off)
-    matrix = covariances(parts, ones, on_paper(known, metadata, h), whole_curve(known), h).matrix[0]
+    parts = separate_parts(known, h.far_off)
+    matrix = behaviour_covariances(
+        parts, ones, metadata_covariance(known, metadata, h), whole_curve_weights(known), h
+    ).matrix[0]
     weights, variance, projection = krige_once(matrix, h)
     with_workload = np.append(known.has_workload, True)
     if variance > h.worthwhile * krige_variance(matrix[with_workload][:, with_workload], h):
@@ -50,7 +54,7 @@ def complete(evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyper
 def _filled(
     evidence: Evidence,
     chosen: IntArray,
-    parts: Parts,
+    parts: CurveParts,
     metadata: PlatformMetadata,
     *,
     kriging: tuple[FloatArray, FloatArray],
@@ -60,16 +64,16 @@ def _filled(
     lacking = np.flatnonzero(~evidence.measured_on_target)
     at = chosen[:, None], lacking
     there = evidence.known[at]
-    values = by_knot(evidence.curves)[:, *at]
+    values = knots_first(evidence.curves)[:, *at]
     values -= parts.speed[:-1].T[:, :, None]
     values *= there
     values = _without_gaps(values, there, projection)
     curves, known = evidence.curves.copy(order="K"), evidence.known.copy()
-    by_knot(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
+    knots_first(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
     known[-1, lacking] = True
-    families, _ = relatives(evidence.platforms[chosen], evidence.target, metadata)
-    errors = np.zeros(by_knot(evidence.curves[:-1]).shape)
-    errors[:, *at], _ = left_out(projection[None], projection @ values, families)
+    families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
+    errors = np.zeros(knots_first(evidence.curves[:-1]).shape)
+    errors[:, *at], _ = left_out_errors(projection[None], projection @ values, families)
     return replace(evidence, curves=curves, known=known, fill_errors=errors)
 
 
@@ -81,7 +85,7 @@ def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) 
     gaps = np.count_nonzero(~there, axis=0)
     first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
     filled = values.copy()
-    for size in distinct(gaps[gaps > 0]).tolist():
+    for size in distinct_codes(gaps[gaps > 0]).tolist():
         columns = np.flatnonzero(gaps == size)[:, None]
         missing = first[columns[:, 0], :size]
         known = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]

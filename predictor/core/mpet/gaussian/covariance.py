@@ -10,13 +10,13 @@ import numpy as np
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.parts import Parts
-from predictor.core.mpet.robust import median
+from predictor.core.mpet.parts import CurveParts
+from predictor.core.mpet.robust import finite_median
 from profiles.arrays import FloatArray, IntArray
 
-MOST_IN_MEDIAN = 48  # platforms
-IN_CACHE = 1 << 14  # numbers
-MOST_KEPT = 256  # platforms: triangles of more are large
+MOST_MEDIAN_PLATFORMS = 48  # platforms
+NUMBERS_IN_CACHE = 1 << 14  # numbers
+MOST_TRIANGLE_PLATFORMS_KEPT = 256  # platforms: triangles of more are large
 
 
 class Covariance(NamedTuple):
@@ -41,7 +41,7 @@ class Triangle(NamedTuple):
         row, column = np.tril_indices(P)
         square = np.empty((P, P), dtype=np.int64)
         square[row, column] = square[column, row] = np.arange(len(row))
-        some = np.arange(P - 1)[:: -(-(P - 1) // MOST_IN_MEDIAN)]
+        some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
         one, other = np.tril_indices(len(some), k=-1)
         diagonal = np.diagonal(square).copy()
         return cls(row, column, P * row + column, diagonal, square, square[some[one], some[other]])
@@ -51,22 +51,22 @@ _kept = lru_cache(maxsize=32)(Triangle.of)
 
 
 def triangle_of(P: int) -> Triangle:
-    return _kept(P) if P <= MOST_KEPT else Triangle.of(P)
+    return _kept(P) if P <= MOST_TRIANGLE_PLATFORMS_KEPT else Triangle.of(P)
 
 
-def near_in_n(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def nearness_weights(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How much each knot tells about each by its nearness in ln n, (J, J); rows sum to 1."""
     near = np.exp(-((evidence.log_n[:, None] - evidence.log_n) ** 2) / h.nearness)
     return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 
-def whole_curve(evidence: Evidence) -> FloatArray:
+def whole_curve_weights(evidence: Evidence) -> FloatArray:
     """All knots tell as much, (1, J)."""
     return np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
 
 
-def covariances(
-    parts: Parts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
+def behaviour_covariances(
+    parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> Covariance:
     """A covariance for each row of `knots` (K, J): how much the behaviour at every knot counts.
 
@@ -85,7 +85,7 @@ def covariances(
     return _covariance(gram, apart, alike, triangle, h)
 
 
-def _behaviour(parts: Parts, weights: FloatArray) -> FloatArray:
+def _behaviour(parts: CurveParts, weights: FloatArray) -> FloatArray:
     """Scalar products of the platforms' weighted rests at each knot, (J, P P)."""
     P, B, J = parts.rest.shape
     weighted = np.ascontiguousarray((parts.rest * (weights / np.sqrt(B))[:, None]).transpose(2, 0, 1))
@@ -103,11 +103,11 @@ def _covariance(
     own = gram.take(triangle.diagonal[:-1], axis=1).sum(axis=1) / (P - 1)
     distance = _apart(gram, triangle)
     distance += apart
-    units = 1.0 / (median(distance.take(triangle.typical, axis=1), axis=1) + TINY)
+    units = 1.0 / (finite_median(distance.take(triangle.typical, axis=1), axis=1) + TINY)
     gram *= (h.linear / (own + TINY))[:, None]
     to_target = distance[:, -P:-1] * units[:, None]
     smooth, short = -units[:, None] / h.smooth_length, -np.sqrt(units / h.short_length)[:, None]
-    at_once = max(1, IN_CACHE // len(apart))
+    at_once = max(1, NUMBERS_IN_CACHE // len(apart))
     for k in range(0, len(gram), at_once):
         some = slice(k, k + at_once)
         total, near = gram[some], distance[some]
@@ -134,7 +134,7 @@ def _apart(gram: FloatArray, triangle: Triangle) -> FloatArray:
     return np.maximum(squares, 0.0, out=squares)
 
 
-def on_paper(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
+def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
     """How alike the platforms, T last, are by their metadata and names, (pairs,) of the triangle."""
     index = np.append(evidence.platforms, evidence.target)
     triangle = triangle_of(len(index))

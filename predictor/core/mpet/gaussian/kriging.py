@@ -9,16 +9,17 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
-from predictor.core.mpet.robust import median
+from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
-LEAST_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
-LEAST_VARIANCE = 1e-9
-TO_SIGMA = 1.4826  # of a normal distribution's median absolute deviation
-SMALL = 40  # references: below, one call for all matrices costs less than a faster algorithm for each
+LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
+LEAST_KRIGING_VARIANCE = 1e-9
+FEWEST_CHOLESKY_REFERENCES = (
+    40  # references: below, one call for all matrices costs less than a faster algorithm for each
+)
 
 
-class Kriged(NamedTuple):
+class KrigingResult(NamedTuple):
     """The weights of the references (K, R), sum 1, and what they give for each covariance's values.
 
     `projections` (K, R, R) take values to leave-one-out residuals times their own diagonal, and `added` (K, R) is the
@@ -35,7 +36,7 @@ class Kriged(NamedTuple):
 
 def krige(
     covariances: FloatArray, values: Sequence[FloatArray], noise: FloatArray, h: Hyperparameters = DEFAULTS
-) -> Kriged:
+) -> KrigingResult:
     """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
@@ -45,7 +46,7 @@ def krige(
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
     columns = np.concatenate([one.T for one in values])
     scale = np.einsum("fr,fr->f", columns, _products(projections, values)) / columns.shape[1]
-    return Kriged(weights, variance[of] * scale, projections, scale, added)
+    return KrigingResult(weights, variance[of] * scale, projections, scale, added)
 
 
 def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
@@ -95,7 +96,7 @@ def _variance(
     free = 1.0 - (rows * to_target).sum(axis=-1)
     shortfall = free / rows.sum(axis=-1)
     variance = own - (to_target * through).sum(axis=-1) + h.noise + free * shortfall
-    return np.maximum(variance, LEAST_VARIANCE), shortfall
+    return np.maximum(variance, LEAST_KRIGING_VARIANCE), shortfall
 
 
 def _without_outliers(
@@ -108,7 +109,7 @@ def _without_outliers(
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
     squares /= own[of]
-    squares /= h.robust**2 * TO_SIGMA**2 * median(squares, axis=1)[:, None] + 1e-18
+    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + 1e-18
     count = np.bincount(of)
     excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
     excess = np.maximum(excess, 0.0, out=excess)
@@ -119,7 +120,7 @@ def _without_outliers(
         k = np.arange(len(out))[:, None]
         columns = inverses[k, out]
         block = columns.transpose(0, 2, 1)[k, out]
-        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_NOISE)
+        block.reshape(len(out), -1)[:, :: most + 1] += 1.0 / np.maximum(added[k, out], LEAST_ADDED_NOISE)
         inverses -= columns.transpose(0, 2, 1) @ np.linalg.solve(block, columns)
     return inverses, added
 
@@ -131,15 +132,15 @@ def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
     """
     matrices = _noisy(covariances, noise)
     R = matrices.shape[1]
-    if R < SMALL:
+    if R < FEWEST_CHOLESKY_REFERENCES:
         return np.asarray(np.linalg.inv(matrices))
     for k, matrix in enumerate(matrices):
-        if not invert(matrix):
+        if not invert_definite(matrix):
             matrix[:] = np.linalg.inv(_noisy(covariances[k : k + 1], noise[k : k + 1]))[0]
     return matrices
 
 
-def invert(matrix: FloatArray) -> bool:
+def invert_definite(matrix: FloatArray) -> bool:
     """A symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt."""
     factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
     if failed:

@@ -7,25 +7,35 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from predictor.core.mpet.evidence.gathering import Evidence, by_knot
+from predictor.core.mpet.evidence.gathering import Evidence, knots_first
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.gaussian.calibration import Position, half_width, noisiness, position_of_target
-from predictor.core.mpet.gaussian.covariance import covariances, near_in_n, on_paper, whole_curve
-from predictor.core.mpet.gaussian.kriging import Kriged, krige
-from predictor.core.mpet.gaussian.residual_regression import Explaining, Known
+from predictor.core.mpet.gaussian.calibration import (
+    TargetPosition,
+    calibrated_half_width,
+    noisiness,
+    position_of_target,
+)
+from predictor.core.mpet.gaussian.covariance import (
+    behaviour_covariances,
+    metadata_covariance,
+    nearness_weights,
+    whole_curve_weights,
+)
+from predictor.core.mpet.gaussian.kriging import KrigingResult, krige
+from predictor.core.mpet.gaussian.residual_regression import KnownErrors, ResidualRegression
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.intervals import left_out_alone, left_out_together
-from predictor.core.mpet.parts import Parts, workload_weights
-from predictor.core.mpet.robust import MEAN_TO_SIGMA, within
-from predictor.core.mpet.transfer import LeftOut, Transfer
+from predictor.core.mpet.intervals import left_out_family_errors, left_out_single_errors
+from predictor.core.mpet.parts import CurveParts, workload_weights
+from predictor.core.mpet.robust import MEAN_TO_SIGMA, clip_to
+from predictor.core.mpet.transfer import LeftOutErrors, Transfer
 from profiles.arrays import BoolArray, FloatArray
 
-SHRINK = 0.02  # of the errors' covariance, towards equal shares
+STACKING_SHRINKAGE = 0.02  # of the errors' covariance, towards equal shares
 FILL_RIDGE = 0.05  # of the mean variance of a workload's deviations
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class KrigedModel:
     """A kriged to T at each knot, and to the references in T's position: errors in ln t, and expected deviations."""
 
     weights: FloatArray  # (J, R)
@@ -34,11 +44,11 @@ class Model:
     deviations: FloatArray  # (J, R)
 
 
-MODEL_PARTS = tuple(field.name for field in fields(Model))
+KRIGED_MODEL_FIELDS = tuple(field.name for field in fields(KrigedModel))
 
 
 def gaussian_transfer(
-    evidence: Evidence, parts: Parts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
+    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, h: Hyperparameters = DEFAULTS
 ) -> Transfer:
     """Krige A's deviations from the references' speed, then what T's workloads leave unexplained.
 
@@ -47,37 +57,39 @@ def gaussian_transfer(
     """
     weights = workload_weights(parts.correlation, h)
     position = position_of_target(evidence, metadata)
-    knots = whole_curve(evidence)
+    knots = whole_curve_weights(evidence)
     if len(evidence.n) > 1:
-        knots = np.concatenate([knots, near_in_n(evidence, h)])
-    alike = covariances(parts, weights, on_paper(evidence, metadata, h), knots, h)
+        knots = np.concatenate([knots, nearness_weights(evidence, h)])
+    alike = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
     values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
     kriged = krige(alike.matrix, values, _noise(evidence, h)[: len(knots)], h)
-    whole, known = whole_model(kriged, evidence, parts, position, h)
+    whole, known = whole_curve_model(kriged, evidence, parts, position, h)
     models = [whole]
     if len(knots) > 1:
-        models.append(near_model(kriged, parts.own, position, h))
+        models.append(near_knots_model(kriged, parts.own, position, h))
     model = _mean(models, _shares(models, position, h))
-    explaining = Explaining.of(known, h)
+    explaining = ResidualRegression.of(known, h)
     value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
     noise = noisiness(evidence, known.in_position, known.on_target, weights)
     if position.alone:
         model = replace(model, errors=model.errors - explaining.on_references())
-    errors, deviations, deviation = with_filling(evidence.fill_errors, parts, model)
-    errors = errors + shift(model.deviations, h)
+    errors, deviations, deviation = add_filling_errors(evidence.fill_errors, parts, model)
+    errors = errors + downward_shift(model.deviations, h)
     return Transfer(
-        value=parts.speed[-1] + value - shift(model.deviation, h),
-        half_width=half_width(position, noise, level, errors=errors, deviations=deviations, deviation=deviation),
+        value=parts.speed[-1] + value - downward_shift(model.deviation, h),
+        half_width=calibrated_half_width(
+            position, noise, level, errors=errors, deviations=deviations, deviation=deviation
+        ),
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
         platform_distance=1.0 - np.exp(-alike.distance[-len(evidence.n) :].mean(axis=0) / 2),
         workload_distance=1.0 - np.minimum(np.abs(parts.correlation), 1.0),
         errors_on_target=known.on_target,
-        left_out=LeftOut(errors, deviations, position.usable),
+        left_out=LeftOutErrors(errors, deviations, position.usable),
     )
 
 
-def shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
+def downward_shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
     """How much lower than the mean the answer is: relative errors punish too large predictions more."""
     return np.asarray(np.minimum(h.shift * deviation**2, h.most_shift))
 
@@ -89,34 +101,36 @@ def _noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
     return np.asarray(h.noise + h.outside_noise * np.concatenate([mean, outside]))
 
 
-def whole_model(
-    kriged: Kriged, evidence: Evidence, parts: Parts, position: Position, h: Hyperparameters
-) -> tuple[Model, Known]:
+def whole_curve_model(
+    kriged: KrigingResult, evidence: Evidence, parts: CurveParts, position: TargetPosition, h: Hyperparameters
+) -> tuple[KrigedModel, KnownErrors]:
     """By the first covariance, for all knots, and how wrong T's known workloads would be with it."""
-    rest, J = by_knot(parts.rest), len(evidence.n)
+    rest, J = knots_first(parts.rest), len(evidence.n)
     values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
     products = kriged.projections[0] @ values
-    errors, variances = alone, _ = left_out_alone(kriged.projections[:1], products)
+    errors, variances = alone, _ = left_out_single_errors(kriged.projections[:1], products)
     if not position.alone:
-        errors, variances = left_out_together(kriged.projections[:1], products, position.members)
+        errors, variances = left_out_family_errors(kriged.projections[:1], products, position.members)
     variances = np.maximum(variances - kriged.added[:1], h.noise)
     on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
     on_target *= evidence.measured_on_target
-    model = Model(
+    model = KrigedModel(
         weights=kriged.weights[:1],
         deviation=np.sqrt(kriged.variance[:J]),
         errors=errors[:, :, -1],
         deviations=np.sqrt(variances * kriged.scale[:J, None]),
     )
-    return model, Known(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
+    return model, KnownErrors(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
 
 
-def near_model(kriged: Kriged, own: FloatArray, position: Position, h: Hyperparameters) -> Model:
+def near_knots_model(
+    kriged: KrigingResult, own: FloatArray, position: TargetPosition, h: Hyperparameters
+) -> KrigedModel:
     """By the other covariances, one for each knot."""
     projections, J = kriged.projections[1:], own.shape[1]
-    errors, variances = left_out_together(projections, projections @ own.T[:, :, None], position.members)
+    errors, variances = left_out_family_errors(projections, projections @ own.T[:, :, None], position.members)
     variances = np.maximum(variances - kriged.added[1:], h.noise)
-    return Model(
+    return KrigedModel(
         weights=kriged.weights[1:],
         deviation=np.sqrt(kriged.variance[J:]),
         errors=errors[:, :, 0],
@@ -124,7 +138,9 @@ def near_model(kriged: Kriged, own: FloatArray, position: Position, h: Hyperpara
     )
 
 
-def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple[FloatArray, FloatArray, FloatArray]:
+def add_filling_errors(
+    errors: FloatArray | None, parts: CurveParts, model: KrigedModel
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Errors, deviations and T's deviation of the model, with what errors (J, R, B) of filled-in workloads add to them.
 
     As much as a ridge regression of A on the known workloads says, over the references and knots; and T's speed, which
@@ -132,7 +148,7 @@ def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple
     """
     if errors is None:
         return model.errors, model.deviations, model.deviation
-    rest = by_knot(parts.rest)[:, :-1]
+    rest = knots_first(parts.rest)[:, :-1]
     J, R, B = rest.shape
     X = (rest - rest.sum(axis=(0, 1)) / (J * R)).reshape(J * R, B)
     own = (parts.own - parts.own.sum(axis=0) / R).T.ravel()
@@ -145,34 +161,35 @@ def with_filling(errors: FloatArray | None, parts: Parts, model: Model) -> tuple
     return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
 
 
-def _shares(models: Sequence[Model], position: Position, h: Hyperparameters) -> FloatArray:
+def _shares(models: Sequence[KrigedModel], position: TargetPosition, h: Hyperparameters) -> FloatArray:
     """Of the model of whole curves, and of the one of near n if there is one."""
     if len(models) == 1 or h.whole_share is None:
-        return stacking([one.errors for one in models], position.usable)
+        return stacking_shares([one.errors for one in models], position.usable)
     return np.array([h.whole_share, 1.0 - h.whole_share])
 
 
-def _mean(models: Sequence[Model], shares: FloatArray) -> Model:
+def _mean(models: Sequence[KrigedModel], shares: FloatArray) -> KrigedModel:
     if len(models) == 1:
         return models[0]
     (one, other), (share, rest) = models, shares.tolist()
-    return Model(*(share * getattr(one, name) + rest * getattr(other, name) for name in MODEL_PARTS))
+    return KrigedModel(*(share * getattr(one, name) + rest * getattr(other, name) for name in KRIGED_MODEL_FIELDS))
 
 
-def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:
+def stacking_shares(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:
     """Shares of one or two models, 0..1 with sum 1, whose mean has the least squared left-out errors.
 
         share of the second = (c_11 - c_12) / (c_11 + c_22 - 2 c_12),    c = covariance of the (clipped) errors
 
     shrunk a little towards halves.
 
-    >>> stacking([np.array([[2.0, -2.0]]), np.array([[1.0, 1.0]])], np.ones((1, 2), dtype=bool)).round(2).tolist()
+    >>> first, second = np.array([[2.0, -2.0]]), np.array([[1.0, 1.0]])
+    >>> stacking_shares([first, second], np.ones((1, 2), dtype=bool)).round(2).tolist()
     [0.21, 0.79]
     """
     if len(errors) == 1:
         return np.ones(1)
     first, second = (_clipped(one[usable], clip) for one in errors)
-    shrink = SHRINK * (first @ first + second @ second) / 2 + TINY
+    shrink = STACKING_SHRINKAGE * (first @ first + second @ second) / 2 + TINY
     both = first @ second
     own = first @ first - both + shrink, second @ second - both + shrink
     share = min(max(float(own[0] / (own[0] + own[1])), 0.0), 1.0)
@@ -181,4 +198,4 @@ def stacking(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFA
 
 def _clipped(values: FloatArray, most: float) -> FloatArray:
     """Within `most` robust standard deviations."""
-    return within(values, float(most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size))
+    return clip_to(values, float(most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size))

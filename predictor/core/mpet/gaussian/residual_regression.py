@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from predictor.core.mpet.gaussian.kriging import invert
+from predictor.core.mpet.gaussian.kriging import invert_definite
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.robust import MEAN_TO_SIGMA, within
+from predictor.core.mpet.robust import MEAN_TO_SIGMA, clip_to
 from profiles.arrays import FloatArray
 
 
-class Known(NamedTuple):
+class KnownErrors(NamedTuple):
     """Errors of kriging with one covariance, in ln t, where the truth is known.
 
     Of A (J, R) and of T's workloads (J, R, B) on each reference without itself; of the workloads in T's position
@@ -27,7 +27,7 @@ class Known(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Explaining:
+class ResidualRegression:
     """A ridge regression of A's errors on those of the known workloads, over the references and knots.
 
     X (J, R, B) and x (J, B) are the workloads' errors on the references and T, `y` (J, R) those of A, none of them too
@@ -41,16 +41,16 @@ class Explaining:
     f: FloatArray
 
     @classmethod
-    def of(cls, known: Known, h: Hyperparameters = DEFAULTS) -> Explaining:
+    def of(cls, known: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
         J, R, B = known.alone.shape
         limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.alone).sum(axis=1)
-        rows, x = within(known.alone, limit[:, None]).reshape(J * R, B), within(known.on_target, limit)
-        y = within(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
+        rows, x = clip_to(known.alone, limit[:, None]).reshape(J * R, B), clip_to(known.on_target, limit)
+        y = clip_to(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
         deviation = np.sqrt(np.einsum("ib,ib->b", rows, rows) / len(rows)) + TINY
         rows /= deviation
         inverse = rows.T @ rows
         inverse.flat[:: B + 1] += h.ridge * len(rows)
-        invert(inverse)  # definite, by the ridge
+        invert_definite(inverse)  # definite, by the ridge
         return cls(rows.reshape(J, R, B), x / deviation, y, inverse, inverse @ (y.ravel() @ rows))
 
     def on_target(self) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.ablation import CHANGES, REFERENCES, ablated
+from predictor.core.mpet.ablation import HYPERPARAMETER_CHANGES, REFERENCE_LIMITS, ablation_methods
 from predictor.core.mpet.method import MPET
 from tests.predictor.core.curves import curve_database
 
@@ -27,12 +27,12 @@ def times(method, database):
 
 
 def test_every_change_is_a_method_of_its_own():
-    names = [method.name for method in ablated()]
-    assert names == [f"mpet: {name}" for name in [*CHANGES, *REFERENCES]]
+    names = [method.name for method in ablation_methods()]
+    assert names == [f"mpet: {name}" for name in [*HYPERPARAMETER_CHANGES, *REFERENCE_LIMITS]]
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("method", ablated(), ids=lambda method: method.name)
+@pytest.mark.parametrize("method", ablation_methods(), ids=lambda method: method.name)
 def test_every_change_changes_the_answer(method, database, lacking):
     view = lacking if "filled" in method.name else database
     same = method.name == "mpet: filled in whatever it tells"  # here relatives tell so much that it is filled in anyway

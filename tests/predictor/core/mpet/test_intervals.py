@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query, SettingsError
-from predictor.core.mpet.intervals import conformal_factor, left_out
+from predictor.core.mpet.intervals import conformal_factor, left_out_errors
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 MPET, MPET_LOG = METHODS["mpet"], METHODS["mpet-log"]
@@ -51,7 +51,7 @@ def test_left_out_errors_are_those_of_kriging_anew(seed, families):
     inverse = np.linalg.inv(K)
     rows = inverse.sum(axis=1)
     projection = inverse - np.outer(rows, rows) / rows.sum()
-    errors, variances = left_out(projection[None], (projection @ y)[None, :, None], of)
+    errors, variances = left_out_errors(projection[None], (projection @ y)[None, :, None], of)
     for p in range(R):
         others = of != of[p]
         border = np.ones((others.sum() + 1, others.sum() + 1))
@@ -64,7 +64,7 @@ def test_left_out_errors_are_those_of_kriging_anew(seed, families):
 
 def test_a_family_that_is_everybody_has_no_error():
     projection = np.array([[[2.0, -2.0], [-2.0, 2.0]]])
-    errors, variances = left_out(projection, projection @ np.ones((1, 2, 1)), np.array([4, 4]))
+    errors, variances = left_out_errors(projection, projection @ np.ones((1, 2, 1)), np.array([4, 4]))
     assert np.isnan(errors).all()
     assert np.isnan(variances).all()
 

@@ -9,17 +9,17 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.core.mpet import log_ratios
-from predictor.core.mpet.evidence.gathering import by_knot, gather
+from predictor.core.mpet.evidence.gathering import gather_evidence, knots_first
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.log_ratios import MOST_CHECKED, Asked, log_transfer, small_transfer
-from predictor.core.mpet.parts import separate
+from predictor.core.mpet.log_ratios import MOST_CHECKED_WORKLOADS, AskedWorkloads, log_transfer, small_transfer
+from predictor.core.mpet.parts import separate_parts
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 WORKLOAD, TARGET = 2, 4
 
 
 def evidence_of(database):
-    return gather(database, Query(WORKLOAD, TARGET, n=COUNTS), False)
+    return gather_evidence(database, Query(WORKLOAD, TARGET, n=COUNTS), False)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def seen(monkeypatch):
 def transferred(kind, database, evidence, level=0.9, parts=None):
     if kind == "small":
         return small_transfer(evidence, level)
-    return log_transfer(evidence, parts or separate(evidence), platform_metadata(database), level)
+    return log_transfer(evidence, parts or separate_parts(evidence), platform_metadata(database), level)
 
 
 BOTH = pytest.mark.parametrize("kind", ["log", "small"])
@@ -54,7 +54,7 @@ BOTH = pytest.mark.parametrize("kind", ["log", "small"])
 def test_a_checked_workload_is_predicted_without_what_is_known_of_it_on_the_target(kind, database, seen):
     """Its curve on T, however absurd, does not move its own prediction; it moves those of the others."""
     evidence = evidence_of(database)
-    parts = separate(evidence)
+    parts = separate_parts(evidence)
     curves = evidence.curves.copy(order="K")
     curves[-1, 3] += 2.0
     for one in (evidence, replace(evidence, curves=curves)):
@@ -75,7 +75,7 @@ def test_a_checked_workload_is_predicted_like_one_that_is_asked_for(kind, databa
     checked = [evidence.workloads[at] for at in asked.known]
     for at, workload in enumerate(checked, start=1):
         view = database.without(TARGET, WORKLOAD)
-        alone = gather(view, Query(int(workload), TARGET, n=COUNTS), False)
+        alone = gather_evidence(view, Query(int(workload), TARGET, n=COUNTS), False)
         expected = transferred(kind, view, alone).value
         measured = np.log(np.array(COUNTS) * database.curve(database.lookup(TARGET, workload, 0))[1])
         assert np.abs(value[at] - expected).max() < 0.1 * np.abs(expected - measured).max() + 0.01
@@ -87,7 +87,7 @@ def test_the_interval_is_the_quantile_of_the_checked_errors(kind, database, seen
     found = transferred(kind, database, evidence, level=0.7)
     asked, value, deviation = seen[0]
     assert len(asked.known) == 9
-    scores = np.abs(value[1:] - by_knot(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
+    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
     factor = np.sort(scores.ravel())[int(np.ceil(46 * 0.7)) - 1]
     np.testing.assert_allclose(found.half_width, factor * deviation[0])
 
@@ -103,22 +103,22 @@ def test_workloads_are_checked_where_a_reference_has_them_and_another_of_the_tar
     arrays["curve_time_s"] = arrays["curve_time_s"].reshape(-1, len(COUNTS))[rows].ravel()
     arrays["curve_n"], arrays["curve_offsets"] = np.tile(COUNTS, len(rows)), len(COUNTS) * np.arange(len(rows) + 1)
     evidence = evidence_of(Database.build(**arrays))
-    asked = Asked.of(evidence, checked=True)
+    asked = AskedWorkloads.of(evidence, checked=True)
     assert evidence.workloads[asked.known].tolist() == [3, 4, 5, 6]
     assert asked.there.tolist() == [[True] * 5, *[[False] + [True] * 4] * 4]
-    assert Asked.of(evidence, checked=False).curves.shape == (1, len(COUNTS), 5)
+    assert AskedWorkloads.of(evidence, checked=False).curves.shape == (1, len(COUNTS), 5)
 
 
 def test_many_workloads_are_checked_by_some_of_them():
     evidence = evidence_of(curve_database(8, 6, 60, missing=0.0))
-    asked = Asked.of(evidence, checked=True)
-    assert MOST_CHECKED // 2 < len(asked.known) <= MOST_CHECKED
+    asked = AskedWorkloads.of(evidence, checked=True)
+    assert MOST_CHECKED_WORKLOADS // 2 < len(asked.known) <= MOST_CHECKED_WORKLOADS
     assert asked.known[-1] - asked.known[0] > 40
 
 
 def test_unchecked_half_the_interval_is_three_deviations(database, seen):
     evidence = evidence_of(database)
-    metadata, parts = platform_metadata(database), separate(evidence)
+    metadata, parts = platform_metadata(database), separate_parts(evidence)
     checked, unchecked = (log_transfer(evidence, parts, metadata, 0.9, checked=one) for one in (True, False))
     np.testing.assert_allclose(unchecked.half_width, 3.0 * seen[1][2][0])
     for name in ("value", "platform_weights", "workload_weights", "errors_on_target", "platform_distance"):
@@ -127,8 +127,8 @@ def test_unchecked_half_the_interval_is_three_deviations(database, seen):
 
 def test_correlations_of_known_workloads_are_those_of_their_deviations(database):
     evidence = evidence_of(database)
-    parts = separate(evidence, far_off=np.inf)
-    rest = by_knot(parts.rest)[:, :-1]
+    parts = separate_parts(evidence, far_off=np.inf)
+    rest = knots_first(parts.rest)[:, :-1]
     rest = (rest - rest.mean(axis=1, keepdims=True)).reshape(-1, rest.shape[2])
     expected = rest.T @ rest / np.outer(*[np.sqrt((rest**2).sum(axis=0))] * 2)
     np.testing.assert_allclose(parts.correlations(np.array([5, 1])), expected[[5, 1]], atol=1e-6)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather
-from predictor.core.mpet.gaussian.residual_regression import Explaining, Known
+from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet.gaussian.residual_regression import KnownErrors, ResidualRegression
 from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.parts import separate
+from predictor.core.mpet.parts import separate_parts
 from tests.predictor.core.curves import curve_database
 
 TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
@@ -18,7 +18,7 @@ TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
 
 @pytest.fixture(scope="module")
 def evidence():
-    return gather(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0), False)
+    return gather_evidence(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0), False)
 
 
 def with_absurd_curve(evidence):
@@ -30,7 +30,7 @@ def with_absurd_curve(evidence):
 
 @pytest.mark.parametrize("far_off", [DEFAULTS.far_off, math.inf])
 def test_the_parts_make_up_the_curves(evidence, far_off):
-    parts = separate(evidence, far_off)
+    parts = separate_parts(evidence, far_off)
     workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.known]
     which = np.nonzero(evidence.known)[1]
     for b in range(len(evidence.workloads)):
@@ -39,7 +39,7 @@ def test_the_parts_make_up_the_curves(evidence, far_off):
 
 
 def test_plain_parts_have_no_mean_left(evidence):
-    rest = separate(evidence, math.inf).rest
+    rest = separate_parts(evidence, math.inf).rest
     np.testing.assert_allclose(rest.sum(axis=1), 0.0, atol=1e-9)
     np.testing.assert_allclose(rest.sum(axis=0), 0.0, atol=1e-3)  # by alternating means
 
@@ -48,7 +48,7 @@ def test_one_absurd_curve_hardly_moves_a_speed(evidence):
     p, absurd = with_absurd_curve(evidence)
 
     def moved(far_off):
-        return np.abs(separate(absurd, far_off).speed[p] - separate(evidence, far_off).speed[p]).max()
+        return np.abs(separate_parts(absurd, far_off).speed[p] - separate_parts(evidence, far_off).speed[p]).max()
 
     assert moved(math.inf) > 0.4
     assert moved(DEFAULTS.far_off) < 0.15 * moved(math.inf)
@@ -56,7 +56,7 @@ def test_one_absurd_curve_hardly_moves_a_speed(evidence):
 
 def test_a_few_workloads_on_the_target_are_all_believed(evidence):
     few = evidence.of_workloads(np.arange(5))
-    np.testing.assert_array_equal(separate(few).speed, separate(few, math.inf).speed)
+    np.testing.assert_array_equal(separate_parts(few).speed, separate_parts(few, math.inf).speed)
 
 
 def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference():
@@ -64,7 +64,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    found = Explaining.of(Known(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
+    found = ResidualRegression.of(KnownErrors(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
     penalty = TRUSTING.ridge * J * R * np.eye(B)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.mpet2020.interpolate import Origin, candidate_weights, interpolate
+from predictor.core.mpet2020.interpolate import ValueOrigin, candidate_weights, interpolate
 
 NAN = np.nan
 
@@ -12,25 +12,25 @@ def one(v_pa, v_pb, v_tb, r):
     """One element: values of every candidate."""
     columns = [np.array(column, dtype=float)[:, None] for column in (v_pa, v_pb, v_tb)]
     result = interpolate(*columns, np.array(r, dtype=float))
-    return result.values[0], Origin(result.origins[0])
+    return result.values[0], ValueOrigin(result.origins[0])
 
 
 @pytest.mark.parametrize(
     ("v_pa", "v_pb", "v_tb", "r", "value", "origin"),
     [
-        ([6], [3], [5], [1], 10, Origin.INTERPOLATED),
-        ([6, 6], [3, 2], [5, 4], [1, 0.5], (10 + 6) / 1.5, Origin.INTERPOLATED),
-        ([6, 6], [3, 0], [5, 4], [1, 1], 10, Origin.INTERPOLATED),  # no factor over 0
-        ([6, 6], [3, 1e-12], [5, 4], [1, 1], 10, Origin.INTERPOLATED),  # nor over almost 0
-        ([6, NAN], [3, 2], [5, 4], [1, 1], 10, Origin.INTERPOLATED),
-        ([-6], [3], [5], [1], -10, Origin.INTERPOLATED),  # Eq. 21 keeps the sign
-        ([NAN, NAN], [3, 2], [5, 4], [1, 0], 4.5, Origin.TARGET_MEAN),  # plain: weights play no part
-        ([NAN, 7], [3, 0], [5, NAN], [1, 1], 5, Origin.TARGET_MEAN),  # the first candidate's (P,A) decides
-        ([6, 8], [0, 0], [5, 4], [1, 1], 6, Origin.CARRIED_OVER),
-        ([6, 8], [0, 2], [5, 4], [1, 0], 6, Origin.CARRIED_OVER),  # usable, but the weights sum to 0
-        ([6], [3], [NAN], [1], 6, Origin.CARRIED_OVER),
-        ([NAN], [3], [NAN], [1], NAN, Origin.INVALID),
-        ([], [], [], [], NAN, Origin.INVALID),
+        ([6], [3], [5], [1], 10, ValueOrigin.INTERPOLATED),
+        ([6, 6], [3, 2], [5, 4], [1, 0.5], (10 + 6) / 1.5, ValueOrigin.INTERPOLATED),
+        ([6, 6], [3, 0], [5, 4], [1, 1], 10, ValueOrigin.INTERPOLATED),  # no factor over 0
+        ([6, 6], [3, 1e-12], [5, 4], [1, 1], 10, ValueOrigin.INTERPOLATED),  # nor over almost 0
+        ([6, NAN], [3, 2], [5, 4], [1, 1], 10, ValueOrigin.INTERPOLATED),
+        ([-6], [3], [5], [1], -10, ValueOrigin.INTERPOLATED),  # Eq. 21 keeps the sign
+        ([NAN, NAN], [3, 2], [5, 4], [1, 0], 4.5, ValueOrigin.TARGET_MEAN),  # plain: weights play no part
+        ([NAN, 7], [3, 0], [5, NAN], [1, 1], 5, ValueOrigin.TARGET_MEAN),  # the first candidate's (P,A) decides
+        ([6, 8], [0, 0], [5, 4], [1, 1], 6, ValueOrigin.CARRIED_OVER),
+        ([6, 8], [0, 2], [5, 4], [1, 0], 6, ValueOrigin.CARRIED_OVER),  # usable, but the weights sum to 0
+        ([6], [3], [NAN], [1], 6, ValueOrigin.CARRIED_OVER),
+        ([NAN], [3], [NAN], [1], NAN, ValueOrigin.INVALID),
+        ([], [], [], [], NAN, ValueOrigin.INVALID),
     ],
 )
 def test_one_element(*, v_pa, v_pb, v_tb, r, value, origin):

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
-from predictor.core.mpet.ablation import ablated
+from predictor.core.mpet.ablation import ablation_methods
 from predictor.models import Evaluation
 from predictor.snapshot.cache import snapshot
 from tests.paths import ROOT
@@ -254,7 +254,7 @@ def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured)
     asked = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
     call_command(*asked, "--dataset", str(folder))
     names = list(json.loads(out.read_text())["methods"])
-    assert names == ["mpet", *(method.name for method in ablated())]
+    assert names == ["mpet", *(method.name for method in ablation_methods())]
     call_command(*asked, "--database")
     assert not Evaluation.objects.exists()
     with pytest.raises(CommandError, match="an ablation is not kept"):

@@ -6,7 +6,7 @@ import pytest
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
 from predictor.core.mpet.evidence import gathering
-from predictor.core.mpet.evidence.gathering import gather
+from predictor.core.mpet.evidence.gathering import gather_evidence
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
@@ -23,7 +23,7 @@ def two_runtimes():
 
 
 def rows_of(database, query, mix):
-    found = gather(database, query, mix)
+    found = gather_evidence(database, query, mix)
     return found.platforms.tolist(), found.workloads.tolist(), found.rows.tolist()
 
 
@@ -36,9 +36,9 @@ def test_a_kept_table_has_the_rows_that_are_looked_up(mix, monkeypatch):
         database.without([5, 7, 9, 9], [3, 2, 2, 4]),
         database.without(np.arange(0, 30, 4)[:, None], [1, 2, 6]),
     ]
-    monkeypatch.setattr(gathering, "DENSE", 0)
+    monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 0)
     looked_up = [rows_of(view, query, mix) for view in views]
-    monkeypatch.setattr(gathering, "DENSE", 1_000_000)
+    monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 1_000_000)
     assert [rows_of(view, query, mix) for view in views] == looked_up
     assert looked_up[1] != looked_up[0]
     platforms, workloads, rows = looked_up[1]
@@ -50,7 +50,7 @@ def test_a_kept_table_has_the_rows_that_are_looked_up(mix, monkeypatch):
 
 def test_curves_are_as_measured_at_the_knots_and_0_where_there_are_none():
     database = curve_database(5, 20, 10, missing=0.3)
-    found = gather(database, Query(1, 3, n=COUNTS), False)
+    found = gather_evidence(database, Query(1, 3, n=COUNTS), False)
     assert found.n.tolist() == list(COUNTS)
     for p, platform_rows in enumerate(found.rows):
         for b, row in enumerate(platform_rows[:-1]):
@@ -70,7 +70,7 @@ def test_a_curve_measured_at_few_n_bends_like_its_workload():
         "curve_time_s": bent[kept],
         "curve_offsets": np.concatenate([[0], np.cumsum(kept.sum(axis=1))]),
     }
-    found = gather(Database.build(**arrays), Query(1, 3, n=COUNTS), False)
+    found = gather_evidence(Database.build(**arrays), Query(1, 3, n=COUNTS), False)
     p, b = found.platforms.tolist().index(7), found.workloads.tolist().index(2)
     np.testing.assert_allclose(found.curves[p, b], np.log(counts[0] * bent[8 * 7 + 2]), atol=0.05)
 

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.evidence.gathering import gather
+from predictor.core.mpet.evidence.gathering import gather_evidence
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.gaussian.covariance import (
-    MOST_KEPT,
-    covariances,
-    near_in_n,
-    on_paper,
+    MOST_TRIANGLE_PLATFORMS_KEPT,
+    behaviour_covariances,
+    metadata_covariance,
+    nearness_weights,
     triangle_of,
-    whole_curve,
+    whole_curve_weights,
 )
 from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.parts import separate
+from predictor.core.mpet.parts import separate_parts
 from tests.predictor.core.curves import curve_database
 
 h = DEFAULTS
@@ -26,8 +26,8 @@ def known(request):
     """Platforms 2 k and 2 k + 1 are twins; without 7 the target 6 has none."""
     database = curve_database(8, 25, 12, missing=0.1, noise=0.02)
     references = tuple(p for p in range(25) if request.param or p != 7)
-    evidence = gather(database, Query(4, 6, group=0, references=references), False)
-    return evidence, platform_metadata(database), separate(evidence)
+    evidence = gather_evidence(database, Query(4, 6, group=0, references=references), False)
+    return evidence, platform_metadata(database), separate_parts(evidence)
 
 
 def plain_on_paper(evidence, metadata):
@@ -51,15 +51,15 @@ def plain_on_paper(evidence, metadata):
 
 def test_metadata_and_names(known):
     evidence, metadata, _ = known
-    square = on_paper(evidence, metadata)[triangle_of(len(evidence.platforms) + 1).square]
+    square = metadata_covariance(evidence, metadata)[triangle_of(len(evidence.platforms) + 1).square]
     np.testing.assert_allclose(square, plain_on_paper(evidence, metadata), atol=1e-12)
 
 
 def test_the_three_parts(known):
     evidence, metadata, parts = known
     weights = np.linspace(0.5, 1.5, len(evidence.workloads))
-    knots = np.concatenate([whole_curve(evidence), near_in_n(evidence)])
-    found = covariances(parts, weights, on_paper(evidence, metadata), knots)
+    knots = np.concatenate([whole_curve_weights(evidence), nearness_weights(evidence)])
+    found = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata), knots)
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
     level = parts.speed.mean(axis=1)
     for k, near in enumerate(knots):
@@ -76,7 +76,7 @@ def test_the_three_parts(known):
         np.testing.assert_allclose(found.distance[k], gap[-1, :-1], rtol=1e-6)
 
 
-@pytest.mark.parametrize("P", [2, 7, MOST_KEPT + 1])
+@pytest.mark.parametrize("P", [2, 7, MOST_TRIANGLE_PLATFORMS_KEPT + 1])
 def test_a_triangle_has_every_pair_once(P):
     triangle = triangle_of(P)
     assert len(triangle.row) == P * (P + 1) // 2

@@ -3,10 +3,16 @@
 import numpy as np
 import pytest
 
-from predictor.core.mpet.gaussian.kriging import SMALL, invert, krige, krige_once, krige_variance
-from predictor.core.mpet.gaussian.process import shift, stacking
+from predictor.core.mpet.gaussian.kriging import (
+    FEWEST_CHOLESKY_REFERENCES,
+    invert_definite,
+    krige,
+    krige_once,
+    krige_variance,
+)
+from predictor.core.mpet.gaussian.process import downward_shift, stacking_shares
 from predictor.core.mpet.hyperparameters import Hyperparameters
-from predictor.core.mpet.intervals import left_out
+from predictor.core.mpet.intervals import left_out_errors
 
 TRUSTING = Hyperparameters(robust=1e6)  # no value is an outlier
 
@@ -16,7 +22,7 @@ def covariances(rng, K, R):
     return F @ F.transpose(0, 2, 1) / (3 * R)
 
 
-@pytest.mark.parametrize("R", [9, SMALL + 5])
+@pytest.mark.parametrize("R", [9, FEWEST_CHOLESKY_REFERENCES + 5])
 def test_weights_solve_the_bordered_system(R):
     rng = np.random.default_rng(1)
     C, y, noise = covariances(rng, 3, R), rng.normal(size=(3, R, 2)), 0.1 * rng.random((3, R))
@@ -31,7 +37,7 @@ def test_weights_solve_the_bordered_system(R):
     np.testing.assert_allclose(kriged.weights.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("R", [12, SMALL + 5])
+@pytest.mark.parametrize("R", [12, FEWEST_CHOLESKY_REFERENCES + 5])
 def test_an_outlying_reference_counts_less(R):
     rng = np.random.default_rng(2)
     C, y, noise = np.eye(R + 1)[None], 0.1 * rng.normal(size=(1, R, 1)), np.full((1, R), 0.01)
@@ -49,12 +55,14 @@ def test_noise_for_being_outlying_can_be_told_from_the_variance_it_adds():
     trusting, wary = (krige(C, y, noise, h) for h in (TRUSTING, Hyperparameters()))
     assert not trusting.added.any()
     assert np.flatnonzero(wary.added).tolist() == [3]
-    plain, inflated = (left_out(one.projections, one.projections @ y, np.arange(12))[1] for one in (trusting, wary))
+    plain, inflated = (
+        left_out_errors(one.projections, one.projections @ y, np.arange(12))[1] for one in (trusting, wary)
+    )
     assert inflated[0, 3] > 2 * plain[0, 3]
     np.testing.assert_allclose(inflated[0, 3] - wary.added[0, 3], plain[0, 3], rtol=1e-6)
 
 
-@pytest.mark.parametrize("R", [1, SMALL - 1, SMALL, 356])
+@pytest.mark.parametrize("R", [1, FEWEST_CHOLESKY_REFERENCES - 1, FEWEST_CHOLESKY_REFERENCES, 356])
 def test_inverses_keep_their_digits_however_many_references_there_are(R):
     """Platforms in families nearly alike, as in a real database: inverting by halves fails here."""
     rng = np.random.default_rng(R)
@@ -67,13 +75,13 @@ def test_inverses_keep_their_digits_however_many_references_there_are(R):
 
 
 def test_the_answer_is_lower_by_a_share_of_the_variance():
-    lower = shift(np.array([0.1, 0.5, 10.0]), Hyperparameters(shift=0.7, most_shift=0.35))
+    lower = downward_shift(np.array([0.1, 0.5, 10.0]), Hyperparameters(shift=0.7, most_shift=0.35))
     np.testing.assert_allclose(lower, [0.007, 0.175, 0.35])
 
 
 def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
     rng = np.random.default_rng(3)
-    C = covariances(rng, 1, SMALL + 5)
+    C = covariances(rng, 1, FEWEST_CHOLESKY_REFERENCES + 5)
     C[0, 0, 0] = -1.0
     assert np.isfinite(krige_once(C[0])[0]).all()
 
@@ -85,9 +93,9 @@ def test_the_variance_alone_is_that_of_kriging():
 
 def test_what_is_not_definite_cannot_be_inverted():
     matrix = np.diag([2.0, 4.0])
-    assert invert(matrix)
+    assert invert_definite(matrix)
     np.testing.assert_allclose(matrix, [[0.5, 0.0], [0.0, 0.25]])
-    assert not invert(np.diag([2.0, -4.0]))
+    assert not invert_definite(np.diag([2.0, -4.0]))
 
 
 def test_columns_belong_to_their_covariance():
@@ -110,6 +118,6 @@ def test_the_better_model_gets_the_larger_share():
     rng = np.random.default_rng(4)
     good, bad = 0.1 * rng.normal(size=(2, 50)), rng.normal(size=(2, 50))
     usable = np.ones((2, 50), dtype=bool)
-    assert stacking([good, bad], usable)[0] > 0.9
-    np.testing.assert_allclose(stacking([good, good], usable), 0.5)
-    assert stacking([good], usable).tolist() == [1.0]
+    assert stacking_shares([good, bad], usable)[0] > 0.9
+    np.testing.assert_allclose(stacking_shares([good, good], usable), 0.5)
+    assert stacking_shares([good], usable).tolist() == [1.0]

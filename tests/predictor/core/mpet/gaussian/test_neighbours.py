@@ -6,7 +6,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian.neighbours import FEWEST_BESIDE, with_neighbours
+from predictor.core.mpet.gaussian.neighbours import FEWEST_REFERENCES_RATIO, mean_with_neighbours
 from predictor.core.mpet.gaussian.process import gaussian_transfer
 from predictor.core.mpet.hyperparameters import DEFAULTS
 from predictor.core.mpet.method import MPET, MpetSettings, _evidence
@@ -19,7 +19,7 @@ def transfers(database, target=T):
     metadata = platform_metadata(database)
     evidence, parts = _evidence(database, Query(A, target), MpetSettings(), metadata)
     wide = gaussian_transfer(evidence, parts, metadata, 0.9)
-    return wide, with_neighbours(wide, evidence, metadata, 0.9)
+    return wide, mean_with_neighbours(wide, evidence, metadata, 0.9)
 
 
 def two_kinds(seed, platforms=96):
@@ -37,7 +37,7 @@ def two_kinds(seed, platforms=96):
 
 
 def test_with_few_references_there_is_one_process():
-    fewest = int(FEWEST_BESIDE * DEFAULTS.neighbours)
+    fewest = int(FEWEST_REFERENCES_RATIO * DEFAULTS.neighbours)
     wide, both = transfers(curve_database(1, fewest, 9, missing=0.0))
     assert both is wide
     wide, both = transfers(curve_database(1, fewest + 1, 9, missing=0.0))
