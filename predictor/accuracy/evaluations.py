@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ def baselines() -> list[Method[Any]]:
 @transaction.atomic
 def store(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
     """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
-    protocol, report = evaluation.protocol, nan_to_null(evaluation.report())
+    protocol, report = evaluation.protocol, nan_to_null(asdict(evaluation.report()))
     targets = protocol.targets
     first = next(iter(evaluation.outcomes.values()))
     stored = StoredEvaluation.objects.create(

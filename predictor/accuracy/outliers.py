@@ -42,7 +42,7 @@ def contradicted(
     placed = [(profile, one) for profile in profiles if (one := measured(snapshot, profile)) is not None]
     with one_thread():
         found = core.find_outliers(snapshot.database, [one for _, one in placed], progress=progress)
-    return {placed[suspicion.at][0].pk: suspicion.reason for suspicion in found}
+    return {placed[suspicion.position][0].pk: suspicion.reason for suspicion in found}
 
 
 def measured(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:

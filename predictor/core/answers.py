@@ -48,6 +48,11 @@ class Candidate:
     weight: float
 
 
+@dataclass(frozen=True)
+class AnswerConfidence:
+    """What a reader can judge an answer by. A method says what it can, in a subclass of its own with plain fields."""
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The predicted t(1), curve and feature vector of A on T, with the evidence. NaN = invalid."""
@@ -62,21 +67,22 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
     low_s: FloatArray | None = None  # (J,), None: the method gives no interval
     high_s: FloatArray | None = None
-    confidence: dict[str, Any] = field(default_factory=dict)
+    confidence: AnswerConfidence = field(default_factory=AnswerConfidence)
 
 
 class DeferredAnswer(Answer):
     """An answer with fields that are worked out when they are first read: who ranks or evaluates needs times alone.
 
-    `later`: how, for each field that is not among the `known` ones; it is given the answer, lest that refer to itself.
+    `later` has a function for each field that is not among the `given` ones. The function is given the answer: one
+    that held it in a closure would keep the answer alive.
 
     >>> DeferredAnswer({"curves": lambda answer: {"redundancy": answer.t1_s / 2}}, t1_s=2.0).curves
     {'redundancy': 1.0}
     """
 
-    def __init__(self, later: Mapping[str, Callable[[Answer], object]] | None = None, **known: object) -> None:
-        defaults = {one.name: one.default_factory() for one in fields(Answer) if one.default_factory is not MISSING}
-        self.__dict__.update(defaults | known, _later=dict(later or {}))
+    def __init__(self, later: Mapping[str, Callable[[Answer], object]] | None = None, **given: object) -> None:
+        defaults = {each.name: each.default_factory() for each in fields(Answer) if each.default_factory is not MISSING}
+        self.__dict__.update(defaults | given, _later=dict(later or {}))
 
     def __getattr__(self, name: str) -> Any:  # only what is not there yet comes here
         later = self.__dict__.get("_later", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 Column: TypeAlias = FloatArray | tuple[str, ...]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
@@ -25,19 +26,25 @@ def stretch_positions(starts: IntArray, lengths: IntArray) -> IntArray:
     return np.asarray(np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths))
 
 
-def read_only(array: Any) -> Any:
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """The array, contiguous in memory and never written to again."""
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
 
 
 def require(name: str, rule: str, holds: BoolArray) -> None:
+    """Raise DatabaseError, which names the array, the rule and the first entry that breaks it."""
     if not holds.all():
         raise DatabaseError(f"{name} must be {rule}; entry {int(np.argmin(holds))} is not")
 
 
 def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
-    """Positions in slug order, and the rank of each position."""
+    """Positions in slug order, and the rank of each position. Raises DatabaseError for a slug that occurs twice.
+
+    >>> slug_order("platforms", ["c", "a", "b"])
+    ([1, 2, 0], array([2, 0, 1]))
+    """
     if len(set(slugs)) != len(slugs):
         raise DatabaseError(f"{name} holds a slug twice")
     order = sorted(range(len(slugs)), key=slugs.__getitem__)
@@ -47,12 +54,14 @@ def slug_order(name: str, slugs: Sequence[str]) -> tuple[list[int], IntArray]:
 
 
 def checked_indices(name: str, values: ArrayLike, size: int) -> IntArray:
+    """The values as indices of `size` things. Raises DatabaseError where one is outside."""
     array = np.asarray(values, dtype=np.int64)
     require(name, f"in 0..{size - 1}", (array >= 0) & (array < size))
     return array
 
 
 def checked_column(name: str, values: ArrayLike, length: int) -> FloatArray:
+    """The values as numbers (length,). Raises DatabaseError for another shape."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length,):
         raise DatabaseError(f"{name} has shape {array.shape}, expected ({length},)")
@@ -60,6 +69,7 @@ def checked_column(name: str, values: ArrayLike, length: int) -> FloatArray:
 
 
 def checked_features(values: ArrayLike, length: int) -> FloatArray:
+    """The values as feature vectors (length, 84). Raises DatabaseError for another shape, and for infinite ones."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length, len(FEATURE_NAMES)):
         raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
@@ -104,5 +114,10 @@ def checked_table(
 
 
 def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
-    at = bisect_left(slugs, slug)
-    return at if at < len(slugs) and slugs[at] == slug else None
+    """The position of a slug among ascending ones; None where it is not among them.
+
+    >>> slug_index(("ape", "bee"), "bee"), slug_index(("ape", "bee"), "cat")
+    (1, None)
+    """
+    position = bisect_left(slugs, slug)
+    return position if position < len(slugs) and slugs[position] == slug else None

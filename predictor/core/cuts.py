@@ -41,16 +41,16 @@ def random_cut(database: Database, size: Size, seed: int, which: int) -> Cut:
     random = np.random.default_rng([seed, which])
     visible = np.flatnonzero(~database.hidden)
     order = random.permutation(np.unique(database.platform_index[visible]))
-    models = [database.platform_table["cpu_model"][at] or f"unknown {at}" for at in order.tolist()]
+    models = [database.platform_table["cpu_model"][platform] or f"unknown {platform}" for platform in order.tolist()]
     _, first = np.unique(np.array(models, dtype=str), return_index=True)
     different = order[np.sort(first)]
     if len(different) < size.platforms:
         raise ValueError(f"a cut of {size}: there are {len(different)} platforms of different cpu_model only")
     platforms = np.sort(different[: size.platforms])
     rows = visible[np.isin(database.platform_index[visible], platforms)]
-    there = np.unique(database.workload_index[rows])
-    if len(there) < size.workloads:
-        raise ValueError(f"a cut of {size}: {len(there)} workloads only were measured on the platforms")
-    workloads = np.sort(random.choice(there, size.workloads, replace=False))
+    measured = np.unique(database.workload_index[rows])
+    if len(measured) < size.workloads:
+        raise ValueError(f"a cut of {size}: {len(measured)} workloads only were measured on the platforms")
+    workloads = np.sort(random.choice(measured, size.workloads, replace=False))
     rows = rows[np.isin(database.workload_index[rows], workloads)]
     return Cut(database.part(rows, platforms, workloads), rows)

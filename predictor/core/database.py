@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,8 @@ PLATFORM_TEXT_COLUMNS = ("architecture", "vendor", "cpu_model", "microarchitectu
 WORKLOAD_TEXT_COLUMNS = ("application", "strategy", "time_kind")
 
 EXTREME_ROWS_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
+
+Derived = TypeVar("Derived")
 
 
 class Group(NamedTuple):
@@ -87,7 +89,7 @@ class Database:
     hidden: BoolArray = field(repr=False)  # (N,)
     hidden_rows: IntArray = field(repr=False)
     _keys: IntArray = field(repr=False)
-    _derived: dict[Any, Any] = field(repr=False, default_factory=dict)  # computed on demand, shared by all views
+    _derived: dict[Hashable, Any] = field(repr=False, default_factory=dict)  # computed on demand, shared by all views
 
     @classmethod
     def build(
@@ -169,23 +171,23 @@ class Database:
         Several groups (a sequence of int): the first that has the pair. O(pairs log N) each.
         """
         pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
-        found = np.full(pairs.shape, -1, dtype=np.int64)
+        rows = np.full(pairs.shape, -1, dtype=np.int64)
         if not len(self):
-            return found
+            return rows
         for g in np.atleast_1d(np.asarray(group)):
             keys = pairs * len(self.groups) + g
-            rows = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
-            seen = (self._keys[rows] == keys) & ~self.hidden[rows]
-            found = np.where(seen & (found < 0), rows, found)
-        return found
+            nearest = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
+            is_visible = (self._keys[nearest] == keys) & ~self.hidden[nearest]
+            rows = np.where(is_visible & (rows < 0), nearest, rows)
+        return rows
 
     def without(self, platforms: ArrayLike, workloads: ArrayLike) -> Database:
         """The database as if the pairs (platforms[i], workloads[i]) had been measured in no group (broadcast)."""
         pairs = np.asarray(platforms, dtype=np.int64) * len(self.workloads) + np.asarray(workloads, dtype=np.int64)
         keys = pairs.ravel() * len(self.groups)
         starts, stops = self._keys.searchsorted(keys), self._keys.searchsorted(keys + len(self.groups))
-        found = [starts[starts + g < stops] + g for g in range(len(self.groups))]
-        rows = np.concatenate([*found, np.zeros(0, dtype=np.int64)])
+        rows_of_groups = [starts[starts + g < stops] + g for g in range(len(self.groups))]
+        rows = np.concatenate([*rows_of_groups, np.zeros(0, dtype=np.int64)])
         rows = rows[~self.hidden[rows]]
         if not len(rows):
             return self
@@ -205,8 +207,8 @@ class Database:
         lengths = np.diff(self.curve_offsets)[rows]
         points = stretch_positions(self.curve_offsets[rows], lengths)
         return Database.build(
-            platforms=[self.platforms[at] for at in platforms],
-            workloads=[self.workloads[at] for at in workloads],
+            platforms=[self.platforms[p] for p in platforms],
+            workloads=[self.workloads[w] for w in workloads],
             platform_index=np.searchsorted(platforms, self.platform_index[rows]),
             workload_index=np.searchsorted(workloads, self.workload_index[rows]),
             groups=self.groups,
@@ -219,8 +221,8 @@ class Database:
             curve_offsets=np.append(0, np.cumsum(lengths)),
             curve_n=self.curve_n[points],
             curve_time_s=self.curve_time_s[points],
-            platform_table=_chosen(self.platform_table, platforms),
-            workload_table=_chosen(self.workload_table, workloads),
+            platform_table=_table_rows(self.platform_table, platforms),
+            workload_table=_table_rows(self.workload_table, workloads),
             revision=self.revision,
         )
 
@@ -234,7 +236,7 @@ class Database:
         """Visible rows of one workload, ordered by platform, then group."""
         order, sorted_index = self.derive("by_workload", self._by_workload)
         start, stop = np.searchsorted(sorted_index, [workload, workload + 1])
-        rows: IntArray = order[start:stop]
+        rows = order[start:stop]
         return rows[~self.hidden[rows]]
 
     def curve(self, row: int) -> tuple[NDArray[np.int32], FloatArray]:
@@ -244,14 +246,13 @@ class Database:
 
     def valid_elements(self, group: int) -> BoolArray:
         """(84,): elements that at least one profile of the group has (hidden ones count: it is only a shortcut)."""
-        valid: BoolArray = self.derive(
+        return self.derive(
             ("valid", group), lambda: np.asarray(~np.isnan(self.features[self.group == group])).any(axis=0)
         )
-        return valid
 
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
         """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11); NaN = no value."""
-        rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
+        rows, low, high = self._extreme_rows(origin)
         if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
             visible = rows[~self.hidden[rows]]
             values = self.features[visible]  # may be none at all: then NaN, which fmin and fmax ignore, remains
@@ -264,7 +265,7 @@ class Database:
 
         From the outermost inwards; NaN where there are not so many.
         """
-        rows, low, high = self.derive(("extremes", origin), lambda: self._extremes(origin))
+        rows, low, high = self._extreme_rows(origin)
         wanted = len(self.hidden_rows) + count
         if wanted <= len(low) or len(low) == len(rows):
             return self._outermost(low[:wanted], count), self._outermost(high[:wanted], count)
@@ -276,21 +277,24 @@ class Database:
         """Compute now what the first prediction would: before views are made in other processes, or at start-up."""
         for group, description in enumerate(self.groups):
             self.valid_elements(group)
-            self.derive(("extremes", description.origin), lambda origin=description.origin: self._extremes(origin))
+            self._extreme_rows(description.origin)
         self.derive("by_workload", self._by_workload)
 
-    def derive(self, key: Any, compute: Any) -> Any:
+    def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """What `compute()` makes of the unhidden arrays, once per database: its views share it."""
         if key not in self._derived:
             self._derived[key] = compute()
-        return self._derived[key]
+        return cast(Derived, self._derived[key])
 
     def _by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
         order = np.argsort(self.workload_index, kind="stable")
         return order, self.workload_index[order]
 
-    def _extremes(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows of the origin, and per element its EXTREMES_KEPT smallest and largest rows, (kept, 84), NaN last."""
+    def _extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
+        return self.derive(("extremes", origin), lambda: self._find_extreme_rows(origin))
+
+    def _find_extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows of the origin, and per element its EXTREME_ROWS_KEPT smallest and largest rows, (kept, 84), NaN last."""
         of_origin = [g for g, group in enumerate(self.groups) if group.origin == origin]
         rows = np.flatnonzero(np.isin(self.group, of_origin))
         kept = min(EXTREME_ROWS_KEPT, len(rows))
@@ -319,9 +323,9 @@ class Database:
         return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
 
 
-def _chosen(table: Mapping[str, Column], chosen: IntArray) -> dict[str, Column]:
+def _table_rows(table: Mapping[str, Column], rows: IntArray) -> dict[str, Column]:
     return {
-        name: tuple(column[at] for at in chosen) if isinstance(column, tuple) else column[chosen]
+        name: tuple(column[row] for row in rows) if isinstance(column, tuple) else column[rows]
         for name, column in table.items()
     }
 

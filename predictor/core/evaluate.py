@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import joblib
 import numpy as np
@@ -72,6 +72,62 @@ class Outcome:
     refusal: str | None = None
 
 
+class IntervalHits(NamedTuple):
+    """How many measured times lie inside the interval, of how many that have one, and how wide it is there."""
+
+    covered: int = 0
+    with_interval: int = 0
+    widths: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class ErrorStatistics:
+    """Relative errors of one part, in percent, and their mean with its sign (`bias`); None without any prediction.
+
+    `refused` counts the predictions that miss a measured n.
+    """
+
+    mean: float | None
+    median: float | None
+    p70: float | None
+    p80: float | None
+    p95: float | None
+    max: float | None
+    bias: float | None
+    count: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class PartStatistics:
+    """The errors of each part."""
+
+    full: ErrorStatistics
+    t1: ErrorStatistics
+    scaling: ErrorStatistics
+
+
+@dataclass(frozen=True)
+class MethodStatistics(PartStatistics):
+    """The errors of a method, what its intervals cover, and how long its predictions took.
+
+    `coverage` is a share of the measured times that have an interval, `interval_width` the median of (high - low) /
+    predicted; None without intervals. `seconds` of all predictions together.
+    """
+
+    coverage: float | None
+    interval_width: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """The published statistics; `dataclasses.asdict` makes the JSON of them that files and the API hold."""
+
+    methods: dict[str, MethodStatistics]
+    noise_floor: PartStatistics | None
+
+
 @dataclass(frozen=True)
 class EvaluationResult:
     """All outcomes of one protocol, grouped by method; `floor`: the noise of the same pairs, where it was asked for."""
@@ -80,12 +136,12 @@ class EvaluationResult:
     outcomes: dict[str, list[Outcome]]
     floor: list[Outcome] = field(default_factory=list)
 
-    def report(self) -> dict[str, Any]:
-        """The published statistics, percent and seconds; None where there is nothing to tell."""
-        return {
-            "methods": {name: _summary(outcomes) for name, outcomes in self.outcomes.items()},
-            "noise_floor": {part: _statistics(self.floor, part) for part in ERROR_PARTS} if self.floor else None,
-        }
+    def report(self) -> EvaluationReport:
+        """The statistics of every method, and of the noise floor where there is one."""
+        return EvaluationReport(
+            methods={name: _method_statistics(outcomes) for name, outcomes in self.outcomes.items()},
+            noise_floor=PartStatistics(*_part_statistics(self.floor)) if self.floor else None,
+        )
 
 
 def evaluate(
@@ -110,14 +166,14 @@ def evaluate(
     each timed where it ran. Raises ValueError where the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
-    drawn = [(part.database, chosen_rows(part.database, protocol)) for part in evaluated_databases(database, protocol)]
-    total = sum(len(rows) for _, rows in drawn) * len(methods)
+    subjects = [(cut.database, chosen_rows(cut.database, protocol)) for cut in evaluated_databases(database, protocol)]
+    total = sum(len(rows) for _, rows in subjects) * len(methods)
     if not total:
         raise ValueError("no measured profile to predict: check the targets")
     chosen = [(method, (settings or {}).get(method.name, method.settings())) for method in methods]
     outcomes: dict[str, list[Outcome]] = {method.name: [] for method in methods}
     done = 0
-    for batch in (batch for part, rows in drawn for batch in _batches(part, chosen, protocol, rows, n_jobs)):
+    for batch in (batch for cut, rows in subjects for batch in _batches(cut, chosen, protocol, rows, n_jobs)):
         for outcome in batch:
             outcomes[outcome.method].append(outcome)
         done += len(batch)
@@ -169,9 +225,9 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
     if protocol.probes is None:
         return platforms, workloads
     rows = database.without(platforms, workloads).rows_of_platform(target)
-    known = np.unique(database.workload_index[rows[database.group[rows] == database.group[row]]])
+    others = np.unique(database.workload_index[rows[database.group[rows] == database.group[row]]])
     random = np.random.default_rng([protocol.seed, target, workload])
-    forgotten = random.permutation(known)[protocol.probes :]
+    forgotten = random.permutation(others)[protocol.probes :]
     return np.append(platforms, np.full(len(forgotten), target)), np.append(workloads, forgotten)
 
 
@@ -207,12 +263,12 @@ def _batches(
 def _outcomes(
     database: Database, methods: list[tuple[Method[Any], Any]], protocol: Protocol, rows: IntArray
 ) -> list[Outcome]:
-    found = []
+    outcomes = []
     with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
         for row in rows.tolist():
             view = database.without(*hidden_pairs(database, row, protocol))
-            found += [_outcome(database, view, row, method, settings) for method, settings in methods]
-    return found
+            outcomes += [_outcome(database, view, row, method, settings) for method, settings in methods]
+    return outcomes
 
 
 def _outcome(database: Database, view: Database, row: int, method: Method[Any], settings: Any) -> Outcome:
@@ -228,7 +284,7 @@ def _outcome(database: Database, view: Database, row: int, method: Method[Any], 
         return Outcome(*names, time.perf_counter() - start, refusal=str(error))
     seconds = time.perf_counter() - start
     errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
-    return Outcome(*names, seconds, errors, biases, **_interval(answer, time_s))
+    return Outcome(*names, seconds, errors, biases, *_interval_hits(answer, time_s))
 
 
 def relative_errors(
@@ -247,40 +303,47 @@ def relative_errors(
     )
 
 
-def _interval(answer: Answer, time_s: FloatArray) -> dict[str, Any]:
+def _interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
     if answer.low_s is None or answer.high_s is None:
-        return {}
-    given: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
-    inside = given & (answer.low_s <= time_s) & (time_s <= answer.high_s)
-    widths = (answer.high_s - answer.low_s)[given] / answer.time_s[given]
-    return {"covered": int(inside.sum()), "with_interval": int(given.sum()), "widths": tuple(widths.tolist())}
+        return IntervalHits()
+    has_interval: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
+    is_inside = has_interval & (answer.low_s <= time_s) & (time_s <= answer.high_s)
+    widths = (answer.high_s - answer.low_s)[has_interval] / answer.time_s[has_interval]
+    return IntervalHits(int(is_inside.sum()), int(has_interval.sum()), tuple(widths.tolist()))
 
 
-def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
+def _method_statistics(outcomes: list[Outcome]) -> MethodStatistics:
     with_interval = sum(outcome.with_interval for outcome in outcomes)
     widths = [width for outcome in outcomes for width in outcome.widths]
-    return {
-        **{part: _statistics(outcomes, part) for part in ERROR_PARTS},
-        "coverage": sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
-        "interval_width": float(np.median(widths)) if widths else None,
-        "seconds": sum(outcome.seconds for outcome in outcomes),
-    }
+    return MethodStatistics(
+        *_part_statistics(outcomes),
+        coverage=sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
+        interval_width=float(np.median(widths)) if widths else None,
+        seconds=sum(outcome.seconds for outcome in outcomes),
+    )
 
 
-def _statistics(outcomes: list[Outcome], part: ErrorPart) -> dict[str, float | int | None]:
-    """Percent; None without a single prediction."""
+def _part_statistics(outcomes: list[Outcome]) -> tuple[ErrorStatistics, ErrorStatistics, ErrorStatistics]:
+    """Of the full curves, t(1) and the scaling."""
+    full, t1, scaling = (_error_statistics(outcomes, part) for part in ERROR_PARTS)
+    return full, t1, scaling
+
+
+def _error_statistics(outcomes: list[Outcome], part: ErrorPart) -> ErrorStatistics:
     errors = 100.0 * np.array([outcome.errors[part] for outcome in outcomes if part in outcome.errors])
     biases = 100.0 * np.array([outcome.biases[part] for outcome in outcomes if part in outcome.biases])
-    counts: dict[str, float | int | None] = {"count": len(errors), "refused": len(outcomes) - len(errors)}
-    if not len(errors):
-        return dict.fromkeys(("mean", "median", "p70", "p80", "p95", "max", "bias")) | counts
+    count, refused = len(errors), len(outcomes) - len(errors)
+    if not count:
+        return ErrorStatistics(None, None, None, None, None, None, None, count, refused)
     p70, p80, p95 = np.percentile(errors, [70, 80, 95]).tolist()
-    return {
-        "mean": float(errors.mean()),
-        "median": float(np.median(errors)),
-        "p70": p70,
-        "p80": p80,
-        "p95": p95,
-        "max": float(errors.max()),
-        "bias": float(biases.mean()),
-    } | counts
+    return ErrorStatistics(
+        mean=float(errors.mean()),
+        median=float(np.median(errors)),
+        p70=p70,
+        p80=p80,
+        p95=p95,
+        max=float(errors.max()),
+        bias=float(biases.mean()),
+        count=count,
+        refused=refused,
+    )

@@ -26,14 +26,14 @@ def _outcome(platform: str, workload: str, runs: RunTable) -> Outcome:
     errors = repeat_errors(runs)
     if not len(errors["full"]):
         return Outcome(NOISE_FLOOR, platform, workload, 0.0, refusal="no thread count was measured twice")
-    known = {part: values for part, values in errors.items() if len(values)}
+    repeated = {part: values for part, values in errors.items() if len(values)}
     return Outcome(
         NOISE_FLOOR,
         platform,
         workload,
         0.0,
-        errors={part: float(np.abs(values).mean()) for part, values in known.items()},
-        biases={part: float(values.mean()) for part, values in known.items()},
+        errors={part: float(np.abs(values).mean()) for part, values in repeated.items()},
+        biases={part: float(values.mean()) for part, values in repeated.items()},
     )
 
 
@@ -54,16 +54,16 @@ def repeat_errors(runs: RunTable) -> dict[ErrorPart, FloatArray]:
     [-0.167, 0.2]
     """
     runs = runs.own
-    ratios = [ratio for n in np.unique(runs.n) if len(ratio := _ratios(_times(runs, n))) > 1]
+    ratios = [ratio for n in np.unique(runs.n) if len(ratio := _ratios(_own_times(runs, n))) > 1]
     if not ratios:
         return dict.fromkeys(("full", "t1", "scaling"), np.zeros(0))
-    first_is_measured_twice = len(_times(runs, runs.n.min())) > 1
+    first_is_measured_twice = len(_own_times(runs, runs.n.min())) > 1
     first = ratios[0] if first_is_measured_twice else np.zeros(0)
-    paired = [np.zeros(0), *(_paired(ratio, first) for ratio in ratios)]
+    paired = [np.zeros(0), *(_divide_by_first(ratio, first) for ratio in ratios)]
     return {"full": np.concatenate(ratios) - 1, "t1": first - 1, "scaling": np.concatenate(paired) - 1}
 
 
-def _times(runs: RunTable, n: int) -> FloatArray:
+def _own_times(runs: RunTable, n: int) -> FloatArray:
     at_n = runs.n == n
     clean = at_n & ~runs.is_profile_pass
     chosen = np.flatnonzero(clean if clean.any() else at_n)
@@ -75,6 +75,7 @@ def _ratios(times: FloatArray) -> FloatArray:
     return np.array([time / np.median(np.delete(times, r)) for r, time in enumerate(times)] if len(times) > 1 else [])
 
 
-def _paired(ratios: FloatArray, first: FloatArray) -> FloatArray:
+def _divide_by_first(ratios: FloatArray, first: FloatArray) -> FloatArray:
+    """The r-th ratio over the r-th at the smallest n, for the repeats that both have."""
     both = min(len(ratios), len(first))
     return ratios[:both] / first[:both]

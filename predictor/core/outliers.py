@@ -11,19 +11,21 @@ import numpy as np
 from predictor.core.answers import Answer, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
+from predictor.core.mpet.answer import MpetConfidence
 from predictor.core.mpet.method import MpetSettings, predict_mpet
 from profiles.arrays import FloatArray, IntArray
 
 FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
 FACTOR_OF_WRONG_LEVEL = 4.0  # of the whole curve
-FACTOR_OF_BENT_CURVE = 6.0  # of one thread count beside the rest of the curve
+FACTOR_OF_BENT_CURVE = 6.0  # of one thread count relative to the rest of the curve
 HALF_WIDTHS_BEYOND = 2.0  # half widths of the interval that holds 90 %
 WRONG_UTILISATION = 0.5  # of the thread time
+LARGEST_SHOWN_LOGARITHM = 600.0  # e^700 is no number any more
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredProfile:
-    """What was measured of a workload on a platform, by position in the database; in which it may be a row, or not.
+    """What was measured of a workload on a platform, both by their position in a database that may hold it or not.
 
     `fractions` (6, N) of the thread time; None for a time-only profile.
     """
@@ -50,9 +52,9 @@ class MeasuredProfile:
 
 @dataclass(frozen=True, eq=False)
 class Suspicion:
-    """A profile that contradicts the rest: its position in what was asked, how much (1 = just enough), and why."""
+    """A profile that contradicts the rest: its position among those given, how much (1 = just enough), and why."""
 
-    at: int
+    position: int
     score: float
     reason: str
 
@@ -65,17 +67,18 @@ def find_outliers(
     Each is predicted from all others (`mpet`; its own pair is hidden). What is found is then judged again without
     those that are worse: one absurd profile must not accuse its neighbours.
     """
-    found = []
-    for at, one in enumerate(measured):
-        suspicion = judge_profile(database, one, at)
+    suspicions = []
+    for position, profile in enumerate(measured):
+        suspicion = judge_profile(database, profile, position)
         if suspicion is not None:
-            found.append(suspicion)
+            suspicions.append(suspicion)
         if progress is not None:
             progress(1)
     confirmed: list[Suspicion] = []
-    for suspicion in sorted(found, key=lambda one: -one.score):
-        view = database_without(database, [measured[other.at] for other in confirmed])
-        again = judge_profile(view, measured[suspicion.at], suspicion.at) if confirmed else suspicion
+    for suspicion in sorted(suspicions, key=lambda suspicion: -suspicion.score):
+        position = suspicion.position
+        view = database_without(database, [measured[worse.position] for worse in confirmed])
+        again = judge_profile(view, measured[position], position) if confirmed else suspicion
         if again is not None:
             confirmed.append(again)
     return confirmed
@@ -83,41 +86,56 @@ def find_outliers(
 
 def database_without(database: Database, measured: Sequence[MeasuredProfile]) -> Database:
     """The database as if these pairs had not been measured."""
-    platforms = np.array([one.platform for one in measured], dtype=np.int64)
-    return database.without(platforms, np.array([one.workload for one in measured], dtype=np.int64))
+    platforms = np.array([profile.platform for profile in measured], dtype=np.int64)
+    return database.without(platforms, np.array([profile.workload for profile in measured], dtype=np.int64))
 
 
-def judge_profile(database: Database, one: MeasuredProfile, at: int = 0) -> Suspicion | None:
-    """Whether the rest of the database contradicts it; None where it does not, or says nothing."""
-    if not len(one.n):
+def judge_profile(database: Database, profile: MeasuredProfile, position: int = 0) -> Suspicion | None:
+    """Whether the rest of the database contradicts the profile; None where it does not, or says nothing."""
+    if not len(profile.n):
         return None
-    query = Query(one.workload, one.platform, group=one.group, n=tuple(one.n.tolist()))
+    query = Query(profile.workload, profile.platform, group=profile.group, n=tuple(profile.n.tolist()))
     try:
         answer = predict_mpet(database, query, MpetSettings())
     except PredictionError:
         return None
-    if answer.low_s is None or answer.high_s is None or answer.confidence["references"] < FEWEST_JUDGING_REFERENCES:
+    if not _can_judge(answer):
         return None
-    found = [_times_off(answer, one.time_s), _bent(answer, one.time_s), _shares_off(answer, one.fractions)]
-    score, reason = max(found, key=lambda verdict: verdict[0])
-    return Suspicion(at, score, reason) if score >= 1 else None
+    score, reason = max(
+        _judge_level(answer, profile.time_s),
+        _judge_bend(answer, profile.time_s),
+        _judge_utilisation(answer, profile.fractions),
+        key=lambda verdict: verdict[0],
+    )
+    return Suspicion(position, score, reason) if score >= 1 else None
+
+
+def _can_judge(answer: Answer) -> bool:
+    """Whether the answer has an interval and rests on references enough."""
+    confidence = answer.confidence
+    return (
+        answer.low_s is not None
+        and answer.high_s is not None
+        and isinstance(confidence, MpetConfidence)
+        and confidence.references >= FEWEST_JUDGING_REFERENCES
+    )
 
 
 Verdict: TypeAlias = tuple[float, str]  # score, reason
 NO_CONTRADICTION: Verdict = (0.0, "")
 
 
-def _gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ln measured / predicted, and the half width of the interval in logs, where there is a prediction."""
     half = np.log(np.asarray(answer.high_s) / np.asarray(answer.low_s)) / 2
     gap = np.log(time_s / answer.time_s)
-    known = np.isfinite(gap) & np.isfinite(half)
-    return gap[known], half[known]
+    is_predicted = np.isfinite(gap) & np.isfinite(half)
+    return gap[is_predicted], half[is_predicted]
 
 
-def _times_off(answer: Answer, time_s: FloatArray) -> Verdict:
+def _judge_level(answer: Answer, time_s: FloatArray) -> Verdict:
     """More than four times off at the median n, and more than twice as far as the interval reaches."""
-    gap, half = _gap(answer, time_s)
+    gap, half = _log_gap(answer, time_s)
     if not len(gap):
         return NO_CONTRADICTION
     level, width = float(np.median(gap)), float(np.median(half))
@@ -126,9 +144,9 @@ def _times_off(answer: Answer, time_s: FloatArray) -> Verdict:
     return score, f"{_factor(level)} times {word} than all other profiles say"
 
 
-def _bent(answer: Answer, time_s: FloatArray) -> Verdict:
+def _judge_bend(answer: Answer, time_s: FloatArray) -> Verdict:
     """One thread count more than six times off beside the others, and more than twice as far as the interval."""
-    gap, half = _gap(answer, time_s)
+    gap, half = _log_gap(answer, time_s)
     if len(gap) < 2:
         return NO_CONTRADICTION
     bend = gap - np.median(gap)
@@ -138,7 +156,7 @@ def _bent(answer: Answer, time_s: FloatArray) -> Verdict:
     return float(scores[worst]), f"at n = {n} {_factor(bend[worst])} times off the curve that all other profiles say"
 
 
-def _shares_off(answer: Answer, fractions: FloatArray | None) -> Verdict:
+def _judge_utilisation(answer: Answer, fractions: FloatArray | None) -> Verdict:
     """The utilisation off by more than half the thread time, at the median n."""
     if fractions is None:
         return NO_CONTRADICTION
@@ -149,10 +167,10 @@ def _shares_off(answer: Answer, fractions: FloatArray | None) -> Verdict:
         return NO_CONTRADICTION
     off = float(np.median(gap))
     word = "more" if off > 0 else "less"
-    return abs(
-        off
-    ) / WRONG_UTILISATION, f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
+    reason = f"useful work takes {abs(off):.0%} of the thread time {word} than all other profiles say"
+    return abs(off) / WRONG_UTILISATION, reason
 
 
 def _factor(logarithm: float) -> str:
-    return f"{np.exp(min(abs(float(logarithm)), 600.0)):.3g}"
+    """The factor that the logarithm stands for, above 1, in three digits."""
+    return f"{np.exp(min(abs(float(logarithm)), LARGEST_SHOWN_LOGARITHM)):.3g}"

@@ -39,7 +39,7 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
             "t1": [asdict(candidate) for candidate in answer.candidates_t1],
             "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
         },
-        "confidence": answer.confidence | confidence(evidence, basis.outcome.lowered),
+        "confidence": asdict(answer.confidence) | confidence(evidence, basis.outcome.lowered),
         "why": explain(basis, asked),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured(basis),

@@ -38,7 +38,7 @@ def test_one_prediction(benchmark, small_database):
 
 def test_leave_one_out_of_255(benchmark, small_database):
     evaluation = benchmark.pedantic(evaluate, (small_database, [MPET2020]), rounds=3)
-    assert evaluation.report()["methods"]["mpet2020"]["t1"]["count"] == 255
+    assert evaluation.report().methods["mpet2020"].t1.count == 255
 
 
 def test_one_prediction_among_30000_profiles(benchmark, large_database):
@@ -50,4 +50,4 @@ def test_one_prediction_among_30000_profiles(benchmark, large_database):
 def test_evaluation_of_100_among_30000_profiles(benchmark, large_database):
     protocol = Protocol(holdout="microarchitecture", sample=100)
     evaluation = benchmark.pedantic(evaluate, (large_database, [MPET2020], protocol), rounds=3)
-    assert evaluation.report()["methods"]["mpet2020"]["t1"]["count"] == 100
+    assert evaluation.report().methods["mpet2020"].t1.count == 100

@@ -90,4 +90,4 @@ def test_the_first_prediction_evaluates_all_curves(benchmark, large_database):
 def test_evaluation_of_60_among_28000_profiles(benchmark, large_database):
     protocol = Protocol(holdout="microarchitecture", sample=60)
     evaluation = benchmark.pedantic(evaluate, (large_database, [MPET], protocol), rounds=3)
-    assert evaluation.report()["methods"]["mpet"]["full"]["count"] == 60
+    assert evaluation.report().methods["mpet"].full.count == 60

@@ -117,10 +117,11 @@ def test_one_absurd_profile_changes_the_error_of_others_by_less_than_five_percen
     found = find_outliers(database, measured)
     absurd = name_of(demo, demo.profiles[PLANTED])
     named = {
-        (database.platforms[measured[one.at].platform], database.workloads[measured[one.at].workload]) for one in found
+        (database.platforms[measured[one.position].platform], database.workloads[measured[one.position].workload])
+        for one in found
     }
     assert named == {absurd}
-    view = database_without(database, [measured[one.at] for one in found])
+    view = database_without(database, [measured[one.position] for one in found])
     after = mean_errors(view, absurd)
     for name in METHODS:
         assert after[name] == pytest.approx(before[name], rel=0.05), name

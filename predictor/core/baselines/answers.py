@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate, Method, Query
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
 from predictor.core.baselines.log_times import LogTimes, log_times
 from predictor.core.database import Database
 from predictor.core.reconstruct import predicted_thread_counts
@@ -23,6 +23,14 @@ Settings = TypeVar("Settings")
 @dataclass(frozen=True)
 class NoSettings:
     """A baseline without choices."""
+
+
+@dataclass(frozen=True)
+class BaselineConfidence(AnswerConfidence):
+    """How many references and benchmarks took part."""
+
+    references: int
+    benchmarks: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def _answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate
         candidates_t1=candidates,
         candidates_scaling=candidates,
         warnings=["a baseline, for comparison: it predicts times alone, no features and no shares"],
-        confidence={"references": len(logs.platforms), "benchmarks": len(logs.workloads)},
+        confidence=BaselineConfidence(references=len(logs.platforms), benchmarks=len(logs.workloads)),
     )
 
 

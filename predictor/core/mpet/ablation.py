@@ -9,31 +9,33 @@ from typing import Any
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
-from predictor.core.mpet.hyperparameters import DEFAULTS
+from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.method import MPET, MpetSettings, predict_mpet
 
-HYPERPARAMETER_CHANGES: dict[str, dict[str, Any]] = {
-    "nothing filled in": {"worthwhile": 0.0},
-    "filled in whatever it tells": {"worthwhile": math.inf},
-    "plain means as speed": {"far_off": math.inf},
-    "no share of mpet-log": {"other_share": 0.0},
-    "no process of the nearest alone": {"neighbours": 1_000_000},
-    "the 48 nearest": {"neighbours": 48},
-    "nearest on paper": {"neighbours_paper": 1e6},
-    "near n alone": {"whole_share": 0.0},
-    "whole curves alone": {"whole_share": 1.0},
-    "halves of both": {"whole_share": 0.5},
-    "without unexplained workloads": {"ridge": 1e9},
-    "twins as others of one cpu_model": {"twin_cpu_model": DEFAULTS.cpu_model, "twin_microarchitecture": 0.0},
-    "no cpu_model": {"cpu_model": 0.0, "twin_cpu_model": 0.0, "twin_microarchitecture": 0.0},
-    "no metadata": {"metadata": 0.0},
-    "no linear part": {"linear": 0.0},
-    "no smooth part": {"smooth": 0.0},
-    "no short-range part": {"short": 0.0},
-    "all workloads alike": {"workload_power": 0.0},
-    "all n alike": {"nearness": 1e6},
-    "no extra noise for outliers": {"robust": 1e6},
-    "no shift": {"shift": 0.0},
+CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
+    "nothing filled in": replace(DEFAULTS, worthwhile=0.0),
+    "filled in whatever it tells": replace(DEFAULTS, worthwhile=math.inf),
+    "plain means as speed": replace(DEFAULTS, far_off=math.inf),
+    "no share of mpet-log": replace(DEFAULTS, other_share=0.0),
+    "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
+    "the 48 nearest": replace(DEFAULTS, neighbours=48),
+    "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
+    "near n alone": replace(DEFAULTS, whole_share=0.0),
+    "whole curves alone": replace(DEFAULTS, whole_share=1.0),
+    "halves of both": replace(DEFAULTS, whole_share=0.5),
+    "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
+    "twins as others of one cpu_model": replace(
+        DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0
+    ),
+    "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
+    "no metadata": replace(DEFAULTS, metadata=0.0),
+    "no linear part": replace(DEFAULTS, linear=0.0),
+    "no smooth part": replace(DEFAULTS, smooth=0.0),
+    "no short-range part": replace(DEFAULTS, short=0.0),
+    "all workloads alike": replace(DEFAULTS, workload_power=0.0),
+    "all n alike": replace(DEFAULTS, nearness=1e6),
+    "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
+    "no shift": replace(DEFAULTS, shift=0.0),
 }
 REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
 
@@ -44,11 +46,11 @@ def ablation_methods() -> list[Method[Any]]:
     >>> [method.name for method in ablation_methods()][:2]
     ['mpet: nothing filled in', 'mpet: filled in whatever it tells']
     """
-    changed = {
-        name: partial(predict_mpet, h=replace(DEFAULTS, **change)) for name, change in HYPERPARAMETER_CHANGES.items()
-    }
+    changed = {name: partial(predict_mpet, h=changes) for name, changes in CHANGED_HYPERPARAMETERS.items()}
     counted = {name: partial(_with_references, most=most) for name, most in REFERENCE_LIMITS.items()}
-    return [replace(MPET, name=f"{MPET.name}: {name}", predict=how) for name, how in (changed | counted).items()]
+    return [
+        replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()
+    ]
 
 
 def _with_references(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:

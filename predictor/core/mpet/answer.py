@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate, DeferredAnswer
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, DeferredAnswer
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.overheads import Overheads, predict_overheads
 from predictor.core.mpet.transfer import Transfer
+from predictor.core.references import comparability_warnings
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import fit_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 
-WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n
-WIDEST_HALF_WIDTH = np.log(1000.0)  # a wider interval tells no more
-CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5
-FEW_TARGET_WORKLOADS, FEW_NAMED_REFERENCES = 3, 3
-FAR_REFERENCE_DISTANCE = 1.0 - np.exp(
-    -2.0
-)  # the nearest reference is four times as far as references are from each other
+WIDENING_BEYOND_MEASURED = 0.1  # of ln t for each ln n, on either side
+WIDEST_HALF_WIDTH = np.log(1000.0)  # of ln t: a wider interval tells no more
+CANDIDATE_PLATFORMS_SHOWN, CANDIDATE_WORKLOADS_SHOWN = 8, 5  # an answer names so many platforms, each with workloads
+FEW_TARGET_WORKLOADS, FEW_NAMED_REFERENCES = 3, 3  # an answer by fewer warns
+FAR_REFERENCE_DISTANCE = 1.0 - np.exp(-2.0)  # D_p of a reference four times as far as references are from each other
+MOSTLY_MEASURED = 0.5  # of the references: where A was run at n = 1 on so many, t(1) is t(1)
+
+
+@dataclass(frozen=True)
+class MpetConfidence(AnswerConfidence):
+    """What a reader can judge an answer of `mpet` by.
+
+    `references` and `benchmarks` took part; `filled_in` workloads were not measured on T but taken from its relatives;
+    `nearest_distance` is the least D_p, `negative_weight` the sum of what is subtracted.
+    """
+
+    references: int
+    benchmarks: int
+    filled_in: int
+    nearest_distance: float
+    negative_weight: float
 
 
 def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
@@ -33,14 +50,13 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
     t1_s = sequential_time(evidence, n, thread_time)
     half_width = interval_half_widths(evidence, transfer, n)
 
-    def curves(found: Answer) -> dict[str, FloatArray]:
-        shares = (
-            predict_overheads(database, evidence, transfer) if database.groups[evidence.groups[0]].decomposed else None
-        )
+    def curves(_: Answer) -> dict[str, FloatArray]:
+        is_decomposed = database.groups[evidence.groups[0]].decomposed
+        shares = predict_overheads(database, evidence, transfer) if is_decomposed else None
         return consistent_curves(n, time_s, t1_s, shares)
 
-    def features(found: Answer) -> FloatArray:
-        values = np.stack([time_s, *(found.curves[name] for name in CURVE_NAMES)])
+    def features(answer: Answer) -> FloatArray:
+        values = np.stack([time_s, *(answer.curves[name] for name in CURVE_NAMES)])
         return fitted_features(database, evidence.target, n, values)
 
     u = transfer.platform_weights
@@ -57,7 +73,7 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
         warnings=answer_warnings(database, evidence, transfer),
         low_s=time_s * np.exp(-half_width),
         high_s=time_s * np.exp(half_width),
-        confidence=mpet_confidence(database, evidence, transfer),
+        confidence=mpet_confidence(evidence, transfer),
     )
 
 
@@ -83,8 +99,10 @@ def sequential_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) ->
     """t(1) in seconds, from t(n) n at the n asked for and at 1 (last).
 
     Where A was mostly not run at n = 1 and nobody asks for it, t(n) n at the least n stands in.
+
+    Example: measured at n = 1 on all references, and 2 and 4 asked for, n t(n) = 10 and 12 s, t(1) = 9 s: 9 s.
     """
-    if evidence.measured_at_one < 0.5 and n.min() > 1:
+    if evidence.measured_at_one < MOSTLY_MEASURED and n.min() > 1:
         return float(thread_time[n.argmin()])
     return float(thread_time[-1])
 
@@ -101,8 +119,8 @@ def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Over
 
 def fitted_features(database: Database, target: int, n: IntArray, curves: FloatArray) -> FloatArray:
     """The 84 elements fitted to the predicted time and curves (15, N) (Eq. 5-9)."""
-    counts, at = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
-    counts, values = counts[counts > 0], curves[1:, at[counts > 0]]
+    counts, positions = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
+    counts, values = counts[counts > 0], curves[1:, positions[counts > 0]]
     given = ~np.isnan(values).all(axis=1)
     features = np.full((len(CURVE_NAMES), len(ELEMENTS)), np.nan)
     n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
@@ -121,62 +139,58 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     d_t = tuple_distance(d_p[:, None], d_a).tolist()
     to_platform, to_workload = d_p.tolist(), d_a.tolist()
     workloads = [database.workloads[b] for b in evidence.workloads.tolist()]
-    found = []
-    for at, p in enumerate(platforms.tolist()):
+    candidates = []
+    for rank, p in enumerate(platforms.tolist()):
         platform = database.platforms[evidence.platforms[p]]
-        for b in heaviest[measured[at, heaviest]][:CANDIDATE_WORKLOADS_SHOWN].tolist():
-            numbers = to_platform[at], to_workload[b], d_t[at][b], weights[at][b]
-            found.append(Candidate(platform, workloads[b], *numbers))
-    return found
+        for b in heaviest[measured[rank, heaviest]][:CANDIDATE_WORKLOADS_SHOWN].tolist():
+            numbers = to_platform[rank], to_workload[b], d_t[rank][b], weights[rank][b]
+            candidates.append(Candidate(platform, workloads[b], *numbers))
+    return candidates
 
 
 def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
-    found = []
+    """What makes the answer less sure than its interval says, a sentence each."""
     target = database.platforms[evidence.target]
-    architecture = database.platform_table["architecture"]
-    isa = architecture[evidence.target]
-    if isa and all(architecture[p] != isa for p in evidence.platforms):
-        found.append(f"no reference platform has the instruction set of {target} ({isa}): expect errors of 30 to 70 %")
-    runtimes = sorted({database.groups[g].runtime or "unknown" for g in evidence.groups})
-    if len(runtimes) > 1:
-        found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
+    warnings = comparability_warnings(database, evidence.target, evidence.platforms, evidence.groups)
     if evidence.measured_on_target.sum() < FEW_TARGET_WORKLOADS:
-        found.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
+        warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
     if len(evidence.platforms) < FEW_NAMED_REFERENCES:
-        found.append(f"{len(evidence.platforms)} reference platforms only")
+        warnings.append(f"{len(evidence.platforms)} reference platforms only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
-        found.append(f"{target} behaves unlike every reference: the nearest is far away")
+        warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
-        found.append(f"{evidence.outliers} profiles were left out: far from what all others say")
-    return found + range_warnings(database, evidence)
+        warnings.append(f"{evidence.outliers} profiles were left out: far from what all others say")
+    return warnings + range_warnings(database, evidence)
 
 
 def range_warnings(database: Database, evidence: Evidence) -> list[str]:
-    """What was asked for beyond what was measured."""
-    found = []
+    """What was asked for beyond what was measured, a sentence each."""
+    warnings = []
     n, largest = evidence.asked_n, evidence.mean_curve.largest_n
     if n.max() > database.n_max[evidence.target]:
-        found.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
+        warnings.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
     if largest == 1 and n.max() > 1:
-        found.append("no scaling: the workload was measured at n = 1 alone")
+        warnings.append("no scaling: the workload was measured at n = 1 alone")
     elif n.max() > largest:
-        found.append(f"no reference was measured with more than {largest} threads: beyond, the last trend is continued")
+        warnings.append(
+            f"no reference was measured with more than {largest} threads: beyond, the last trend is continued"
+        )
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
-        found.append(
+        warnings.append(
             f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "
             "beyond, its difference from the references is held"
         )
-    return found
+    return warnings
 
 
-def mpet_confidence(database: Database, evidence: Evidence, transfer: Transfer) -> dict[str, object]:
-    """What a reader can judge the answer by."""
+def mpet_confidence(evidence: Evidence, transfer: Transfer) -> MpetConfidence:
+    """The counts and weights of the evidence that took part."""
     u = transfer.platform_weights.sum(axis=0) / len(transfer.platform_weights)
     measured = int(np.count_nonzero(evidence.measured_on_target))
-    return {
-        "references": len(evidence.platforms),
-        "benchmarks": measured,
-        "filled_in": len(evidence.workloads) - measured,
-        "nearest_distance": float(transfer.platform_distance.min()),
-        "negative_weight": float(np.maximum(-u, 0.0).sum()),
-    }
+    return MpetConfidence(
+        references=len(evidence.platforms),
+        benchmarks=measured,
+        filled_in=len(evidence.workloads) - measured,
+        nearest_distance=float(transfer.platform_distance.min()),
+        negative_weight=float(np.maximum(-u, 0.0).sum()),
+    )

@@ -10,8 +10,8 @@ import numpy as np
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEW_FAMILIES_CORRECTION = 0.3  # of a family more would be outside, for each family there is
-FEWEST_CALIBRATION_UNITS = 3
-UNCALIBRATED_FACTOR = 3.0  # factor where nothing can be calibrated
+FEWEST_CALIBRATION_UNITS = 3  # scores, and platforms or families: fewer calibrate nothing
+UNCALIBRATED_FACTOR = 3.0  # standard deviations, where nothing can be calibrated
 
 
 def conformal_factor(
@@ -46,8 +46,8 @@ def conformal_factor(
 
 def _quantile(scores: FloatArray, level: float) -> float:
     """The smallest score that at least ceil((count + 1) level) reach; the largest where there are not so many."""
-    at = min(math.ceil((len(scores) + 1) * level), len(scores)) - 1
-    return float(np.partition(scores, at)[at])
+    rank = min(math.ceil((len(scores) + 1) * level), len(scores)) - 1
+    return float(np.partition(scores, rank)[rank])
 
 
 def left_out_errors(projections: FloatArray, products: FloatArray, families: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -87,14 +87,14 @@ def left_out_family_errors(
 ) -> tuple[FloatArray, FloatArray]:
     """As `left_out_errors`, for families found by `family_members`; one projection may serve all thread counts."""
     errors, variances = left_out_single_errors(projections, products)
-    for at in members:
-        size = at.shape[1]
+    for families in members:
+        size = families.shape[1]
         if size == projections.shape[1]:
             errors[:], variances[:] = np.nan, np.nan
         elif size > 1:
-            inverse = np.linalg.inv(projections[:, at[:, :, None], at[:, None, :]])
-            errors[:, at] = inverse @ products[:, at]
-            variances[:, at] = np.diagonal(inverse, axis1=2, axis2=3)
+            inverse = np.linalg.inv(projections[:, families[:, :, None], families[:, None, :]])
+            errors[:, families] = inverse @ products[:, families]
+            variances[:, families] = np.diagonal(inverse, axis1=2, axis2=3)
     return errors, variances
 
 

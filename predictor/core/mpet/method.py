@@ -52,14 +52,14 @@ class MpetSettings:
 def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hyperparameters = DEFAULTS) -> Answer:
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
-    evidence, parts = _evidence(database, query, settings, metadata, h)
+    evidence, parts = evidence_with_parts(database, query, settings, metadata, h)
     return answer_from_transfer(database, evidence, _transfer(evidence, parts, metadata, settings.level, h))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
     """The same with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
-    evidence, parts = _evidence(database, query, settings, metadata)
+    evidence, parts = evidence_with_parts(database, query, settings, metadata)
     return answer_from_transfer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
 
 
@@ -74,7 +74,7 @@ def _positive_transfer(evidence: Evidence, parts: CurveParts, metadata: Platform
     return mean_transfer([by_correlation, small_transfer(evidence, level)], RATIO_ERRORS_CORRELATION)
 
 
-def _evidence(
+def evidence_with_parts(
     database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
@@ -94,7 +94,7 @@ def _transfer(
     references = len(evidence.platforms)
     if references == 1:
         return small_transfer(evidence, level)
-    plain = log_transfer(evidence, parts, metadata, level, checked=references < FEWEST_STEADIED_REFERENCES)
+    plain = log_transfer(evidence, parts, metadata, level, checks=references < FEWEST_STEADIED_REFERENCES)
     if references >= FEWEST_STEADIED_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
         both = mean_with_neighbours(wide, evidence, metadata, level, h)

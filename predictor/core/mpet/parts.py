@@ -14,8 +14,9 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
-MEAN_ROUNDS = 4
-ROBUST_MEAN_ROUNDS = 3
+MEAN_ROUNDS = 4  # of alternating means: more change the parts no more
+ROBUST_MEAN_ROUNDS = 3  # of alternating means after which far curves have their least weight
+METADATA_DISTANCE_SHARE = 0.3  # of the squared distance on paper, beside that of behaviour in units of its median
 FEWEST_WORKLOADS_TO_JUDGE = 8  # workloads on T: of fewer nobody can tell which is unusual
 
 
@@ -84,10 +85,10 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
     curve moves neither.
     """
-    known = evidence.known.astype(np.float64)
+    is_known = evidence.known.astype(np.float64)
     if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_WORKLOADS_TO_JUDGE:
-        return known
-    level, counts = knots_first(evidence.curves).sum(axis=0) / len(evidence.n), known
+        return is_known
+    level, counts = knots_first(evidence.curves).sum(axis=0) / len(evidence.n), is_known
     speed: FloatArray | float = 0.0
     for _ in range(ROBUST_MEAN_ROUNDS):
         per_workload, per_platform = _totals(counts)
@@ -99,7 +100,7 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
         np.maximum(np.abs(off, out=off), TINY, out=off)
         typical = (far_off * MEAN_TO_SIGMA) * np.einsum("pb,pb->b", counts, off) / per_workload
         counts = np.minimum(np.divide(typical, off, out=off), 1.0, out=off)
-        counts *= known
+        counts *= is_known
     return counts
 
 
@@ -120,5 +121,6 @@ def nearest_references(
     gap = parts.speed[:-1] - parts.speed[-1]
     distance += (gap**2).sum(axis=1) / J - (gap.sum(axis=1) / J) ** 2
     distance /= finite_median(distance) + TINY
-    distance += 0.3 * metadata.apart(evidence.platforms, evidence.target) + evidence.outside.sum(axis=1) / J
+    on_paper = METADATA_DISTANCE_SHARE * metadata.squared_distances(evidence.platforms, evidence.target)
+    distance += on_paper + evidence.outside.sum(axis=1) / J
     return np.sort(np.argsort(distance, kind="stable")[:most])

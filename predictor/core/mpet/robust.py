@@ -16,8 +16,8 @@ def clip_to(values: FloatArray, limit: FloatArray | float) -> FloatArray:
     >>> clip_to(np.array([-3.0, 0.5, 2.0]), 1.0).tolist()
     [-1.0, 0.5, 1.0]
     """
-    found = np.maximum(values, -limit)
-    return np.asarray(np.minimum(found, limit, out=found))
+    clipped = np.maximum(values, -limit)
+    return np.asarray(np.minimum(clipped, limit, out=clipped))
 
 
 def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:

@@ -55,19 +55,19 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
 
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
     """
-    squares = [(one.errors_on_target**2).sum() / one.errors_on_target.size for one in transfers]
+    squares = [(transfer.errors_on_target**2).sum() / transfer.errors_on_target.size for transfer in transfers]
     inverses = [float(square + LEAST_SQUARED_ERROR) ** -0.5 for square in squares]
     shares = [inverse / sum(inverses) for inverse in inverses]
 
     def mean(name: str) -> FloatArray:
         total: FloatArray = shares[0] * getattr(transfers[0], name)
-        for share, one in zip(shares[1:], transfers[1:], strict=True):
-            total += share * getattr(one, name)
+        for share, transfer in zip(shares[1:], transfers[1:], strict=True):
+            total += share * getattr(transfer, name)
         return total
 
     half_width = np.full(len(transfers[0].value), math.sqrt(alike + (1.0 - alike) * sum(share**2 for share in shares)))
-    for share, one in zip(shares, transfers, strict=True):
-        half_width *= one.half_width**share
+    for share, transfer in zip(shares, transfers, strict=True):
+        half_width *= transfer.half_width**share
     return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in AVERAGED_FIELDS})
 
 
@@ -79,7 +79,7 @@ def steady_transfer(main: Transfer, other: Transfer, measured: BoolArray, most: 
     over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
     """
     weight = main.workload_weights * measured
-    main_rms, other_rms = (_root_mean_square(one.errors_on_target, weight) for one in (main, other))
+    main_rms, other_rms = (_root_mean_square(transfer.errors_on_target, weight) for transfer in (main, other))
     share = most / other_rms / ((1.0 - most) / main_rms + most / other_rms)
     mixed = ("value", "platform_weights", "workload_weights")
     return replace(main, **{name: (1 - share) * getattr(main, name) + share * getattr(other, name) for name in mixed})

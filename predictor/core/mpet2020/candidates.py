@@ -58,13 +58,13 @@ class Neighbourhood:
 
     def workload_distances(self, kind: DistanceKind) -> FloatArray:
         """D_a of every candidate, (p, b): its own, or the mean of its workload."""
-        return self._of_candidates(self.workload_distance if kind == "individual" else self.workload_mean[None, :])
+        return self._measured_only(self.workload_distance if kind == "individual" else self.workload_mean[None, :])
 
     def platform_distances(self, kind: DistanceKind) -> FloatArray:
         """D_p of every candidate, (p, b): its own, or the mean of its platform."""
-        return self._of_candidates(self.platform_distance if kind == "individual" else self.platform_mean[:, None])
+        return self._measured_only(self.platform_distance if kind == "individual" else self.platform_mean[:, None])
 
-    def _of_candidates(self, distances: FloatArray) -> FloatArray:
+    def _measured_only(self, distances: FloatArray) -> FloatArray:
         return np.where(self.rows_pb >= 0, distances, np.nan)
 
 
@@ -102,18 +102,18 @@ def find_neighbourhood(
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
         raise TooFewCandidates(0, 1, explain_missing_benchmarks(database, query, groups, rows_t))
-    everything = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
+    rows_p = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
-    to_workload, to_platform = _distances(database, groups, everything, rows_tb, normalisation)
+    workload_distance, platform_distance = _distances(database, groups, rows_p, rows_tb, normalisation)
     return Neighbourhood(
         groups=groups,
         platforms=platforms,
         workloads=workloads,
-        rows_pa=everything[:, -1],
-        rows_pb=everything[:, :-1],
+        rows_pa=rows_p[:, -1],
+        rows_pb=rows_p[:, :-1],
         rows_tb=rows_tb,
-        workload_distance=to_workload,
-        platform_distance=to_platform,
+        workload_distance=workload_distance,
+        platform_distance=platform_distance,
     )
 
 
@@ -139,7 +139,7 @@ def select_by_workload(
         chosen = _nearest(d_p_rankable[:, workload], platforms).tolist()
         p += chosen
         b += [workload] * len(chosen)
-    return _selection(p, b, d_p, d_a)
+    return _selected(p, b, d_p, d_a)
 
 
 def select_by_tuple(
@@ -160,18 +160,18 @@ def select_by_tuple(
     d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
     d_t = tuple_distance(d_p, d_a)
     d_t = np.where(np.isnan(d_t), np.inf, d_t)
-    within = _Limits(platforms, workloads)
+    limited = _DistinctLimits(platforms, workloads)
     # So many candidates either name too much or are all there is room for: enough to fill one of the limits.
-    for candidate in _pairs(d_t, platforms * workloads):
-        if not within.take(candidate):
+    for candidate in _nearest_pairs(d_t, platforms * workloads):
+        if not limited.take(candidate):
             break
     if beyond == "pass_over":
-        for candidate in _pairs(within.room_in(d_t), d_t.size):
-            within.take(candidate)
-    return _selection([p for p, _ in within.taken], [b for _, b in within.taken], d_p, d_a)
+        for candidate in _nearest_pairs(limited.distances_that_fit(d_t), d_t.size):
+            limited.take(candidate)
+    return _selected([p for p, _ in limited.taken], [b for _, b in limited.taken], d_p, d_a)
 
 
-class _Limits:
+class _DistinctLimits:
     """Candidates taken so far, at most so many distinct platforms and workloads among them."""
 
     def __init__(self, platforms: int, workloads: int) -> None:
@@ -181,6 +181,7 @@ class _Limits:
         self.taken: list[tuple[int, int]] = []
 
     def take(self, candidate: tuple[int, int]) -> bool:
+        """Take the candidate, unless it would name a platform or a workload too many."""
         platforms, workloads = self.platforms | {candidate[0]}, self.workloads | {candidate[1]}
         if len(platforms) > self.most_platforms or len(workloads) > self.most_workloads:
             return False
@@ -188,7 +189,7 @@ class _Limits:
         self.taken.append(candidate)
         return True
 
-    def room_in(self, distances: FloatArray) -> FloatArray:
+    def distances_that_fit(self, distances: FloatArray) -> FloatArray:
         """The distances of those that may still fit, infinity for the others and for those taken."""
         fits = np.ones(distances.shape, dtype=bool)
         if len(self.platforms) == self.most_platforms:
@@ -200,15 +201,15 @@ class _Limits:
         return np.where(fits, distances, np.inf)
 
 
-def _pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
+def _nearest_pairs(distances: FloatArray, count: int) -> Iterator[tuple[int, int]]:
     """(platform, workload) of the `count` smallest finite distances, ascending."""
     p, b = np.unravel_index(_nearest(distances.ravel(), count), distances.shape)
     return zip(p.tolist(), b.tolist(), strict=True)
 
 
-def _selection(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> SelectedCandidates:
-    at = np.array(p, dtype=np.int64), np.array(b, dtype=np.int64)
-    return SelectedCandidates(*at, platform_distance=d_p[at], workload_distance=d_a[at])
+def _selected(p: list[int], b: list[int], d_p: FloatArray, d_a: FloatArray) -> SelectedCandidates:
+    positions = np.array(p, dtype=np.int64), np.array(b, dtype=np.int64)
+    return SelectedCandidates(*positions, platform_distance=d_p[positions], workload_distance=d_a[positions])
 
 
 def _nearest(distances: FloatArray, count: int) -> IntArray:
@@ -217,8 +218,8 @@ def _nearest(distances: FloatArray, count: int) -> IntArray:
     count = min(count, int(np.isfinite(keys).sum()))
     if count < 1:
         return np.zeros(0, dtype=np.int64)
-    among = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
-    return among[np.argsort(keys[among], kind="stable")][:count]
+    smallest = np.flatnonzero(keys <= np.partition(keys, count - 1)[count - 1])
+    return smallest[np.argsort(keys[smallest], kind="stable")][:count]
 
 
 def _distances(
@@ -234,13 +235,13 @@ def _distances(
         return values if normalisation == "range" else np.clip(values, 0.0, 1.0, out=values)
 
     target = normalised(rows_tb)
-    to_workload = np.empty((len(rows), len(rows_tb)))
-    to_platform = np.empty_like(to_workload)
-    at_once = max(1, FEATURE_VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
-    for start in range(0, len(rows), at_once):
-        block = slice(start, start + at_once)
+    workload_distance = np.empty((len(rows), len(rows_tb)))
+    platform_distance = np.empty_like(workload_distance)
+    references_at_once = max(1, FEATURE_VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
+    for start in range(0, len(rows), references_at_once):
+        block = slice(start, start + references_at_once)
         reference = normalised(rows[block])
         reference[rows[block] < 0] = np.nan
-        to_workload[block] = distance(reference[:, :-1], reference[:, -1:])
-        to_platform[block] = distance(reference[:, :-1], target[None])
-    return to_workload, to_platform
+        workload_distance[block] = distance(reference[:, :-1], reference[:, -1:])
+        platform_distance[block] = distance(reference[:, :-1], target[None])
+    return workload_distance, platform_distance

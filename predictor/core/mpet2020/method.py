@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate, Method, Query
+from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
 from predictor.core.errors import SettingsError, TooFewCandidates
@@ -22,8 +22,12 @@ from predictor.core.mpet2020.candidates import (
 from predictor.core.mpet2020.interpolate import Interpolation, ValueOrigin, candidate_weights, interpolate
 from predictor.core.normalise import Normalisation
 from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
+from predictor.core.references import comparability_warnings
 from profiles.arrays import FloatArray
 from profiles.scaling.features import FEATURE_NAMES
+
+LARGEST_PENALTY_EXPONENT = 3  # k of Eq. 22: the paper tries 0 to 3
+NAMED_REFERENCES = 3  # a refusal names so many of the reference platforms
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,27 @@ class Mpet2020Settings:
     normalisation: Normalisation = "robust"
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name.endswith(("_workloads", "_platforms")) and value < 1:
-                raise SettingsError(f.name, f"{value} is under 1")
-            if f.name.endswith("_k") and not 0 <= value <= 3:
-                raise SettingsError(f.name, f"{value} is not in 0..3 (Eq. 22)")
+        for setting in fields(self):
+            name, value = setting.name, getattr(self, setting.name)
+            if name.endswith(("_workloads", "_platforms")) and value < 1:
+                raise SettingsError(name, f"{value} is under 1")
+            if name.endswith("_k") and not 0 <= value <= LARGEST_PENALTY_EXPONENT:
+                raise SettingsError(name, f"{value} is not in 0..{LARGEST_PENALTY_EXPONENT} (Eq. 22)")
+
+
+@dataclass(frozen=True)
+class Mpet2020Confidence(AnswerConfidence):
+    """What a reader can judge an answer of `mpet2020` by; it has no interval.
+
+    `references` and `benchmarks` could take part; `nearest_distance` is the least D_t of the candidates for the
+    vector, None without any; `elements_interpolated` follow Eq. 23, `elements_replaced` were carried over or are means.
+    """
+
+    references: int
+    benchmarks: int
+    nearest_distance: float | None
+    elements_interpolated: int
+    elements_replaced: int
 
 
 def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
@@ -71,7 +90,7 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
         settings.t1_platform_distance,
     )
     if not len(t1):
-        raise TooFewCandidates(0, 1, _why_none(database, near))
+        raise TooFewCandidates(0, 1, _explain_no_candidate(database, near))
     scaling = select_by_tuple(
         near,
         settings.scaling_workloads,
@@ -96,8 +115,8 @@ def answer_from_candidates(
     n = predicted_thread_counts(database, query.target, query.n)
     weights_t1 = candidate_weights(t1.workload_distance, settings.t1_k)
     weights_scaling = candidate_weights(scaling.workload_distance, settings.scaling_k)
-    first = interpolate(*_values(database.t1_s[:, None], near, t1), weights_t1)
-    vector = _vector(database, query.target, near, scaling, weights_scaling)
+    first = interpolate(*_candidate_values(database.t1_s[:, None], near, t1), weights_t1)
+    vector = _feature_vector(database, query.target, near, scaling, weights_scaling)
     t1_s = float(first.values[0])
     curves = predicted_curves(
         database, query.target, t1_s, vector.values, n, decomposed=database.groups[near.groups[0]].decomposed
@@ -115,7 +134,7 @@ def answer_from_candidates(
     )
 
 
-def _values(
+def _candidate_values(
     column: FloatArray, near: Neighbourhood, chosen: SelectedCandidates
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """v_P,A, v_P,B and v_T,B of the chosen candidates, (C, E) each."""
@@ -126,11 +145,11 @@ def _values(
     )
 
 
-def _vector(
+def _feature_vector(
     database: Database, target: int, near: Neighbourhood, chosen: SelectedCandidates, weights: FloatArray
 ) -> Interpolation:
     """The 84 elements; none where A was measured at n = 1 alone, and never one that the target cannot have."""
-    v_pa, v_pb, v_tb = _values(database.features, near, chosen)
+    v_pa, v_pb, v_tb = _candidate_values(database.features, near, chosen)
     vector = interpolate(v_pa, v_pb, v_tb, weights)
     invalid = impossible_elements(float(database.n_nu[target]), float(database.n_ht[target]))
     if np.isnan(v_pa).all():
@@ -160,51 +179,42 @@ def _candidates(
 def _warnings(
     database: Database, query: Query, near: Neighbourhood, first: Interpolation, vector: Interpolation
 ) -> list[str]:
-    found = []
-    target = database.platforms[query.target]
-    architecture = database.platform_table["architecture"]
-    isa = architecture[query.target]
-    if isa and all(architecture[p] != isa for p in near.platforms):
-        found.append(f"no reference platform has the instruction set of {target} ({isa}): expect errors of 30 to 70 %")
-    runtimes = sorted({database.groups[g].runtime or "unknown" for g in near.groups})
-    if len(runtimes) > 1:
-        found.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
+    warnings = comparability_warnings(database, query.target, near.platforms, near.groups)
     if first.origins[0] == ValueOrigin.CARRIED_OVER:
-        found.append("t(1) is the first reference's, unchanged: no candidate has all the times that a ratio needs")
+        warnings.append("t(1) is the first reference's, unchanged: no candidate has all the times that a ratio needs")
     if not (vector.origins != ValueOrigin.INVALID).any():
-        found.append("no scaling: the workload was measured at n = 1 alone, or no candidate could be ranked for it")
-    for origin, what in (
+        warnings.append("no scaling: the workload was measured at n = 1 alone, or no candidate could be ranked for it")
+    for origin, treatment in (
         (ValueOrigin.CARRIED_OVER, "carried over from the first reference"),
         (ValueOrigin.TARGET_MEAN, "the mean of the benchmarks on the target"),
     ):
-        elements = _listed(vector, origin)
+        elements = _element_names(vector, origin)
         if elements:
-            found.append(f"{what}, not interpolated: {elements}")
-    return found
+            warnings.append(f"{treatment}, not interpolated: {elements}")
+    return warnings
 
 
-def _listed(vector: Interpolation, origin: ValueOrigin) -> str:
+def _element_names(vector: Interpolation, origin: ValueOrigin) -> str:
     return ", ".join(FEATURE_NAMES[i] for i in np.flatnonzero(vector.origins == origin))
 
 
-def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interpolation) -> dict[str, object]:
-    """What a reader can judge the answer by; mpet2020 gives no interval."""
-    nearest = tuple_distance(scaling.platform_distance, scaling.workload_distance)
-    return {
-        "references": len(near.platforms),
-        "benchmarks": len(near.workloads),
-        "nearest_distance": float(nearest[0]) if len(nearest) else None,
-        "elements_interpolated": int((vector.origins == ValueOrigin.INTERPOLATED).sum()),
-        "elements_replaced": int((vector.origins > ValueOrigin.INTERPOLATED).sum()),
-    }
+def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interpolation) -> Mpet2020Confidence:
+    distances = tuple_distance(scaling.platform_distance, scaling.workload_distance)
+    return Mpet2020Confidence(
+        references=len(near.platforms),
+        benchmarks=len(near.workloads),
+        nearest_distance=float(distances[0]) if len(distances) else None,
+        elements_interpolated=int((vector.origins == ValueOrigin.INTERPOLATED).sum()),
+        elements_replaced=int((vector.origins > ValueOrigin.INTERPOLATED).sum()),
+    )
 
 
-def _why_none(database: Database, near: Neighbourhood) -> str:
+def _explain_no_candidate(database: Database, near: Neighbourhood) -> str:
     pairs = int((near.rows_pb >= 0).sum())
     if pairs:
         return f"{pairs} pairs of reference and benchmark share no valid feature with the workload or the target"
-    references = ", ".join(database.platforms[p] for p in near.platforms[:3])
-    more = ", ..." if len(near.platforms) > 3 else ""
+    references = ", ".join(database.platforms[p] for p in near.platforms[:NAMED_REFERENCES])
+    more = ", ..." if len(near.platforms) > NAMED_REFERENCES else ""
     return f"the reference platforms ({references}{more}) share no workload with the target"
 
 

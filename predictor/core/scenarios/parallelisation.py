@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.answers import Answer, Candidate
+from predictor.core.answers import Answer, AnswerConfidence, Candidate
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance
 from predictor.core.mpet2020.interpolate import candidate_weights
@@ -28,6 +28,14 @@ from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
 FEW = 3
 WEIGHT_EXPONENT = 1  # k of r(w) where the method has none of its own
+
+
+@dataclass(frozen=True)
+class ParallelisationConfidence(AnswerConfidence):
+    """How many benchmarks of the strategy took part, and whether t(1) was measured on T."""
+
+    benchmarks: int
+    t1_is_measured: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +86,7 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
         warnings=[*_warnings(inquiry, strategy, alike, n), *_about_first(inquiry, first), *answer.warnings],
         low_s=answer.time_s * np.exp(-half_width) if has_interval else None,
         high_s=answer.time_s * np.exp(half_width) if has_interval else None,
-        confidence={"benchmarks": len(alike), "t1_is_measured": first.is_own},
+        confidence=ParallelisationConfidence(benchmarks=len(alike), t1_is_measured=first.is_own),
     )
     return Outcome(answer, lowered=_reasons(strategy, alike), largest_measured_n=int(alike.largest_n.max()))
 

@@ -3,6 +3,7 @@ import csv
 import json
 import re
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ class Command(BaseCommand):
         subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
         protocol = protocol_of(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
-        report = nan_to_null(evaluation.report())
+        report = nan_to_null(asdict(evaluation.report()))
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:

@@ -113,10 +113,10 @@ def test_every_pattern_of_invalid_elements_occurs(many):
 
 def test_predictions_are_neither_perfect_nor_hopeless(many):
     """The paper has medians of 9.5, 6.7 and 11.1 %; an outlier here may be anything: factors divide by almost 0."""
-    outcome = evaluate(database_from_measurements(many), [get_method("mpet2020")]).report()["methods"]["mpet2020"]
-    assert 3.0 < outcome["t1"]["median"] < 30.0
-    assert 3.0 < outcome["scaling"]["median"] < 40.0
-    assert 5.0 < outcome["full"]["median"] < 45.0
+    outcome = evaluate(database_from_measurements(many), [get_method("mpet2020")]).report().methods["mpet2020"]
+    assert 3.0 < outcome.t1.median < 30.0
+    assert 3.0 < outcome.scaling.median < 40.0
+    assert 5.0 < outcome.full.median < 45.0
 
 
 def test_needs_no_django():

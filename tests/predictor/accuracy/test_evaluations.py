@@ -1,6 +1,7 @@
 """Which profiles are evaluated, and what is kept of an evaluation."""
 
 import time
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_what_is_kept_is_what_was_found(measured):
     assert kept.targets == ["machine-0", "machine-2"]
     assert (kept.origin, kept.profiles) == ("measured", 24)
     assert kept.seconds > 0
-    report = found.report()
+    report = asdict(found.report())
     assert kept.noise_floor == report["noise_floor"]
     assert kept.noise_floor["full"]["count"] == 10
     for method in kept.methods.all():

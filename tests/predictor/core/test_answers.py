@@ -3,7 +3,7 @@
 import copy
 import gc
 import weakref
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_field_is_worked_out_when_it_is_first_read_and_once():
 
 def test_what_was_not_given_is_as_in_any_answer():
     answer = deferred([])
-    assert (answer.warnings, answer.low_s, answer.high_s, answer.confidence) == ([], None, None, {})
+    assert (answer.warnings, answer.low_s, answer.high_s, asdict(answer.confidence)) == ([], None, None, {})
     with pytest.raises(AttributeError, match="'DeferredAnswer' object has no attribute 'time'"):
         _ = answer.time
 

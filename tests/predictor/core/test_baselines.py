@@ -82,7 +82,7 @@ def test_regressions_learn_what_an_additive_model_cannot(name):
     }
     database = database_of_curves(curves)
     errors = {
-        method: evaluate(database, [METHODS[method]], Protocol(sample=20)).report()["methods"][method]["full"]["median"]
+        method: evaluate(database, [METHODS[method]], Protocol(sample=20)).report().methods[method].full.median
         for method in ("additive-log", name)
     }
     assert errors[name] < 0.35 * errors["additive-log"]

@@ -49,22 +49,22 @@ def database():
 
 def test_errors_are_means_over_the_measured_n(database):
     """Errors 10, 30, 30 %; t(1) 50 %; scaling divides by 1.5: 1.1/1.5, 0.7/1.5, 1.3/1.5."""
-    report = evaluate(database, [off_by_known_factors(database)]).report()["methods"]["fixed"]
+    report = evaluate(database, [off_by_known_factors(database)]).report().methods["fixed"]
     scaling = np.abs(TIME_FACTOR / 1.5 - 1).mean() * 100
     for part, error, bias in (("full", 70 / 3, 10 / 3), ("t1", 50, 50), ("scaling", scaling, -scaling)):
-        statistics = report[part]
+        statistics = getattr(report, part)
         for name in ("mean", "median", "p70", "p80", "p95", "max"):
-            assert statistics[name] == pytest.approx(error), (part, name)
-        assert statistics["bias"] == pytest.approx(bias)
-        assert (statistics["count"], statistics["refused"]) == (4, 0)
-    assert report["seconds"] > 0
+            assert getattr(statistics, name) == pytest.approx(error), (part, name)
+        assert statistics.bias == pytest.approx(bias)
+        assert (statistics.count, statistics.refused) == (4, 0)
+    assert report.seconds > 0
 
 
 def test_interval_coverage_is_pointwise_and_width_relative(database):
     """+-0.2 t covers the 1.1 of three n alone; widths are 0.4 / 1.1, 0.4 / 0.7, 0.4 / 1.3."""
-    report = evaluate(database, [off_by_known_factors(database)]).report()["methods"]["fixed"]
-    assert report["coverage"] == pytest.approx(1 / 3)
-    assert report["interval_width"] == pytest.approx(0.4 / 1.1)
+    report = evaluate(database, [off_by_known_factors(database)]).report().methods["fixed"]
+    assert report.coverage == pytest.approx(1 / 3)
+    assert report.interval_width == pytest.approx(0.4 / 1.1)
 
 
 def test_refused_and_partly_invalid_predictions_are_counted(database):
@@ -74,12 +74,13 @@ def test_refused_and_partly_invalid_predictions_are_counted(database):
         return answer_of(1.0, query.n, [1.0, np.nan, 1.0])
 
     evaluation = evaluate(database, [method_of(predict)])
-    report = evaluation.report()["methods"]["fixed"]
-    assert (report["t1"]["count"], report["t1"]["refused"]) == (2, 2)
+    report = evaluation.report().methods["fixed"]
+    assert (report.t1.count, report.t1.refused) == (2, 2)
     for part in ("full", "scaling"):
-        assert (report[part]["count"], report[part]["refused"]) == (0, 4)
-        assert report[part]["mean"] is report[part]["bias"] is None
-    assert report["coverage"] is report["interval_width"] is None
+        statistics = getattr(report, part)
+        assert (statistics.count, statistics.refused) == (0, 4)
+        assert statistics.mean is statistics.bias is None
+    assert report.coverage is report.interval_width is None
     assert [outcome.refusal is None for outcome in evaluation.outcomes["fixed"]] == [False, False, True, True]
 
 
@@ -162,11 +163,11 @@ def test_settings_reach_their_method():
     database = random_database(2)
     chosen = MPET2020.settings_from({"t1_workloads": 1, "t1_platforms": 1})
     plain, narrow = (
-        evaluate(database, [MPET2020], Protocol(sample=30), settings=settings).report()["methods"]["mpet2020"]["t1"]
+        evaluate(database, [MPET2020], Protocol(sample=30), settings=settings).report().methods["mpet2020"].t1
         for settings in (None, {"mpet2020": chosen})
     )
-    assert plain["count"] == narrow["count"] > 0
-    assert plain["mean"] != narrow["mean"]
+    assert plain.count == narrow.count > 0
+    assert plain.mean != narrow.mean
 
 
 @pytest.mark.parametrize("wrong", [{"holdout": "moon"}, {"probes": 0}, {"sample": 0}])

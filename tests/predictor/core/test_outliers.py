@@ -47,7 +47,7 @@ def test_what_cannot_be_right_is_found_and_nothing_else(change):
     arrays = with_curve(curve_arrays(4, 15, 10), 33, change)
     database = Database.build(**arrays)
     found = find_outliers(database, everything(database))
-    pairs = [(int(database.platform_index[one.at]), int(database.workload_index[one.at])) for one in found]
+    pairs = [(int(database.platform_index[one.position]), int(database.workload_index[one.position])) for one in found]
     assert pairs == [pair_of(arrays, 33)]
     assert "all other profiles say" in found[0].reason
 
@@ -56,7 +56,7 @@ def test_two_absurd_profiles_of_one_workload_accuse_nobody_else():
     arrays = with_curve(with_curve(curve_arrays(4, 15, 10), 33, lambda t: 1e6 * t), 43, lambda t: 50 * t)
     database = Database.build(**arrays)
     found = {
-        (int(database.platform_index[one.at]), int(database.workload_index[one.at]))
+        (int(database.platform_index[one.position]), int(database.workload_index[one.position]))
         for one in find_outliers(database, everything(database))
     }
     assert found == {pair_of(arrays, 33), pair_of(arrays, 43)}

@@ -15,15 +15,15 @@ pytestmark = pytest.mark.shared_data
 def report_of(folder, **protocol):
     database = database_from_measurements(read_dataset(folder))
     jobs = min(2, os.cpu_count() or 1) if protocol.get("sample", 0) > 500 else 1
-    return evaluate(database, [METHODS["mpet2020"]], Protocol(**protocol), n_jobs=jobs).report()["methods"]["mpet2020"]
+    return evaluate(database, [METHODS["mpet2020"]], Protocol(**protocol), n_jobs=jobs).report().methods["mpet2020"]
 
 
 def test_one_reference_agrees_with_published_numbers(shared_data):
     """rrze-likwid, all 32 pairs: 13.4 / 6.2 / 43 % (mean, median, p95), found with other code."""
-    full = report_of(shared_data / "rrze-likwid")["full"]
-    assert [round(full[name], 1) for name in ("mean", "median")] == [13.4, 6.2]
-    assert round(full["p95"]) == 43
-    assert (full["count"], full["refused"]) == (32, 0)
+    full = report_of(shared_data / "rrze-likwid").full
+    assert [round(full.mean, 1), round(full.median, 1)] == [13.4, 6.2]
+    assert round(full.p95) == 43
+    assert (full.count, full.refused) == (32, 0)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_one_reference_agrees_with_published_numbers(shared_data):
 def test_errors_are_near_the_known(shared_data, *, name, mean, median, t1_median):
     """Random pairs differ, and so do rules for segments of a single n: half as much again is still near."""
     report = report_of(shared_data / name, sample=300, seed=7)
-    assert 0.6 * mean < report["full"]["mean"] < 1.5 * mean
-    assert 0.6 * median < report["full"]["median"] < 1.5 * median
+    assert 0.6 * mean < report.full.mean < 1.5 * mean
+    assert 0.6 * median < report.full.median < 1.5 * median
     if t1_median:
-        assert report["t1"]["median"] == pytest.approx(t1_median, rel=0.35)
+        assert report.t1.median == pytest.approx(t1_median, rel=0.35)

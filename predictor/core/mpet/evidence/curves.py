@@ -11,7 +11,7 @@ from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192
-MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_COLUMNS allows it
+MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +38,10 @@ class EvaluatedCurves:
 
     def at(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """The values of rows of any shape at some columns, columns first."""
-        found = np.empty((len(columns), *rows.shape))
-        for column, values in zip(columns.tolist(), found, strict=True):
-            self.values[column].take(rows, out=values, mode="wrap")
-        return found
+        values = np.empty((len(columns), *rows.shape))
+        for column, of_column in zip(columns.tolist(), values, strict=True):
+            self.values[column].take(rows, out=of_column, mode="wrap")
+        return values
 
     def measured_in(self, patterns: IntArray) -> IntArray:
         """Columns that rows of some of these patterns measured."""
@@ -50,8 +50,7 @@ class EvaluatedCurves:
 
 def evaluated_curves(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
     """The evaluated curves of the groups, computed once for a database and all its views."""
-    curves: EvaluatedCurves = database.derive(("evaluated", groups), lambda: _evaluate(database, groups))
-    return curves
+    return database.derive(("evaluated", groups), lambda: _evaluate(database, groups))
 
 
 def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
@@ -61,17 +60,17 @@ def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
     values = np.zeros((len(n), len(database) + 1))
     pattern = np.zeros(len(database) + 1, dtype=np.int64)
     alike: dict[bytes, list[int]] = {}
-    for at, (counts, _) in enumerate(curves):
+    for position, (counts, _) in enumerate(curves):
         if len(counts):
-            alike.setdefault(counts.tobytes(), []).append(at)
+            alike.setdefault(counts.tobytes(), []).append(position)
     tables = [_Pattern.of_nothing(n)]
     for members in alike.values():
         counts = curves[members[0]][0]
         pattern[rows[members]] = len(tables)
         tables.append(_Pattern.of(n, counts))
-        measured = np.log(counts) + np.log(np.stack([curves[at][1] for at in members]))
+        measured = np.log(counts) + np.log(np.stack([curves[position][1] for position in members]))
         values[:, rows[members]] = interpolate_rows(measured, np.log(counts), np.log(n)).T
-    columns = {name: np.stack([getattr(one, name) for one in tables], axis=1) for name in _Pattern._fields}
+    columns = {name: np.stack([getattr(table, name) for table in tables], axis=1) for name in _Pattern._fields}
     return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
 
 
@@ -135,24 +134,30 @@ class _Pattern(NamedTuple):
         measured = on_grid if np.isin(n, grid).all() else on_grid | inside
         if not measured.any():
             measured = np.abs(x - ends[0]) == np.abs(x - ends[0]).min()
-        known = np.flatnonzero(measured)
+        supports = np.flatnonzero(measured)
         columns = np.arange(len(grid))
-        at = np.searchsorted(known, columns)
-        right = known[np.minimum(at, len(known) - 1)]
-        left = np.where(right == columns, columns, known[np.maximum(at - 1, 0)])
-        left = np.where(columns > known[-1], known[-1], left)
+        following = np.searchsorted(supports, columns)
+        right = supports[np.minimum(following, len(supports) - 1)]
+        left = np.where(right == columns, columns, supports[np.maximum(following - 1, 0)])
+        left = np.where(columns > supports[-1], supports[-1], left)
         width = x[right] - x[left]
         share = np.where(width > 0, (x - x[left]) / np.where(width > 0, width, 1.0), 0.0)
         outside = np.maximum(ends[0] - x, 0.0) + np.maximum(x - ends[1], 0.0)
         return cls(measured, inside, outside, left, right, np.clip(share, 0.0, 1.0))
 
 
-def interpolate_rows(values: FloatArray, x: FloatArray, at: FloatArray) -> FloatArray:
-    """Rows (R, K) measured at `x`, linear at `at` (G,), held outside. A row's result is independent of the others'."""
+def interpolate_rows(values: FloatArray, x: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Rows (R, K) measured at ascending `x` (K,), as values (R, G) at `wanted` (G,): linear between, held outside.
+
+    A row's result does not depend on the other rows, not even in the last bit.
+
+    >>> interpolate_rows(np.array([[1.0, 3.0]]), np.array([0.0, 2.0]), np.array([-1.0, 0.5, 9.0])).tolist()
+    [[1.0, 1.5, 3.0]]
+    """
     if len(x) == 1:
-        return np.repeat(values, len(at), axis=1)
-    right = np.minimum(np.maximum(np.searchsorted(x, at), 1), len(x) - 1)
+        return np.repeat(values, len(wanted), axis=1)
+    right = np.minimum(np.maximum(np.searchsorted(x, wanted), 1), len(x) - 1)
     left = right - 1
     start = x[left]
-    share = np.minimum(np.maximum((at - start) / (x[right] - start), 0.0), 1.0)
+    share = np.minimum(np.maximum((wanted - start) / (x[right] - start), 0.0), 1.0)
     return np.asarray(values[:, left] * (1.0 - share) + values[:, right] * share)

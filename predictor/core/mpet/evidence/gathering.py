@@ -112,12 +112,12 @@ def gather_evidence(database: Database, query: Query, mix_runtimes: bool) -> Evi
     groups = choose_groups(database, query, reference_rows(database, query), mix_runtimes)
     evaluated = evaluated_curves(database, groups)
     rows, platforms, workloads = _rows(database, query, groups, evaluated)
-    asked = predicted_thread_counts(database, query.target, query.n)
+    requested = predicted_thread_counts(database, query.target, query.n)
     patterns = evaluated.pattern.take(rows)
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    knots = _knots(evaluated, of_workload, on_target, asked)
+    knots = _knots(evaluated, of_workload, on_target, requested)
     values, mean_curve = curves_at(evaluated, rows, patterns, knots)
     curves = knots_last(values)
     return Evidence(
@@ -134,7 +134,7 @@ def gather_evidence(database: Database, query: Query, mix_runtimes: bool) -> Evi
         of_workload=curves[:-1, -1],
         outside=evaluated.outside[knots].take(of_workload, axis=1).T,
         measured=evaluated.measured[knots].take(of_workload, axis=1).T,
-        asked_n=asked,
+        asked_n=requested,
         mean_curve=mean_curve,
         measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_workload)) / np.count_nonzero(has_workload)),
         largest_on_target=int(evaluated.n[on_target[-1]]),
@@ -199,10 +199,10 @@ def _relatives(database: Database, query: Query, references: IntArray) -> IntArr
         alike |= codes == codes[query.target]
     alike[references] = False
     alike[query.target] = False
-    found = np.flatnonzero(alike)
+    related = np.flatnonzero(alike)
     if query.references is not None:
-        found = found[np.isin(found, query.references)]
-    return found[np.argsort(metadata.cpu[found] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
+        related = related[np.isin(related, query.references)]
+    return related[np.argsort(metadata.cpu[related] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
 
 
 def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
@@ -213,11 +213,11 @@ def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], eva
     else:
         table = database.derive(("table", groups), lambda: _all_rows(database, every, groups, evaluated))[platforms]
     hidden = database.hidden_rows  # of a pair that is hidden, in all groups
-    at = np.full(len(every), -1)
-    at[platforms] = np.arange(len(platforms))
-    at = at[database.platform_index[hidden]]
-    there = at >= 0
-    table[at[there], database.workload_index[hidden[there]]] = -1
+    table_rows = np.full(len(every), -1)
+    table_rows[platforms] = np.arange(len(platforms))
+    table_rows = table_rows[database.platform_index[hidden]]
+    is_listed = table_rows >= 0
+    table[table_rows[is_listed], database.workload_index[hidden[is_listed]]] = -1
     return table
 
 
@@ -226,17 +226,17 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     starts = np.searchsorted(database.platform_index, platforms)
     stops = np.searchsorted(database.platform_index, platforms, side="right")
     lengths = stops - starts
-    at = np.repeat(np.arange(len(platforms)), lengths)
+    table_rows = np.repeat(np.arange(len(platforms)), lengths)
     rows = stretch_positions(starts, lengths)
     table = np.full((len(platforms), len(database.workloads)), -1, dtype=np.int64)
     usable = evaluated.pattern[rows] > 0
     for group in reversed(groups):
-        mine = usable & (database.group[rows] == group)
-        table[at[mine], database.workload_index[rows[mine]]] = rows[mine]
+        of_group = usable & (database.group[rows] == group)
+        table[table_rows[of_group], database.workload_index[rows[of_group]]] = rows[of_group]
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked: IntArray) -> IntArray:
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked_n: IntArray) -> IntArray:
     """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
 
     By the columns of T and the patterns of A. Too many are thinned, but those asked for stay if they are few enough.
@@ -245,8 +245,8 @@ def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArra
     wanted = evaluated.measured[:, distinct_codes(of_workload)].any(axis=1)
     wanted &= (columns < on_target[0]) | (columns > on_target[-1])
     wanted[on_target] = True
-    at = np.searchsorted(evaluated.n, asked).clip(max=len(columns) - 1)
-    requested = distinct_codes(at[evaluated.n[at] == asked])
+    nearest = np.searchsorted(evaluated.n, asked_n).clip(max=len(columns) - 1)
+    requested = distinct_codes(nearest[evaluated.n[nearest] == asked_n])
     wanted[requested] = True
     both = np.flatnonzero(wanted)
     if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:

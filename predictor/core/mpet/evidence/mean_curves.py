@@ -26,6 +26,7 @@ class MeanCurve:
     slope: float
 
     def at(self, log_n: FloatArray) -> FloatArray:
+        """The mean curve at any ln n, of any shape."""
         beyond = np.maximum(log_n - np.log(self.largest_n), 0.0)
         return np.asarray(np.interp(log_n, self.log_n, self.values) + beyond * self.slope)
 
@@ -43,30 +44,30 @@ def curves_at(
     support = support[evenly_spaced(evaluated.log_n[support], MOST_MEAN_CURVE_COUNTS)]
     means = _means(evaluated, rows, patterns, support)
     values = evaluated.at(rows, knots)
-    _bend(values, evaluated, patterns, means, knots)
+    _add_bends(values, evaluated, patterns, means, knots)
     own = evaluated.measured_in(distinct_codes(patterns[:, -1]))
     if not np.array_equal(own, support):
         means = _means(evaluated, rows[:, -1:], patterns[:, -1:], own)
     return values, _mean_curve(evaluated, means[:, -1], own)
 
 
-def _bend(
+def _add_bends(
     values: FloatArray, evaluated: EvaluatedCurves, patterns: IntArray, means: FloatArray, knots: IntArray
 ) -> None:
     """Add what the mean curves are above straight lines between where a pattern was measured."""
-    found = np.arange(evaluated.measured.shape[1])
-    if len(found) > MOST_PATTERNS:
-        found = distinct_codes(patterns)
-        patterns = np.searchsorted(found, patterns)
-    at = patterns * means.shape[1] + np.arange(means.shape[1])
+    kinds = np.arange(evaluated.measured.shape[1])
+    if len(kinds) > MOST_PATTERNS:
+        kinds = distinct_codes(patterns)
+        patterns = np.searchsorted(kinds, patterns)
+    flat = patterns * means.shape[1] + np.arange(means.shape[1])
     for value, knot in zip(values, knots.tolist(), strict=True):
         left, right, share = evaluated.left[knot], evaluated.right[knot], evaluated.share[knot]
-        between = np.flatnonzero((left[found] != knot) & (found > 0))
+        between = np.flatnonzero((left[kinds] != knot) & (kinds > 0))
         if len(between):
-            left, right, share = (table[found[between]] for table in (left, right, share))
-            bends = np.zeros((len(found), means.shape[1]))
+            left, right, share = (table[kinds[between]] for table in (left, right, share))
+            bends = np.zeros((len(kinds), means.shape[1]))
             bends[between] = means[knot] - means[left] - share[:, None] * (means[right] - means[left])
-            np.add(value, bends.take(at), out=value)
+            np.add(value, bends.take(flat), out=value)
 
 
 def _mean_curve(evaluated: EvaluatedCurves, values: FloatArray, support: IntArray) -> MeanCurve:

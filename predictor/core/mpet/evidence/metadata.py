@@ -10,7 +10,12 @@ from predictor.core.database import Database
 from predictor.core.mpet.evidence.microarchitectures import microarchitecture_facts
 from profiles.arrays import FloatArray, IntArray
 
+# How far apart two platforms are that differ by one in a quantity. Logarithms of: clock, L1d and L2 for each core, L3
+# and memory for each thread, threads for each core, cores, L3.
+QUANTITY_WEIGHTS = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
 FACT_WEIGHTS = np.array([0.15, 0.5, 0.5, 0.5])  # year, log2 of the vector width, dot products, matrix units
+OTHER_ISA_WEIGHT = 3.0  # an instruction set other than x86_64
+AMD_WEIGHT = 1.5  # the vendor AMD, not another
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +26,7 @@ class PlatformMetadata:
     cpu: IntArray
     microarchitecture: IntArray
 
-    def apart(self, platforms: IntArray, target: int) -> FloatArray:
+    def squared_distances(self, platforms: IntArray, target: int) -> FloatArray:
         """Squared distances of `platforms` (R,) to the target, (R,)."""
         return np.asarray(((self.vectors[platforms] - self.vectors[target]) ** 2).sum(axis=1))
 
@@ -49,18 +54,17 @@ def _metadata(database: Database) -> PlatformMetadata:
                 number["l3_bytes"],
             ]
         )
-    weights = np.array([1.0, 0.5, 0.5, 0.5, 0.2, 1.0, 0.2, 0.2])
-    known_facts = microarchitecture_facts(tuple(str(word) for word in table["microarchitecture"])).T
+    facts = microarchitecture_facts(tuple(str(word) for word in table["microarchitecture"])).T
     words = np.array(table["architecture"], dtype=str)
     vendors = np.char.upper(np.array(table["vendor"], dtype=str))
     other_isa = (words != "") & (words != "x86_64")
     columns = [
-        *(weights[:, None] * logs),
-        *(FACT_WEIGHTS[:, None] * known_facts),
-        3.0 * other_isa,
-        1.5 * (np.char.find(vendors, "AMD") >= 0),
+        *(QUANTITY_WEIGHTS[:, None] * logs),
+        *(FACT_WEIGHTS[:, None] * facts),
+        OTHER_ISA_WEIGHT * other_isa,
+        AMD_WEIGHT * (np.char.find(vendors, "AMD") >= 0),
     ]
-    vectors = np.stack([_known(column) for column in columns], axis=1)
+    vectors = np.stack([_fill_unknown(column) for column in columns], axis=1)
     return PlatformMetadata(vectors, _codes(table["cpu_model"]), _codes(table["microarchitecture"]))
 
 
@@ -68,13 +72,14 @@ def _is_number(column: object) -> bool:
     return isinstance(column, np.ndarray)
 
 
-def _known(column: FloatArray) -> FloatArray:
+def _fill_unknown(column: FloatArray) -> FloatArray:
     """Unknown values take the median of the known ones: they bring nobody nearer or farther than usual."""
-    known = np.isfinite(column)
-    return np.where(known, column, np.median(column[known]) if known.any() else 0.0)
+    is_known = np.isfinite(column)
+    return np.where(is_known, column, np.median(column[is_known]) if is_known.any() else 0.0)
 
 
 def _codes(words: object) -> IntArray:
+    """A number for each different text; every unknown one ("") has its own."""
     texts = np.array(words, dtype=str)
     codes = np.unique(texts, return_inverse=True)[1].astype(np.int64)
     unknown = texts == ""

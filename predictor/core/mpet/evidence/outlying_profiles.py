@@ -12,10 +12,10 @@ from predictor.core.mpet.robust import MEDIAN_TO_SIGMA
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer nobody can tell who is wrong
-MEDIAN_ROUNDS = 2
+MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
 OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
 MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
-LEAST_OUTLYING_LOG_FACTOR = 3.0  # and twenty times too fast or too slow
+LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 
 
 def without_outliers(evidence: Evidence) -> Evidence:
@@ -23,30 +23,32 @@ def without_outliers(evidence: Evidence) -> Evidence:
 
     A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
     """
-    known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
-    known[:, :-1] = evidence.known
-    known[:-1, -1] = evidence.has_workload
-    known[-1, -1] = False
-    if min(known.sum(axis=1).max() - FEWEST_WORKLOADS_OF_A_PLATFORM, len(known) - FEWEST_PLATFORMS_TO_JUDGE) < 0:
+    is_known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
+    is_known[:, :-1] = evidence.known
+    is_known[:-1, -1] = evidence.has_workload
+    is_known[-1, -1] = False
+    most_workloads = is_known.sum(axis=1).max()
+    if most_workloads < FEWEST_WORKLOADS_OF_A_PLATFORM or len(is_known) < FEWEST_PLATFORMS_TO_JUDGE:
         return evidence
-    level = np.zeros(known.shape)
+    level = np.zeros(is_known.shape)
     J = len(evidence.n)
     level[:, :-1] = knots_first(evidence.curves).sum(axis=0) / J
     level[:-1, -1] = evidence.of_workload.sum(axis=1) / J
-    wrong = outlying_values(level, known)
-    if not wrong.any():
+    is_outlying = outlying_values(level, is_known)
+    if not is_outlying.any():
         return evidence
-    remaining = evidence.known & ~wrong[:, :-1]
-    kept = np.flatnonzero(~wrong[:-1, -1] & remaining[:-1].any(axis=1))
+    remaining = evidence.known & ~is_outlying[:, :-1]
+    kept = np.flatnonzero(~is_outlying[:-1, -1] & remaining[:-1].any(axis=1))
     if not len(kept) or not remaining[-1].any():
         return evidence
     curves = evidence.curves.copy(order="K")
-    curves[wrong[:, :-1]] = 0.0
-    found = replace(evidence, known=remaining, curves=curves, outliers=int(np.count_nonzero(wrong)))
-    on_target = evidence.known[-1] & wrong[-1, :-1]
+    curves[is_outlying[:, :-1]] = 0.0
+    outliers = int(np.count_nonzero(is_outlying))
+    plausible = replace(evidence, known=remaining, curves=curves, outliers=outliers)
+    on_target = evidence.known[-1] & is_outlying[-1, :-1]
     if on_target.any():
-        found = found.of_workloads(np.flatnonzero(~on_target))
-    return found.nearest(kept) if len(kept) < len(evidence.platforms) else found
+        plausible = plausible.of_workloads(np.flatnonzero(~on_target))
+    return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible
 
 
 def outlying_values(level: FloatArray, known: BoolArray) -> BoolArray:

@@ -12,7 +12,7 @@ from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import conformal_factor, family_members
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_USABLE_ERRORS = 20
+FEWEST_USABLE_ERRORS = 20  # references times knots: with fewer in T's position all references count
 USUAL_NOISE_WORKLOADS = 3.0  # a platform is as noisy as usual until so many workloads say otherwise
 LARGEST_TYPICAL_ERRORS = 4.0  # typical errors: a larger one counts as so large
 MEAN_ABSOLUTE_OF_NORMAL = 0.8  # mean absolute deviation in standard deviations
@@ -26,8 +26,8 @@ class TargetPosition(NamedTuple):
     units: int  # how many families there are
 
     @property
-    def alone(self) -> bool:
-        """Every reference is left out by itself."""
+    def is_alone(self) -> bool:
+        """Whether every reference is left out by itself."""
         return not self.members
 
 
@@ -62,6 +62,7 @@ def _occurrences(codes: IntArray) -> IntArray:
 
 
 def position_of_target(evidence: Evidence, metadata: PlatformMetadata) -> TargetPosition:
+    """How the references are put in T's position; where too few tell anything, all of them count."""
     families, can_be = left_out_families(evidence.platforms, evidence.target, metadata)
     usable = evidence.measured.T & can_be
     if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
@@ -102,7 +103,6 @@ def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, wei
     count[-1] *= evidence.measured_on_target
     total = count.sum(axis=1) + TINY
     effective = total**2 / ((count**2).sum(axis=1) + TINY)
-    found = (USUAL_NOISE_WORKLOADS + effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)) / (
-        USUAL_NOISE_WORKLOADS + effective
-    )
-    return Noisiness(found[:-1], float(found[-1]))
+    own = effective * (mean * count).sum(axis=1) / (total * MEAN_ABSOLUTE_OF_NORMAL)
+    noise = (USUAL_NOISE_WORKLOADS + own) / (USUAL_NOISE_WORKLOADS + effective)
+    return Noisiness(noise[:-1], float(noise[-1]))

@@ -18,7 +18,7 @@ from predictor.core.mpet.intervals import left_out_errors
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_PLATFORMS_TO_FILL_IN = 20  # platforms
+FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is like T
 
 
 def fill_in_workloads(
@@ -36,22 +36,21 @@ def fill_in_workloads(
     alone = evidence.of_workloads(on_target)
     if len(evidence.platforms) < FEWEST_PLATFORMS_TO_FILL_IN or len(references) in (0, len(evidence.platforms)):
         return alone.nearest(references)
-    chosen, ones = np.arange(len(evidence.platforms)), np.ones(len(on_target))
+    chosen, weights = np.arange(len(evidence.platforms)), np.ones(len(on_target))
     if len(chosen) > most:
-        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), ones, metadata, most)
-    known = alone.nearest(chosen)
-    parts = separate_parts(known, h.far_off)
-    matrix = behaviour_covariances(
-        parts, ones, metadata_covariance(known, metadata, h), whole_curve_weights(known), h
-    ).matrix[0]
-    weights, variance, projection = krige_once(matrix, h)
-    with_workload = np.append(known.has_workload, True)
+        chosen = nearest_references(alone, separate_parts(alone, far_off=math.inf), weights, metadata, most)
+    nearest = alone.nearest(chosen)
+    parts = separate_parts(nearest, h.far_off)
+    paper, knots = metadata_covariance(nearest, metadata, h), whole_curve_weights(nearest)
+    matrix = behaviour_covariances(parts, weights, paper, knots, h).matrix[0]
+    platform_weights, variance, projection = krige_once(matrix, h)
+    with_workload = np.append(nearest.has_workload, True)
     if variance > h.worthwhile * krige_variance(matrix[with_workload][:, with_workload], h):
         return alone.nearest(references)
-    return _filled(evidence, chosen, parts, metadata, kriging=(weights, projection)).nearest(references)
+    return _fill_in(evidence, chosen, parts, metadata, kriging=(platform_weights, projection)).nearest(references)
 
 
-def _filled(
+def _fill_in(
     evidence: Evidence,
     chosen: IntArray,
     parts: CurveParts,
@@ -62,33 +61,33 @@ def _filled(
     """With T's missing workloads kriged from the `chosen` platforms, whose `parts` are of T's own workloads alone."""
     weights, projection = kriging
     lacking = np.flatnonzero(~evidence.measured_on_target)
-    at = chosen[:, None], lacking
-    there = evidence.known[at]
-    values = knots_first(evidence.curves)[:, *at]
+    gaps = chosen[:, None], lacking
+    is_known = evidence.known[gaps]
+    values = knots_first(evidence.curves)[:, *gaps]
     values -= parts.speed[:-1].T[:, :, None]
-    values *= there
-    values = _without_gaps(values, there, projection)
-    curves, known = evidence.curves.copy(order="K"), evidence.known.copy()
+    values *= is_known
+    values = _without_gaps(values, is_known, projection)
+    curves, known_after = evidence.curves.copy(order="K"), evidence.known.copy()
     knots_first(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
-    known[-1, lacking] = True
+    known_after[-1, lacking] = True
     families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
     errors = np.zeros(knots_first(evidence.curves[:-1]).shape)
-    errors[:, *at], _ = left_out_errors(projection[None], projection @ values, families)
-    return replace(evidence, curves=curves, known=known, fill_errors=errors)
+    errors[:, *gaps], _ = left_out_errors(projection[None], projection @ values, families)
+    return replace(evidence, curves=curves, known=known_after, fill_errors=errors)
 
 
-def _without_gaps(values: FloatArray, there: BoolArray, projection: FloatArray) -> FloatArray:
-    """Values (J, R, B) with those that are not there (R, B) kriged from the others: to T they add nothing.
+def _without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:
+    """Values (J, R, B) with those that are not known (R, B) kriged from the others: to T they add nothing.
 
     Of each column (b, j) the missing m are those with (projection value)_m = 0.
     """
-    gaps = np.count_nonzero(~there, axis=0)
-    first = np.argsort(there, axis=0, kind="stable").T  # of every column: what is missing, then what is there
+    gaps = np.count_nonzero(~is_known, axis=0)
+    order = np.argsort(is_known, axis=0, kind="stable").T  # of every column: what is missing, then what is known
     filled = values.copy()
     for size in distinct_codes(gaps[gaps > 0]).tolist():
         columns = np.flatnonzero(gaps == size)[:, None]
-        missing = first[columns[:, 0], :size]
-        known = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
+        missing = order[columns[:, 0], :size]
+        products = projection[missing] @ values.transpose(2, 1, 0)[columns[:, 0]]
         block = projection[missing[:, :, None], missing[:, None, :]]
-        filled[:, missing, columns] = -np.linalg.solve(block, known).transpose(2, 0, 1)
+        filled[:, missing, columns] = -np.linalg.solve(block, products).transpose(2, 0, 1)
     return filled

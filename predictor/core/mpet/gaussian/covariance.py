@@ -42,15 +42,16 @@ class Triangle(NamedTuple):
         square = np.empty((P, P), dtype=np.int64)
         square[row, column] = square[column, row] = np.arange(len(row))
         some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
-        one, other = np.tril_indices(len(some), k=-1)
+        row_of_pair, column_of_pair = np.tril_indices(len(some), k=-1)
         diagonal = np.diagonal(square).copy()
-        return cls(row, column, P * row + column, diagonal, square, square[some[one], some[other]])
+        return cls(row, column, P * row + column, diagonal, square, square[some[row_of_pair], some[column_of_pair]])
 
 
 _kept = lru_cache(maxsize=32)(Triangle.of)
 
 
 def triangle_of(P: int) -> Triangle:
+    """The pairs of P platforms; those of up to 256 platforms are kept for the next query."""
     return _kept(P) if P <= MOST_TRIANGLE_PLATFORMS_KEPT else Triangle.of(P)
 
 
@@ -77,12 +78,12 @@ def behaviour_covariances(
     level = parts.speed.sum(axis=1) / J
     shape = parts.speed - level[:, None]
     slope = (shape @ shape.T).ravel().take(triangle.flat) / J
-    apart = _apart(slope[None], triangle)[0]
+    apart = _squared_distances(slope[None], triangle)[0]
     apart += h.level * (level.take(triangle.row) - level.take(triangle.column)) ** 2
-    alike = slope * (h.shape / (slope[triangle.diagonal[:-1]].sum() / (P - 1) + TINY))
-    alike += paper
+    similarity = slope * (h.shape / (slope[triangle.diagonal[:-1]].sum() / (P - 1) + TINY))
+    similarity += paper
     gram = knots @ _behaviour(parts, weights).take(triangle.flat, axis=1)
-    return _covariance(gram, apart, alike, triangle, h)
+    return _covariance(gram, apart, similarity, triangle, h)
 
 
 def _behaviour(parts: CurveParts, weights: FloatArray) -> FloatArray:
@@ -93,7 +94,7 @@ def _behaviour(parts: CurveParts, weights: FloatArray) -> FloatArray:
 
 
 def _covariance(
-    gram: FloatArray, apart: FloatArray, alike: FloatArray, triangle: Triangle, h: Hyperparameters
+    gram: FloatArray, apart: FloatArray, similarity: FloatArray, triangle: Triangle, h: Hyperparameters
 ) -> Covariance:
     """Of the behaviour `gram` (K, pairs), which it overwrites: linear, smooth and short-range part.
 
@@ -101,17 +102,17 @@ def _covariance(
     """
     P = len(triangle.diagonal)
     own = gram.take(triangle.diagonal[:-1], axis=1).sum(axis=1) / (P - 1)
-    distance = _apart(gram, triangle)
+    distance = _squared_distances(gram, triangle)
     distance += apart
     units = 1.0 / (finite_median(distance.take(triangle.typical, axis=1), axis=1) + TINY)
     gram *= (h.linear / (own + TINY))[:, None]
     to_target = distance[:, -P:-1] * units[:, None]
     smooth, short = -units[:, None] / h.smooth_length, -np.sqrt(units / h.short_length)[:, None]
-    at_once = max(1, NUMBERS_IN_CACHE // len(apart))
-    for k in range(0, len(gram), at_once):
-        some = slice(k, k + at_once)
+    knots_at_once = max(1, NUMBERS_IN_CACHE // len(apart))
+    for k in range(0, len(gram), knots_at_once):
+        some = slice(k, k + knots_at_once)
         total, near = gram[some], distance[some]
-        total += alike
+        total += similarity
         part = near * smooth[some]
         np.exp(part, out=part)
         part *= h.smooth
@@ -124,7 +125,7 @@ def _covariance(
     return Covariance(gram.take(triangle.square, axis=1), to_target)
 
 
-def _apart(gram: FloatArray, triangle: Triangle) -> FloatArray:
+def _squared_distances(gram: FloatArray, triangle: Triangle) -> FloatArray:
     """Squared distances of pairs by their scalar products (K, pairs)."""
     own = gram.take(triangle.diagonal, axis=1)
     squares = own.take(triangle.row, axis=1)
@@ -139,13 +140,13 @@ def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyper
     index = np.append(evidence.platforms, evidence.target)
     triangle = triangle_of(len(index))
     vectors, cpu = metadata.vectors[index], metadata.cpu[index]
-    alike = _apart((vectors @ vectors.T).ravel().take(triangle.flat)[None], triangle)[0]
-    alike *= -1.0 / h.metadata_length
-    np.exp(alike, out=alike)
-    alike *= h.metadata
+    similarity = _squared_distances((vectors @ vectors.T).ravel().take(triangle.flat)[None], triangle)[0]
+    similarity *= -1.0 / h.metadata_length
+    np.exp(similarity, out=similarity)
+    similarity *= h.metadata
     twin = (cpu[:-1] == cpu[-1]).any()
-    alike += (h.twin_cpu_model if twin else h.cpu_model) * (cpu.take(triangle.row) == cpu.take(triangle.column))
+    similarity += (h.twin_cpu_model if twin else h.cpu_model) * (cpu.take(triangle.row) == cpu.take(triangle.column))
     if twin:
         family = metadata.microarchitecture[index]
-        alike += h.twin_microarchitecture * (family.take(triangle.row) == family.take(triangle.column))
-    return np.asarray(alike)
+        similarity += h.twin_microarchitecture * (family.take(triangle.row) == family.take(triangle.column))
+    return np.asarray(similarity)

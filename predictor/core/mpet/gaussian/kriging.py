@@ -13,10 +13,10 @@ from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
 LEAST_ADDED_NOISE = 1e-9  # in units of the process's variance: adding it changes nothing
-LEAST_KRIGING_VARIANCE = 1e-9
-FEWEST_CHOLESKY_REFERENCES = (
-    40  # references: below, one call for all matrices costs less than a faster algorithm for each
-)
+LEAST_KRIGING_VARIANCE = 1e-9  # in the same units: rounding must not make a variance 0 or less
+LEAST_TYPICAL_SQUARE = 1e-18  # of leave-one-out residuals: where all are 0 none is out of proportion
+EXCESS_NOISE_SHARE = 0.5  # of the noise that would bring a residual out of proportion back to the limit
+FEWEST_CHOLESKY_REFERENCES = 40  # below, one call for all matrices costs less than a faster algorithm for each
 
 
 class KrigingResult(NamedTuple):
@@ -41,17 +41,17 @@ def krige(
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
     """
-    of = np.repeat(np.arange(len(values)), [one.shape[1] for one in values])
-    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, of, h)
+    covariance_of = np.repeat(np.arange(len(values)), [columns.shape[1] for columns in values])
+    inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, covariance_of, h)
     weights, variance, projections = ordinary_weights(inverses, covariances, h)
-    columns = np.concatenate([one.T for one in values])
-    scale = np.einsum("fr,fr->f", columns, _products(projections, values)) / columns.shape[1]
-    return KrigingResult(weights, variance[of] * scale, projections, scale, added)
+    rows = np.concatenate([columns.T for columns in values])
+    scale = np.einsum("fr,fr->f", rows, _products(projections, values)) / rows.shape[1]
+    return KrigingResult(weights, variance[covariance_of] * scale, projections, scale, added)
 
 
 def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     """Each symmetric matrix times the columns of its values (R, any), as rows (F, R)."""
-    return np.concatenate([one.T @ matrix for one, matrix in zip(values, matrices, strict=True)])
+    return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
 
 
 def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
@@ -100,20 +100,20 @@ def _variance(
 
 
 def _without_outliers(
-    inverses: FloatArray, values: Sequence[FloatArray], of: IntArray, h: Hyperparameters
+    inverses: FloatArray, values: Sequence[FloatArray], covariance_of: IntArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray]:
     """The inverses after noise was added where leave-one-out residuals are out of proportion (Woodbury); the noise."""
     rows = inverses.sum(axis=2)
     squares = _products(inverses, values)
-    squares -= rows[of] * (squares.sum(axis=1) / rows.sum(axis=1)[of])[:, None]
+    squares -= rows[covariance_of] * (squares.sum(axis=1) / rows.sum(axis=1)[covariance_of])[:, None]
     squares **= 2
     own = np.diagonal(inverses, axis1=1, axis2=2)
-    squares /= own[of]
-    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + 1e-18
-    count = np.bincount(of)
+    squares /= own[covariance_of]
+    squares /= h.robust**2 * MEDIAN_TO_SIGMA**2 * finite_median(squares, axis=1)[:, None] + LEAST_TYPICAL_SQUARE
+    count = np.bincount(covariance_of)
     excess = np.add.reduceat(squares, np.cumsum(count) - count, axis=0) / count[:, None] - 1.0
     excess = np.maximum(excess, 0.0, out=excess)
-    added = (h.noise + 1.0 / own) * excess / 2.0
+    added = (h.noise + 1.0 / own) * excess * EXCESS_NOISE_SHARE
     most = int((excess > 0).sum(axis=1).max())
     if most:
         out = np.argsort(-excess, axis=1)[:, :most]

@@ -37,13 +37,13 @@ def mean_with_neighbours(
     narrow = gaussian_transfer(among, separate_parts(among, h.far_off), metadata, level, h)
     weights = np.zeros((len(evidence.n), references))
     weights[:, nearest] = narrow.platform_weights
-    half_width = wide.half_width * _less_wrong(wide.left_out, narrow.left_out, nearest, h)
+    half_width = wide.half_width * _error_ratio(wide.left_out, narrow.left_out, nearest, h)
     distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
     both = mean_transfer([wide, replace(narrow, platform_weights=weights, **distances)])
     return replace(both, half_width=half_width)
 
 
-def _less_wrong(
+def _error_ratio(
     wide: LeftOutErrors | None, narrow: LeftOutErrors | None, nearest: IntArray, h: Hyperparameters
 ) -> float:
     """Errors of the mean of both over those of the wide process, on the nearest references in T's position.
@@ -56,7 +56,7 @@ def _less_wrong(
     if np.count_nonzero(usable) < FEWEST_USABLE_ERRORS:
         return 1.0
     errors, deviations = wide.errors[:, nearest], wide.deviations[:, nearest]
-    sizes = [np.abs(one / deviations)[usable] for one in (errors, (errors + narrow.errors) / 2.0)]
+    sizes = [np.abs(each / deviations)[usable] for each in (errors, (errors + narrow.errors) / 2.0)]
     limit = h.clip * MEAN_TO_SIGMA * sizes[0].sum() / sizes[0].size
     alone, both = (float((np.minimum(size, limit) ** 2).sum()) + TINY for size in sizes)
     return min(max(math.sqrt(both / alone), LEAST_ERROR_RATIO), 1.0 / LEAST_ERROR_RATIO)
@@ -65,6 +65,6 @@ def _less_wrong(
 def _nearest(distance: FloatArray, evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters) -> IntArray:
     """The references that behave most like T (D_p, back in squares) and are most like it on paper, in their order."""
     squares = -np.log(np.maximum(1.0 - distance, TINY))
-    on_paper = metadata.apart(evidence.platforms, evidence.target)
+    on_paper = metadata.squared_distances(evidence.platforms, evidence.target)
     apart = squares / (finite_median(squares) + TINY) + h.neighbours_paper * on_paper
     return np.sort(np.argsort(apart, kind="stable")[: h.neighbours])

@@ -60,19 +60,19 @@ def gaussian_transfer(
     knots = whole_curve_weights(evidence)
     if len(evidence.n) > 1:
         knots = np.concatenate([knots, nearness_weights(evidence, h)])
-    alike = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
+    covariances = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata, h), knots, h)
     values = [parts.own, *parts.own.T[:, :, None]][: len(knots)]
-    kriged = krige(alike.matrix, values, _noise(evidence, h)[: len(knots)], h)
-    whole, known = whole_curve_model(kriged, evidence, parts, position, h)
+    kriged = krige(covariances.matrix, values, _reference_noise(evidence, h)[: len(knots)], h)
+    whole, known_errors = whole_curve_model(kriged, evidence, parts, position, h)
     models = [whole]
     if len(knots) > 1:
         models.append(near_knots_model(kriged, parts.own, position, h))
-    model = _mean(models, _shares(models, position, h))
-    explaining = ResidualRegression.of(known, h)
-    value = np.einsum("jp,pj->j", model.weights, parts.own) + explaining.on_target()
-    noise = noisiness(evidence, known.in_position, known.on_target, weights)
-    if position.alone:
-        model = replace(model, errors=model.errors - explaining.on_references())
+    model = _mean_model(models, _model_shares(models, position, h))
+    regression = ResidualRegression.fit(known_errors, h)
+    value = np.einsum("jp,pj->j", model.weights, parts.own) + regression.on_target()
+    noise = noisiness(evidence, known_errors.in_position, known_errors.on_target, weights)
+    if position.is_alone:
+        model = replace(model, errors=model.errors - regression.on_references())
     errors, deviations, deviation = add_filling_errors(evidence.fill_errors, parts, model)
     errors = errors + downward_shift(model.deviations, h)
     return Transfer(
@@ -82,9 +82,9 @@ def gaussian_transfer(
         ),
         platform_weights=model.weights,
         workload_weights=weights**2 / (weights**2).sum(),
-        platform_distance=1.0 - np.exp(-alike.distance[-len(evidence.n) :].mean(axis=0) / 2),
+        platform_distance=1.0 - np.exp(-covariances.distance[-len(evidence.n) :].mean(axis=0) / 2),
         workload_distance=1.0 - np.minimum(np.abs(parts.correlation), 1.0),
-        errors_on_target=known.on_target,
+        errors_on_target=known_errors.on_target,
         left_out=LeftOutErrors(errors, deviations, position.usable),
     )
 
@@ -94,7 +94,7 @@ def downward_shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
     return np.asarray(np.minimum(h.shift * deviation**2, h.most_shift))
 
 
-def _noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
+def _reference_noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
     """Of the references: for whole curves (first) and for each knot, (1 + J, R)."""
     outside = evidence.outside.T**2
     mean = outside.sum(axis=0, keepdims=True) / len(outside)
@@ -109,7 +109,7 @@ def whole_curve_model(
     values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
     products = kriged.projections[0] @ values
     errors, variances = alone, _ = left_out_single_errors(kriged.projections[:1], products)
-    if not position.alone:
+    if not position.is_alone:
         errors, variances = left_out_family_errors(kriged.projections[:1], products, position.members)
     variances = np.maximum(variances - kriged.added[:1], h.noise)
     on_target = rest[:, -1] - (kriged.weights[0] @ values)[:, :-1]
@@ -161,18 +161,18 @@ def add_filling_errors(
     return model.errors + added, deviations, np.sqrt(model.deviation**2 + square)
 
 
-def _shares(models: Sequence[KrigedModel], position: TargetPosition, h: Hyperparameters) -> FloatArray:
+def _model_shares(models: Sequence[KrigedModel], position: TargetPosition, h: Hyperparameters) -> FloatArray:
     """Of the model of whole curves, and of the one of near n if there is one."""
     if len(models) == 1 or h.whole_share is None:
-        return stacking_shares([one.errors for one in models], position.usable)
+        return stacking_shares([model.errors for model in models], position.usable)
     return np.array([h.whole_share, 1.0 - h.whole_share])
 
 
-def _mean(models: Sequence[KrigedModel], shares: FloatArray) -> KrigedModel:
+def _mean_model(models: Sequence[KrigedModel], shares: FloatArray) -> KrigedModel:
     if len(models) == 1:
         return models[0]
-    (one, other), (share, rest) = models, shares.tolist()
-    return KrigedModel(*(share * getattr(one, name) + rest * getattr(other, name) for name in KRIGED_MODEL_FIELDS))
+    (whole, near), (share, rest) = models, shares.tolist()
+    return KrigedModel(*(share * getattr(whole, name) + rest * getattr(near, name) for name in KRIGED_MODEL_FIELDS))
 
 
 def stacking_shares(errors: Sequence[FloatArray], usable: BoolArray, clip: float = DEFAULTS.clip) -> FloatArray:
@@ -188,7 +188,7 @@ def stacking_shares(errors: Sequence[FloatArray], usable: BoolArray, clip: float
     """
     if len(errors) == 1:
         return np.ones(1)
-    first, second = (_clipped(one[usable], clip) for one in errors)
+    first, second = (_clipped(of_model[usable], clip) for of_model in errors)
     shrink = STACKING_SHRINKAGE * (first @ first + second @ second) / 2 + TINY
     both = first @ second
     own = first @ first - both + shrink, second @ second - both + shrink

@@ -41,7 +41,7 @@ class ResidualRegression:
     f: FloatArray
 
     @classmethod
-    def of(cls, known: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
+    def fit(cls, known: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
         J, R, B = known.alone.shape
         limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.alone).sum(axis=1)
         rows, x = clip_to(known.alone, limit[:, None]).reshape(J * R, B), clip_to(known.on_target, limit)

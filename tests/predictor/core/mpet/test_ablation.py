@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.answers import Query
-from predictor.core.mpet.ablation import HYPERPARAMETER_CHANGES, REFERENCE_LIMITS, ablation_methods
+from predictor.core.mpet.ablation import CHANGED_HYPERPARAMETERS, REFERENCE_LIMITS, ablation_methods
 from predictor.core.mpet.method import MPET
 from tests.predictor.core.curves import curve_database
 
@@ -28,7 +28,7 @@ def times(method, database):
 
 def test_every_change_is_a_method_of_its_own():
     names = [method.name for method in ablation_methods()]
-    assert names == [f"mpet: {name}" for name in [*HYPERPARAMETER_CHANGES, *REFERENCE_LIMITS]]
+    assert names == [f"mpet: {name}" for name in [*CHANGED_HYPERPARAMETERS, *REFERENCE_LIMITS]]
     assert len(set(names)) == len(names)
 
 

@@ -81,18 +81,20 @@ def unrelated(arrays):
 def test_coverage_on_known_truth(method, platforms, holdout):
     """Of about 200 curves with independent noise nine of ten times lie inside; small databases may be wider."""
     database = curve_database(21, platforms, 14, noise=0.05)
-    report = evaluate(database, [method], Protocol(holdout=holdout, sample=200)).report()["methods"][method.name]
-    assert 0.84 <= report["coverage"] <= (0.97 if platforms == 40 else 1.0)
+    report = evaluate(database, [method], Protocol(holdout=holdout, sample=200)).report().methods[method.name]
+    assert 0.84 <= report.coverage <= (0.97 if platforms == 40 else 1.0)
 
 
 def test_level_is_a_setting():
     database = curve_database(22, 40, 14, noise=0.05)
-    report = {
-        level: evaluate(database, [MPET], Protocol(sample=120), settings={"mpet": MPET.settings(level=level)}).report()
+    narrow, wide = (
+        evaluate(database, [MPET], Protocol(sample=120), settings={"mpet": MPET.settings(level=level)})
+        .report()
+        .methods["mpet"]
         for level in (0.6, 0.9)
-    }
-    assert 0.5 < report[0.6]["methods"]["mpet"]["coverage"] < 0.75
-    assert report[0.9]["methods"]["mpet"]["interval_width"] > 1.5 * report[0.6]["methods"]["mpet"]["interval_width"]
+    )
+    assert 0.5 < narrow.coverage < 0.75
+    assert wide.interval_width > 1.5 * narrow.interval_width
     for level in (0.0, 0.4, 0.999, 1.0):
         with pytest.raises(SettingsError):
             MPET.settings(level=level)

@@ -31,13 +31,13 @@ def database():
 def seen(monkeypatch):
     """What every transfer made of A and of the workloads it was checked with."""
     found = []
-    carried = log_ratios._carried
+    carried = log_ratios._carried_values
 
     def noted(asked, u, ratios):
         found.append((asked, *carried(asked, u, ratios)))
         return found[-1][1:]
 
-    monkeypatch.setattr(log_ratios, "_carried", noted)
+    monkeypatch.setattr(log_ratios, "_carried_values", noted)
     return found
 
 
@@ -60,7 +60,7 @@ def test_a_checked_workload_is_predicted_without_what_is_known_of_it_on_the_targ
     for one in (evidence, replace(evidence, curves=curves)):
         transferred(kind, database, one, parts=parts)
     (asked, value, _), (_, moved, _) = seen
-    at = 1 + asked.known.tolist().index(3)
+    at = 1 + asked.checked.tolist().index(3)
     np.testing.assert_allclose(moved[at], value[at], rtol=1e-9)
     assert (np.abs(np.delete(moved - value, at, axis=0)).max(axis=1) > 1e-6).all()
 
@@ -72,7 +72,7 @@ def test_a_checked_workload_is_predicted_like_one_that_is_asked_for(kind, databa
     evidence = evidence_of(database)
     transferred(kind, database, evidence)
     asked, value, _ = seen[0]
-    checked = [evidence.workloads[at] for at in asked.known]
+    checked = [evidence.workloads[at] for at in asked.checked]
     for at, workload in enumerate(checked, start=1):
         view = database.without(TARGET, WORKLOAD)
         alone = gather_evidence(view, Query(int(workload), TARGET, n=COUNTS), False)
@@ -86,8 +86,8 @@ def test_the_interval_is_the_quantile_of_the_checked_errors(kind, database, seen
     evidence = evidence_of(database)
     found = transferred(kind, database, evidence, level=0.7)
     asked, value, deviation = seen[0]
-    assert len(asked.known) == 9
-    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.known]) / deviation[1:]
+    assert len(asked.checked) == 9
+    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.checked]) / deviation[1:]
     factor = np.sort(scores.ravel())[int(np.ceil(46 * 0.7)) - 1]
     np.testing.assert_allclose(found.half_width, factor * deviation[0])
 
@@ -103,23 +103,23 @@ def test_workloads_are_checked_where_a_reference_has_them_and_another_of_the_tar
     arrays["curve_time_s"] = arrays["curve_time_s"].reshape(-1, len(COUNTS))[rows].ravel()
     arrays["curve_n"], arrays["curve_offsets"] = np.tile(COUNTS, len(rows)), len(COUNTS) * np.arange(len(rows) + 1)
     evidence = evidence_of(Database.build(**arrays))
-    asked = AskedWorkloads.of(evidence, checked=True)
-    assert evidence.workloads[asked.known].tolist() == [3, 4, 5, 6]
-    assert asked.there.tolist() == [[True] * 5, *[[False] + [True] * 4] * 4]
-    assert AskedWorkloads.of(evidence, checked=False).curves.shape == (1, len(COUNTS), 5)
+    asked = AskedWorkloads.choose(evidence, checks=True)
+    assert evidence.workloads[asked.checked].tolist() == [3, 4, 5, 6]
+    assert asked.is_measured.tolist() == [[True] * 5, *[[False] + [True] * 4] * 4]
+    assert AskedWorkloads.choose(evidence, checks=False).curves.shape == (1, len(COUNTS), 5)
 
 
 def test_many_workloads_are_checked_by_some_of_them():
     evidence = evidence_of(curve_database(8, 6, 60, missing=0.0))
-    asked = AskedWorkloads.of(evidence, checked=True)
-    assert MOST_CHECKED_WORKLOADS // 2 < len(asked.known) <= MOST_CHECKED_WORKLOADS
-    assert asked.known[-1] - asked.known[0] > 40
+    asked = AskedWorkloads.choose(evidence, checks=True)
+    assert MOST_CHECKED_WORKLOADS // 2 < len(asked.checked) <= MOST_CHECKED_WORKLOADS
+    assert asked.checked[-1] - asked.checked[0] > 40
 
 
 def test_unchecked_half_the_interval_is_three_deviations(database, seen):
     evidence = evidence_of(database)
     metadata, parts = platform_metadata(database), separate_parts(evidence)
-    checked, unchecked = (log_transfer(evidence, parts, metadata, 0.9, checked=one) for one in (True, False))
+    checked, unchecked = (log_transfer(evidence, parts, metadata, 0.9, checks=checks) for checks in (True, False))
     np.testing.assert_allclose(unchecked.half_width, 3.0 * seen[1][2][0])
     for name in ("value", "platform_weights", "workload_weights", "errors_on_target", "platform_distance"):
         np.testing.assert_allclose(getattr(unchecked, name), getattr(checked, name), rtol=1e-9, atol=1e-12)

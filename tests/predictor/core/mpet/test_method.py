@@ -143,10 +143,10 @@ def test_one_ratio_between_two_platforms_is_exact(method):
 def test_errors_are_near_the_noise_and_below_the_paper_s_method(method):
     database = curve_database(9, 40, 14, noise=0.02)
     methods = [method, METHODS["mpet2020"]]
-    report = evaluate(database, methods, Protocol(sample=60)).report()["methods"]
-    assert report[method.name]["full"]["median"] < 5.0
-    assert report[method.name]["full"]["median"] < report["mpet2020"]["full"]["median"] / 2
-    assert report[method.name]["full"]["refused"] == 0
+    report = evaluate(database, methods, Protocol(sample=60)).report().methods
+    assert report[method.name].full.median < 5.0
+    assert report[method.name].full.median < report["mpet2020"].full.median / 2
+    assert report[method.name].full.refused == 0
 
 
 @SIZES
@@ -155,7 +155,7 @@ def test_mpet_log_has_positive_weights_that_sum_to_one(platforms):
     weights = np.array([candidate.weight for candidate in answer.candidates_scaling])
     assert (weights >= 0).all()
     assert weights.sum() <= 1 + 1e-9
-    assert answer.confidence["negative_weight"] == 0
+    assert answer.confidence.negative_weight == 0
 
 
 @BOTH
@@ -238,8 +238,8 @@ def test_references_of_other_sizes_are_carried_to_the_target_s_n():
         }
     )
     large = tuple(range(1, 40, 2))
-    report = evaluate(database, [MPET], Protocol(targets=large, sample=40)).report()["methods"]["mpet"]
-    assert report["full"]["median"] < 5.0
+    report = evaluate(database, [MPET], Protocol(targets=large, sample=40)).report().methods["mpet"]
+    assert report.full.median < 5.0
 
 
 @BOTH
@@ -297,7 +297,7 @@ def test_references_can_be_chosen_and_limited(method):
     database = curve_database(12, 30, 8, missing=0.0)
     answer = predict(method, database, Query(2, 1, references=(3, 5, 9)))
     assert {one.platform for one in answer.candidates_scaling} == {"p003", "p005", "p009"}
-    assert predict(method, database, Query(2, 1), references=10).confidence["references"] == 10
+    assert predict(method, database, Query(2, 1), references=10).confidence.references == 10
     with pytest.raises(SettingsError):
         method.settings(references=0)
 

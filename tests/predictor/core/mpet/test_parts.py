@@ -64,7 +64,7 @@ def test_what_the_workloads_explain_is_a_ridge_regression_without_that_reference
     J, R, B = 3, 8, 4
     X, on_target = rng.normal(size=(J, R, B)), rng.normal(size=(J, B))
     y = X @ rng.normal(size=B) + 0.1 * rng.normal(size=(J, R))
-    found = ResidualRegression.of(KnownErrors(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
+    found = ResidualRegression.fit(KnownErrors(own=y, alone=X, in_position=X, on_target=on_target), TRUSTING)
     scale = np.sqrt((X**2).mean(axis=(0, 1)))
     penalty = TRUSTING.ridge * J * R * np.eye(B)
 

@@ -125,8 +125,8 @@ def test_fallbacks_are_named(database):
     assert np.isnan(element(answer, "redundancy.m_ht"))
     assert "carried over from the first reference, not interpolated: redundancy.b_nu" in answer.warnings
     assert "the mean of the benchmarks on the target, not interpolated: redundancy.m_nu" in answer.warnings
-    assert answer.confidence["elements_interpolated"] == 1
-    assert answer.confidence["elements_replaced"] == 2
+    assert answer.confidence.elements_interpolated == 1
+    assert answer.confidence.elements_replaced == 2
 
 
 def test_curve_is_rebuilt_from_t1_and_the_elements(database):

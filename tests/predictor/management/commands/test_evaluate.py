@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -188,7 +189,7 @@ def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_pa
     store(sample_measurements(4, 6, seed=3), "private", owner, private=True)
     out = tmp_path / "report.json"
     call_command("evaluate", "--database", "--method", "mpet2020", "--json", str(out))
-    expected = evaluate(snapshot(), [get_method("mpet2020")], Protocol()).report()
+    expected = asdict(evaluate(snapshot(), [get_method("mpet2020")], Protocol()).report())
     found = json.loads(out.read_text())
     for report in (found, expected):
         report["methods"]["mpet2020"]["seconds"] = 0

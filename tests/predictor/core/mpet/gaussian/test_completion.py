@@ -66,14 +66,14 @@ def test_candidates_and_counts_are_of_what_was_measured():
     named = {f"w{workload:03}" for workload in KNOWN}
     assert {one.workload for one in answer.candidates_t1 + answer.candidates_scaling} <= named
     assert "p006" not in {one.platform for one in answer.candidates_scaling}  # it lacks A
-    assert answer.confidence["benchmarks"] == len(KNOWN)
-    assert answer.confidence["filled_in"] == WORKLOADS - 1 - len(KNOWN)
+    assert answer.confidence.benchmarks == len(KNOWN)
+    assert answer.confidence.filled_in == WORKLOADS - 1 - len(KNOWN)
 
 
 def test_a_target_that_knows_its_workloads_needs_nothing_filled_in():
     arrays = twins()
     answer = MPET.predict(Database.build(**arrays), Query(A, 7, n=COUNTS), MPET.settings())
-    assert answer.confidence["filled_in"] == 0
+    assert answer.confidence.filled_in == 0
 
 
 def test_what_is_hidden_fills_nothing_in():

@@ -9,7 +9,7 @@ from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.gaussian.neighbours import FEWEST_REFERENCES_RATIO, mean_with_neighbours
 from predictor.core.mpet.gaussian.process import gaussian_transfer
 from predictor.core.mpet.hyperparameters import DEFAULTS
-from predictor.core.mpet.method import MPET, MpetSettings, _evidence
+from predictor.core.mpet.method import MPET, MpetSettings, evidence_with_parts
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 A, T = 5, 3
@@ -17,7 +17,7 @@ A, T = 5, 3
 
 def transfers(database, target=T):
     metadata = platform_metadata(database)
-    evidence, parts = _evidence(database, Query(A, target), MpetSettings(), metadata)
+    evidence, parts = evidence_with_parts(database, Query(A, target), MpetSettings(), metadata)
     wide = gaussian_transfer(evidence, parts, metadata, 0.9)
     return wide, mean_with_neighbours(wide, evidence, metadata, 0.9)
 
