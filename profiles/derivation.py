@@ -24,7 +24,7 @@ DERIVED_COLUMNS = (
 )
 
 
-def describe(profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves]) -> features.FeatureFits:
+def describe(profiles: Sequence[Profile], curves: Sequence[runs.CurveTable]) -> features.FeatureFits:
     """Set the derived columns of the (unsaved) profiles from their curves; the fits are returned."""
     fits = features.feature_fits(
         curves,
@@ -43,7 +43,7 @@ def describe(profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves]) 
 
 
 def store(
-    profiles: Sequence[Profile], curves: Sequence[runs.ScalingCurves], fits: features.FeatureFits, *, replace: bool
+    profiles: Sequence[Profile], curves: Sequence[runs.CurveTable], fits: features.FeatureFits, *, replace: bool
 ) -> None:
     """Write the curves and features of saved profiles."""
     pairs = list(zip(profiles, curves, strict=True))

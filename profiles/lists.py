@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django_filters.rest_framework import FilterSet
 
-from mpet_site.web.pages import csv_export, json_address, list_parameters, ordered, page_of
+from mpet_site.web.pages import csv_address, json_address, list_query, order_rows, page_of
 from mpet_site.web.pagination import KeyPaginator
 from profiles.filters import (
     PLATFORM_ORDERINGS,
@@ -109,7 +109,7 @@ def listing(
     search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
     known = shown.filterset.base_filters
     found = shown.filterset(request.GET, rows.search(search)).qs
-    page = page_of(request, ordered(found, ordering, shown.orderings), paginator=paginator)
+    page = page_of(request, order_rows(found, ordering, shown.orderings), paginator=paginator)
     context = {
         "page": page,
         "noun": shown.noun,
@@ -121,8 +121,8 @@ def listing(
         "filtered": any(request.GET.get(name) for name in ("search", *known)),
         "section": shown.names,
         "sources": Source.objects.datasets_seen_by(request.user),
-        "csv": csv_export(f"api-{shown.names}", request.GET, known),
-        "twin": json_address(f"api-{shown.names}", query=list_parameters(request.GET, page, known)),
+        "csv": csv_address(f"api-{shown.names}", request.GET, known),
+        "twin": json_address(f"api-{shown.names}", query=list_query(request.GET, page, known)),
     }
     return render(request, f"profiles/{shown.names}.html", context)
 

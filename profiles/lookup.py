@@ -10,7 +10,7 @@ SUGGESTIONS = 5
 
 
 @dataclass(frozen=True)
-class Named:
+class LookupResult:
     """What was typed into a field: the slug that it stands for, or what it may have meant."""
 
     text: str
@@ -18,17 +18,17 @@ class Named:
     near: tuple[str, ...] = ()
 
 
-def look_up(rows: Any, text: str) -> Named:
+def look_up(rows: Any, text: str) -> LookupResult:
     """By slug, or by a name that only one row has."""
     if rows.filter(slug=text).exists():
-        return Named(text, text)
-    slugs = slugs_named(rows, text)
+        return LookupResult(text, text)
+    slugs = slugs_of_name(rows, text)
     if len(slugs) == 1:
-        return Named(text, slugs[0])
-    return Named(text, None, tuple(suggestions(rows, text, slugs)))
+        return LookupResult(text, slugs[0])
+    return LookupResult(text, None, tuple(suggestions(rows, text, slugs)))
 
 
-def slugs_named(rows: Any, name: str) -> list[str]:
+def slugs_of_name(rows: Any, name: str) -> list[str]:
     """The slugs of the rows that have this very name."""
     return list(rows.filter(name=name).order_by("slug").values_list("slug", flat=True))
 

@@ -18,11 +18,11 @@ COMPUTED, MODERATOR = "computed", "moderator"
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
 WORST_REPEATS = 0.5  # coefficient of variation at the median n
 AGREE, CONTRADICT = 1.5, 3.0  # factors between measurements of one pair
-FEWEST_OTHERS = 2
-LONGEST = Profile._meta.get_field("outlier_reason").max_length
+FEWEST_OTHER_MEASUREMENTS = 2
+LONGEST_REASON = Profile._meta.get_field("outlier_reason").max_length
 
 
-def to_judge(*, again: bool = False) -> QuerySet[Profile]:
+def profiles_to_judge(*, again: bool = False) -> QuerySet[Profile]:
     """Profiles to look at: those that nobody judged yet, or again all but what moderators decided on.
 
     What was computed to be an outlier is always looked at again: new measurements may agree with it.
@@ -44,11 +44,11 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
                 found[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
             elif (profile.fit_error or 0.0) > WORST_FIT:
                 found[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
-        found |= contradicted(chunk)
+        found |= contradiction_reasons(chunk)
     return found
 
 
-def contradicted(profiles: Sequence[Profile]) -> dict[int, str]:
+def contradiction_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
     """Those that several other measurements of the same pair contradict, which agree with each other."""
     pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
@@ -61,7 +61,7 @@ def contradicted(profiles: Sequence[Profile]) -> dict[int, str]:
     found = {}
     for profile in profiles:
         others = [t for key, t in times[profile.platform_id, profile.workload_id].items() if key != profile.pk]
-        if profile.t1_s is None or len(others) < FEWEST_OTHERS or max(others) > AGREE * min(others):
+        if profile.t1_s is None or len(others) < FEWEST_OTHER_MEASUREMENTS or max(others) > AGREE * min(others):
             continue
         factor = profile.t1_s / float(np.median(others))
         if max(factor, 1 / factor) > CONTRADICT:
@@ -81,7 +81,7 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         row = now.get(profile.pk)
         if row is None or row.outlier_judge == MODERATOR:
             continue
-        reason = reasons.get(row.pk, "")[:LONGEST]
+        reason = reasons.get(row.pk, "")[:LONGEST_REASON]
         changed[row.private_to] += bool(reason) != bool(row.outlier_reason)
         row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
         row.outlier_checked_at = revision

@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 from mpet_site.web.pages import json_address, page_of
 from profiles.ceilings import placed_below, roofline_of
 from profiles.figures import (
-    MEASURES,
+    DRAWN_MEASURES,
     Breakpoints,
     MeasuredCurve,
     ProfileDrawing,
     Table,
     comparison_charts,
-    marked,
+    mark_origin,
     origin_of,
     profile_charts,
     series_style,
@@ -25,8 +25,8 @@ from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
-from profiles.scaling.runs import ScalingCurves
-from profiles.scaling.sentences import sentences
+from profiles.scaling.runs import CurveTable
+from profiles.scaling.sentences import limit_sentences
 from profiles.topology import Topology, drawn_sockets, memory_levels, spelled_counts
 
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
@@ -78,16 +78,16 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
     origin = origin_of(profile.origin for profile in page)
     curves = [measured_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
     show = request.GET.get("show", "")
-    charts = comparison_charts(curves, time_unit(shown), (show,) if show in MEASURES else ("time", "speedup"))
+    charts = comparison_charts(curves, time_unit(shown), (show,) if show in DRAWN_MEASURES else ("time", "speedup"))
     context = {
         "workload": shown,
-        "show": show if show in MEASURES else "",
-        "measures": {name: measure.title for name, measure in MEASURES.items()},
+        "show": show if show in DRAWN_MEASURES else "",
+        "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
         "csv": json_address("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
         "origin": origin,
-        "charts": marked(charts, origin),
+        "charts": mark_origin(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
         "twin": json_address("api-workload", shown.slug),
@@ -104,7 +104,7 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "profile": shown,
         "in_time": in_time,
         "sentences": limits_of(shown, drawing, request.user) if drawing else [],
-        "charts": marked(profile_charts(drawing, in_time=in_time), shown.origin) if drawing else [],
+        "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown.origin) if drawing else [],
         "counters": counter_rows(shown),
         "section": "profiles",
         "fits": fit_rows(shown),
@@ -126,7 +126,7 @@ def limits_of(profile: Profile, drawing: ProfileDrawing, user: Any) -> list[str]
     platform = profile.platform
     roofline = roofline_of(platform, user)
     placed = next(iter(placed_below([profile])), None) if roofline else None
-    return sentences(drawing.curves, platform.n_nu, platform.n_ht, placed, roofline)
+    return limit_sentences(drawing.curves, platform.n_nu, platform.n_ht, placed, roofline)
 
 
 def time_unit(workload: Workload) -> str:
@@ -145,7 +145,7 @@ def drawing_of(profile: Profile) -> ProfileDrawing | None:
     stored = getattr(profile, "curves", None)
     if stored is None:
         return None
-    curves = ScalingCurves(
+    curves = CurveTable(
         n=stored.n.astype(np.int64),
         values=stored.values.reshape(1 + len(CURVE_NAMES), -1),
         decomposed=profile.decomposed,

@@ -23,7 +23,7 @@ from benchmarks.kit_guide import kit_workloads, steps
 from benchmarks.models import Upload
 from benchmarks.services import receive
 from mpet_site.web.api import ApiView, DetailView, ListView
-from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import PayloadTooLarge
 from mpet_site.web.renderers import JSONRenderer, TarballRenderer
@@ -119,7 +119,7 @@ class Kit(ApiView):
             raise NotFound from error
         content = kit_tarball()
         disposition = {"Content-Disposition": f'attachment; filename="{TOP}-{version}.tar.gz"'}
-        return unless_unchanged(
+        return respond_unless_unchanged(
             request,
             etag_of(version, hashlib.sha256(content).hexdigest()),
             lambda: Response(content, headers=disposition),

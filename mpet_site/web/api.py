@@ -14,9 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from mpet_site.web.etags import mark_cacheable, unless_unchanged
+from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
 from mpet_site.web.pagination import Pagination
-from mpet_site.web.problems import InvalidRequest, invalid
+from mpet_site.web.problems import InvalidRequest, invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 
 LIST_PARAMETERS = ("page", "page_size", "search", "ordering")
@@ -69,7 +69,7 @@ class StrictOrderingFilter(OrderingFilter):
         known = dict(self.get_valid_fields(queryset, view, {"request": request}))
         for term in terms:
             if term.removeprefix("-") not in known:
-                raise invalid(self.ordering_param, f"'{term}' is not one of: {', '.join(known)}.")
+                raise invalid_request(self.ordering_param, f"'{term}' is not one of: {', '.join(known)}.")
         fields = [(F(view.ordering_fields[term.removeprefix("-")]), term.startswith("-")) for term in terms]
         ordered = [field.desc(nulls_last=True) if down else field.asc(nulls_last=True) for field, down in fields]
         return queryset.order_by(*ordered, "pk") if ordered else queryset
@@ -107,7 +107,7 @@ class ListView(ApiView, ListAPIView):
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         queryset = self.filter_queryset(self.get_queryset())
         build = self.rows if self.wants_csv else self.page
-        return unless_unchanged(request, self.etag(queryset), lambda: build(queryset))
+        return respond_unless_unchanged(request, self.etag(queryset), lambda: build(queryset))
 
     def etag(self, queryset: Any) -> str:
         """Changes whenever the list does."""
@@ -139,7 +139,7 @@ class DetailView(ApiView, RetrieveAPIView):
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         row = self.get_object()
-        return unless_unchanged(request, self.etag(row), lambda: Response(self.get_serializer(row).data))
+        return respond_unless_unchanged(request, self.etag(row), lambda: Response(self.get_serializer(row).data))
 
     def etag(self, row: Any) -> str:
         """Changes whenever the answer does."""

@@ -18,7 +18,7 @@ def etag_of(*parts: Any) -> str:
     return f'W/"{digest.hexdigest()[:32]}"'
 
 
-def unless_unchanged(request: Request, etag: str, build: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+def respond_unless_unchanged(request: Request, etag: str, build: Callable[[], HttpResponseBase]) -> HttpResponseBase:
     """`build()`, or 304 where the client has this ETag. Call it once it is certain that there is something to see."""
     known = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
     response = HttpResponse(status=304) if etag.removeprefix("W/") in known else build()

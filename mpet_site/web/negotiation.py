@@ -3,7 +3,7 @@ from typing import Any
 from django.http import Http404
 from rest_framework.negotiation import DefaultContentNegotiation
 
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 
 
 class ContentNegotiation(DefaultContentNegotiation):
@@ -12,4 +12,4 @@ class ContentNegotiation(DefaultContentNegotiation):
             return super().filter_renderers(renderers, format)
         except Http404 as error:
             known = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
-            raise invalid("format", f"'{format}' is not one of: {known}.") from error
+            raise invalid_request("format", f"'{format}' is not one of: {known}.") from error

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
-ROWS = 50
+ROWS_PER_PAGE = 50
 
 
 def json_address(view: str, *args: Any, query: str = "") -> str:
@@ -19,7 +19,7 @@ def json_address(view: str, *args: Any, query: str = "") -> str:
     return reverse(view, args=args) + (f"?{query}" if query else "")
 
 
-def ordered(rows: QuerySet[Any], ordering: str, fields: Mapping[str, str]) -> QuerySet[Any]:
+def order_rows(rows: QuerySet[Any], ordering: str, fields: Mapping[str, str]) -> QuerySet[Any]:
     """Sorted by `fields[ordering]` ("-" first: downwards), unknown values last; as it is for any other text."""
     field = fields.get(ordering.removeprefix("-"))
     if field is None:
@@ -30,19 +30,19 @@ def ordered(rows: QuerySet[Any], ordering: str, fields: Mapping[str, str]) -> Qu
 
 
 def page_of(
-    request: HttpRequest, rows: Any, size: int = ROWS, paginator: type[Paginator[Any]] = Paginator
+    request: HttpRequest, rows: Any, size: int = ROWS_PER_PAGE, paginator: type[Paginator[Any]] = Paginator
 ) -> Page[Any]:
     """The page asked for; the nearest one where there is no such page."""
     return paginator(rows, size).get_page(request.GET.get("page"))
 
 
-def csv_export(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:
+def csv_address(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:
     """The address of all rows of a list, not only those of one of its pages, as CSV."""
     chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
     return json_address(view, query=urlencode(chosen | {"format": "csv"}))
 
 
-def list_parameters(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
+def list_query(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
     """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
     chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
     return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))

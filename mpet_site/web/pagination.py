@@ -4,7 +4,7 @@ from django.core.paginator import Page, Paginator
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 
 
 class KeyPaginator(Paginator):
@@ -30,18 +30,18 @@ class Pagination(PageNumberPagination):
     max_page_size = 500
 
     def get_page_size(self, request: Request) -> int:
-        return min(positive(request, "page_size", self.page_size), self.max_page_size)
+        return min(positive_parameter(request, "page_size", self.page_size), self.max_page_size)
 
     def get_page_number(self, request: Request, paginator: Any) -> int:
-        return positive(request, self.page_query_param, 1)
+        return positive_parameter(request, self.page_query_param, 1)
 
 
 class KeyPagination(Pagination):
     django_paginator_class = KeyPaginator
 
 
-def positive(request: Request, name: str, default: int) -> int:
+def positive_parameter(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, "") or str(default)
     if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) >= 1):
-        raise invalid(name, "A whole number of at least 1.")
+        raise invalid_request(name, "A whole number of at least 1.")
     return int(text)

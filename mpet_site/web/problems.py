@@ -56,15 +56,15 @@ class Unprocessable(Problem):
     title = "No prediction"
 
 
-def invalid(name: str, reason: str) -> InvalidRequest:
+def invalid_request(name: str, reason: str) -> InvalidRequest:
     return InvalidRequest([{"name": name, "reason": reason}])
 
 
 def problem_response(error: Problem) -> HttpResponse:
-    return problem(error.status_code, str(error.detail), name=error.name, title=error.title, **error.members)
+    return error_response(error.status_code, str(error.detail), name=error.name, title=error.title, **error.members)
 
 
-def problem(status: int, detail: str, *, name: str = "", title: str = "", **members: Any) -> HttpResponse:
+def error_response(status: int, detail: str, *, name: str = "", title: str = "", **members: Any) -> HttpResponse:
     """A plain response: no content negotiation can turn an error into CSV."""
     document = {
         "type": DOCS + name if name else "about:blank",
@@ -83,16 +83,16 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     from rest_framework.views import set_rollback  # noqa: PLC0415  (views load the parsers, which load this module)
 
     set_rollback()
-    for kind, answer in ANSWERS:
+    for kind, answer in ERROR_RESPONSES:
         if isinstance(error, kind):
             return answer(error)
     logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
-    return problem(500, "The server made a mistake; it is in the log.")
+    return error_response(500, "The server made a mistake; it is in the log.")
 
 
-def plain(error: exceptions.APIException) -> HttpResponse:
+def framework_error_response(error: exceptions.APIException) -> HttpResponse:
     """DRF's own exceptions: 401, 403, 405, 406, 415, 429."""
-    response = problem(error.status_code, str(error.detail))
+    response = error_response(error.status_code, str(error.detail))
     if auth_header := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = auth_header
     if (wait := getattr(error, "wait", None)) is not None:
@@ -100,26 +100,29 @@ def plain(error: exceptions.APIException) -> HttpResponse:
     return response
 
 
-ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (  # the first that fits
+ERROR_RESPONSES: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (  # the first that fits
     (Problem, problem_response),
-    (exceptions.ValidationError, lambda error: problem_response(InvalidRequest(list(reasons(error.detail))))),
-    (exceptions.NotFound, lambda _: problem(404, NOT_FOUND)),
-    (Http404, lambda _: problem(404, NOT_FOUND)),
-    (PermissionDenied, lambda _: problem(403, str(exceptions.PermissionDenied.default_detail))),
+    (
+        exceptions.ValidationError,
+        lambda error: problem_response(InvalidRequest(list(validation_reasons(error.detail)))),
+    ),
+    (exceptions.NotFound, lambda _: error_response(404, NOT_FOUND)),
+    (Http404, lambda _: error_response(404, NOT_FOUND)),
+    (PermissionDenied, lambda _: error_response(403, str(exceptions.PermissionDenied.default_detail))),
     (RequestDataTooBig, lambda _: problem_response(PayloadTooLarge("The request's body is too large."))),
-    (SuspiciousOperation, lambda _: problem(400, "The request is malformed.")),
-    (exceptions.APIException, plain),
+    (SuspiciousOperation, lambda _: error_response(400, "The request is malformed.")),
+    (exceptions.APIException, framework_error_response),
 )
 
 
-def reasons(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
+def validation_reasons(detail: Any, name: str = "") -> Iterator[dict[str, str]]:
     """DRF's nested validation errors, flat: {name: "settings.k", reason: "..."}."""
     if isinstance(detail, dict):
         for key, inner in detail.items():
             part = "" if key == "non_field_errors" else str(key)
-            yield from reasons(inner, ".".join(filter(None, (name, part))))
+            yield from validation_reasons(inner, ".".join(filter(None, (name, part))))
     elif isinstance(detail, list | tuple):
         for inner in detail:
-            yield from reasons(inner, name)
+            yield from validation_reasons(inner, name)
     else:
         yield {"name": name, "reason": str(detail)}

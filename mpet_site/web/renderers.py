@@ -50,11 +50,11 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
         yield line.getvalue()
         line.seek(0)
         line.truncate()
-        writer.writerow([cell(row[column]) for column in columns])
+        writer.writerow([csv_cell(row[column]) for column in columns])
     yield line.getvalue()
 
 
-def cell(value: Any) -> Any:
+def csv_cell(value: Any) -> Any:
     """Text that a spreadsheet would take for a formula gets a ' in front: names come from anybody's upload."""
     value = nan_to_null(value)
     if value is None:

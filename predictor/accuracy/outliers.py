@@ -13,7 +13,7 @@ from predictor.core.threads import one_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile, Source
-from profiles.outliers import keep_verdicts, own_reasons, to_judge
+from profiles.outliers import keep_verdicts, own_reasons, profiles_to_judge
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
 AT_ONCE = 500  # profiles with their curves in memory
@@ -67,7 +67,7 @@ def measured(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | Non
 
 def judge_delivery(source: Source) -> int:
     """What came with a delivery, and those computed outliers that it may clear."""
-    own = to_judge().filter(source=source).values_list("pk", flat=True)
+    own = profiles_to_judge().filter(source=source).values_list("pk", flat=True)
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source=source).order_by("-pk")
     return find_outliers(sorted({*own, *doubtful.values_list("pk", flat=True)[:RECONSIDERED]}))
 

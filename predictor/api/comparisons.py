@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.plain_json import nan_to_null
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 from predictor.api.serializers import PROVENANCE
 from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
 from predictor.core.arrays import slug_index
@@ -137,34 +137,34 @@ class ComparisonView(ApiView):
     def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> Selection:
         origin, simulated = request.query_params.get("origin", ""), included(request)
         if origin and origin not in ORIGINS:
-            raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
+            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
         if origin and simulated is not None:
-            raise invalid("origin", "Either this or include_simulated.")
+            raise invalid_request("origin", "Either this or include_simulated.")
         return select(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
-        return unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
+        return respond_unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
 
 
 def included(request: Request) -> bool | None:
     """include_simulated=true or false; None where the rule of predictor.comparisons.selection is left to choose."""
     text = request.query_params.get("include_simulated", "")
     if text not in {"", "true", "false"}:
-        raise invalid("include_simulated", "true or false.")
+        raise invalid_request("include_simulated", "true or false.")
     return text == "true" if text else None
 
 
 def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
     index = slug_index(slugs, slug)
     if index is None:
-        raise invalid(parameter, f"Nothing that you may see has the slug '{slug}'.")
+        raise invalid_request(parameter, f"Nothing that you may see has the slug '{slug}'.")
     return index
 
 
 def slugs_of(request: Request) -> list[str]:
     asked = list(dict.fromkeys(slug for slug in request.query_params.get("slugs", "").split(",") if slug))
     if not FEWEST <= len(asked) <= MOST:
-        raise invalid("slugs", f"{FEWEST} to {MOST} slugs with commas between.")
+        raise invalid_request("slugs", f"{FEWEST} to {MOST} slugs with commas between.")
     return asked
 
 

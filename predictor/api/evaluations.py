@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView, DetailView, ListView
-from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import Text, number
 from mpet_site.web.pagination import Pagination
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import ORIGINS, error_rows
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
@@ -129,7 +129,7 @@ class EvaluationList(ListView, EvaluationRead):
         queryset = self.filter_queryset(self.get_queryset()).distinct()
         build = self.rows if self.wants_csv else self.page
         tag = etag_of(request.build_absolute_uri(), request.accepted_renderer.format, newest, queryset.count())
-        return unless_unchanged(request, tag, lambda: build(queryset))
+        return respond_unless_unchanged(request, tag, lambda: build(queryset))
 
 
 @extend_schema_view(get=extend_schema(operation_id="evaluations_read", summary="One evaluation"))
@@ -167,7 +167,7 @@ class EvaluationErrors(ApiView):
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         evaluation = get_object_or_404(Evaluation.objects.with_errors(), uid=id)
         tag = etag_of(request.build_absolute_uri(), request.accepted_renderer.format, evaluation.uid)
-        return unless_unchanged(request, tag, lambda: self.answer(request, evaluation))
+        return respond_unless_unchanged(request, tag, lambda: self.answer(request, evaluation))
 
     def answer(self, request: Request, evaluation: Evaluation) -> HttpResponseBase:
         rows = error_rows(evaluation)
@@ -206,7 +206,7 @@ class PaperTables(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         origin = request.query_params.get("origin") or None
         if origin not in (None, *ORIGINS):
-            raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
+            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
         reports = PaperReport.objects.filter(**({"origin": origin} if origin else {}))
         report = reports.first()
         if report is None:
@@ -214,4 +214,6 @@ class PaperTables(ApiView):
         names = ("created_at", "revision", "origin", "method_version", "sample", "seed")
         results = {name: report.results[name] for name in TABLES}  # a database may keep members in an order of its own
         data = {"id": report.uid} | {name: getattr(report, name) for name in names} | {"results": results}
-        return unless_unchanged(request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data))
+        return respond_unless_unchanged(
+            request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data)
+        )

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
-from mpet_site.web.problems import invalid
+from mpet_site.web.etags import respond_unless_unchanged
+from mpet_site.web.problems import invalid_request
 from predictor.api.scaling_models import ScalingFitSerializer, columns, number
 from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond
 from predictor.extrapolation.fits import InvalidFit
@@ -87,14 +87,14 @@ class ProfileBeyond(ApiView):
         def build() -> Response:
             return Response(beyond(profile, request.user, asked))
 
-        return unless_unchanged(request, database_etag(request), build)
+        return respond_unless_unchanged(request, database_etag(request), build)
 
 
 def question(models: str | None, to: str | None) -> Question:
     names = tuple(name for name in (models or "").split(",") if name) if models is not None else DEFAULT_MODELS
     if to and not to.isdecimal():
-        raise invalid("to", "Not a whole number.")
+        raise invalid_request("to", "Not a whole number.")
     try:
         return Question(names, int(to) if to else None)
     except InvalidFit as error:
-        raise invalid(error.name, error.reason) from error
+        raise invalid_request(error.name, error.reason) from error

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from predictor.api.serializers import MethodListSerializer
 from predictor.core.methods import METHODS
 from predictor.predictions.request import DEFAULT_METHOD
@@ -19,4 +19,4 @@ class MethodList(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         results = [method.describe() | {"is_default": name == DEFAULT_METHOD} for name, method in METHODS.items()]
         data = {"count": len(results), "next": None, "previous": None, "results": results}
-        return unless_unchanged(request, etag_of(data), lambda: Response(data))
+        return respond_unless_unchanged(request, etag_of(data), lambda: Response(data))

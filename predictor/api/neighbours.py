@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from predictor.comparisons.neighbours import neighbours_of
 from predictor.comparisons.selection import MODELS
@@ -49,7 +49,7 @@ class SimilarView(ApiView):
             ]
             return Response({"of": slug, "results": rows})
 
-        return unless_unchanged(request, database_etag(request), build)
+        return respond_unless_unchanged(request, database_etag(request), build)
 
 
 class SimilarPlatforms(SimilarView):

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.etags import respond_unless_unchanged
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import next_measurements
 from profiles.etags import database_etag
@@ -49,6 +49,6 @@ class MeasureNext(ApiView):
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         prediction = get_object_or_404(Prediction.objects.visible_to(request.user), uid=id)
-        return unless_unchanged(
+        return respond_unless_unchanged(
             request, database_etag(request), lambda: Response(next_measurements(prediction, request.user))
         )

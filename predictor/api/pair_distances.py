@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
-from mpet_site.web.problems import invalid
+from mpet_site.web.etags import respond_unless_unchanged
+from mpet_site.web.problems import invalid_request
 from predictor.api.comparisons import INCLUDE_SIMULATED, included, position
 from predictor.api.serializers import PlatformDistanceSerializer, WorkloadDistanceSerializer
 from predictor.comparisons.selection import Selection, provenance, select
@@ -39,7 +39,7 @@ class DistanceView(ApiView):
             basis = provenance(request.user, selection, is_empty=not distances.individual, **shown)
             return Response({"a": a, "b": b} | distances_document(distances, self.kind) | basis)
 
-        return unless_unchanged(request, database_etag(request), build)
+        return respond_unless_unchanged(request, database_etag(request), build)
 
 
 def distances_document(distances: PairDistances, kind: Kind) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def distances_document(distances: PairDistances, kind: Kind) -> dict[str, Any]:
 def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:
     slug = request.query_params.get(name, "")
     if not slug:
-        raise invalid(name, "Needed: a slug.")
+        raise invalid_request(name, "Needed: a slug.")
     return position(name, slug, slugs)
 
 

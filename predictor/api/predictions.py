@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from accounts.permissions import MayPredict
 from mpet_site.web.api import DetailView, ListView
 from mpet_site.web.etags import etag_of
-from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid
+from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
 from predictor.api.serializers import (
     PredictionRequestSerializer,
     PredictionSerializer,
@@ -39,7 +39,7 @@ def problem_of(error: RequestError) -> Problem:
         return Unprocessable(str(error), found=error.found, needed=error.needed)
     if isinstance(error, InvalidSettings):
         name = error.name if isinstance(error, InvalidField) else f"settings.{error.name}"
-        return invalid(name, error.reason)
+        return invalid_request(name, error.reason)
     return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
 
 

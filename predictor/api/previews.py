@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 from predictor.api.predictions import problem_of
 from predictor.api.serializers import PredictionSerializer
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
@@ -55,7 +55,7 @@ class PredictionPreview(ApiView):
             question = request_of(asked, numbers_in(asked))
             answer = preview(question, request.user)
         except InvalidParameter as error:
-            raise invalid(error.name, "A number.") from error
+            raise invalid_request(error.name, "A number.") from error
         except RequestError as error:
             raise problem_of(error) from error
         return Response({"id": None, "url": None} | answer)

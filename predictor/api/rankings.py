@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.predictions import problem_of
 from predictor.predictions.rankings import COLUMNS, rank
@@ -82,20 +82,20 @@ class RankingView(ApiView):
             response["Content-Disposition"] = f'attachment; filename="{found.workload}.csv"'
             return response
 
-        return unless_unchanged(request, database_etag(request), build)
+        return respond_unless_unchanged(request, database_etag(request), build)
 
 
 def asked_in(request: Request) -> dict[str, Any]:
     texts = request.query_params
     if not texts.get("workload"):
-        raise invalid("workload", "Needed: a slug.")
+        raise invalid_request("workload", "Needed: a slug.")
     simulated = texts.get("include_simulated") or "false"
     if simulated not in {"true", "false"}:
-        raise invalid("include_simulated", "true or false.")
+        raise invalid_request("include_simulated", "true or false.")
     try:
         level = float(texts["level"]) if texts.get("level") else None
     except ValueError:
-        raise invalid("level", "A number.") from None
+        raise invalid_request("level", "A number.") from None
     return {
         "workload": texts["workload"],
         "method": texts.get("method") or DEFAULT_METHOD,

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 
 from accounts.permissions import MayPredict
 from mpet_site.web.api import ApiView
-from mpet_site.web.etags import etag_of, unless_unchanged
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import number
 from mpet_site.web.plain_json import nan_to_null
-from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid
+from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
 from predictor.scaling_models.base import TooFewPoints
@@ -59,12 +59,12 @@ class ScalingFitRequestSerializer(serializers.Serializer):
         if unknown:
             raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
         if (attrs["profile"] is None) == (not attrs["points"]):
-            raise invalid("points", "Either a profile or points are needed.")
+            raise invalid_request("points", "Either a profile or points are needed.")
         for name in ("points", "predict"):
             if len(attrs[name]) > MOST_POINTS:
-                raise invalid(name, f"At most {MOST_POINTS}.")
+                raise invalid_request(name, f"At most {MOST_POINTS}.")
         if not 0 < attrs["level"] < 1:
-            raise invalid("level", "Between 0 and 1.")
+            raise invalid_request("level", "Between 0 and 1.")
         return attrs
 
 
@@ -130,7 +130,7 @@ class ScalingModelList(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         results = [describe(name) for name in MODELS]
         data = {"count": len(results), "next": None, "previous": None, "results": nan_to_null(results)}
-        return unless_unchanged(request, etag_of(data), lambda: Response(data))
+        return respond_unless_unchanged(request, etag_of(data), lambda: Response(data))
 
 
 class ScalingModelFit(ApiView):
@@ -152,9 +152,9 @@ class ScalingModelFit(ApiView):
         try:
             return Response(nan_to_null(fitted_answer(fit_request(name, asked.validated_data, request.user))))
         except InvalidFit as error:
-            raise invalid(error.name, error.reason) from error
+            raise invalid_request(error.name, error.reason) from error
         except PointsError as error:
-            raise invalid(place(error), error.reason) from error
+            raise invalid_request(place(error), error.reason) from error
         except TooFewPoints as error:
             raise Unprocessable(str(error), found=error.found, needed=error.needed) from error
         except ValueError as error:
@@ -168,7 +168,7 @@ def fit_request(name: str, asked: dict[str, Any], user: Any) -> FitRequest:
     profile = Profile.objects.visible_to(user).select_related("platform", "workload", "curves")
     found = profile.filter(uid=asked["profile"]).first()
     if found is None:
-        raise invalid("profile", "There is no profile with this id that you may see.")
+        raise invalid_request("profile", "There is no profile with this id that you may see.")
     return request_for_profile(found, user, values)
 
 

@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView, StrictBooleanFilter
-from mpet_site.web.etags import unless_unchanged
+from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import number
-from mpet_site.web.problems import invalid
+from mpet_site.web.problems import invalid_request
 from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
 from predictor.models import Prediction
 from profiles.etags import database_etag
@@ -160,10 +160,10 @@ class ScoreView(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         origin = request.query_params.get("origin") or ORIGINS[0]
         if origin not in ORIGINS:
-            raise invalid("origin", f"One of: {', '.join(ORIGINS)}.")
+            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
         newest = Prediction.objects.settled_for(request.user).aggregate(newest=Max("settled_at"))
         etag = database_etag(request, newest["newest"])
-        return unless_unchanged(
+        return respond_unless_unchanged(
             request,
             etag,
             lambda: Response({"origin": origin, "results": [one.document for one in scores(request.user, origin)]}),

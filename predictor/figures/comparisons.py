@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
 from profiles.figures import Chart, MeasuredCurve, Table, figure, logarithmic_ticks
-from profiles.figures.base import SERIES_COLOURS, numbers
+from profiles.figures.base import SERIES_COLOURS, plot_numbers
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def strategy_trace(places: Sequence[Place], strategy: str, index: int) -> go.Sca
 def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
     return go.Bar(
         name=name,
-        x=numbers(values),
+        x=plot_numbers(values),
         y=list(labels),
         orientation="h",
         meta={"colour": f"series-{index % SERIES_COLOURS}"},
@@ -99,7 +99,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     traces = [
         go.Scatter(
             name=names.get(slug, slug),
-            x=numbers([row.get(slug, np.nan) for row in rows]),
+            x=plot_numbers([row.get(slug, np.nan) for row in rows]),
             y=labels,
             mode="markers",
             marker={"size": 9, "symbol": SYMBOLS[index]},

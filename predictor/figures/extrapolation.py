@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from predictor.figures.answer import interval_traces
 from profiles.figures import Breakpoints, Chart, Table, figure, line, logarithmic_ticks, scatter, series_style
-from profiles.figures.base import marked, numbers
+from profiles.figures.base import mark_origin, plot_numbers
 
 
 def known(row: Mapping[str, float]) -> bool:
@@ -20,7 +20,7 @@ def known(row: Mapping[str, float]) -> bool:
 def markers(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> go.Scatter:
     x, y = zip(*points, strict=True) if points else ((), ())
     style = {"mode": "markers", "marker": {"size": 5}} | style
-    return go.Scatter(name=name, x=numbers(x), y=numbers(y), meta={"colour": colour}, **style)
+    return go.Scatter(name=name, x=plot_numbers(x), y=plot_numbers(y), meta={"colour": colour}, **style)
 
 
 def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> list[Chart]:
@@ -31,7 +31,7 @@ def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit
         serial_fraction_chart(answer["quality"], breakpoints),
         sizes_beyond(answer["sizes"], time_unit),
     ]
-    return marked([chart for chart in charts if chart], answer["origin"])
+    return mark_origin([chart for chart in charts if chart], answer["origin"])
 
 
 def time_beyond(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> Chart | None:

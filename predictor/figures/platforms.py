@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from predictor.figures.answer import known_as, origin_of
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
-from profiles.figures.base import numbers
+from profiles.figures.base import plot_numbers
 
 SHOWN = 60  # dots that can be told apart in one figure
 FEW = 14
@@ -92,7 +92,7 @@ def dots(name: str, colour: str, labels: Sequence[str], values: Sequence[float],
     known = [at for at, value in enumerate(values) if np.isfinite(value)]
     return go.Scatter(
         name=name,
-        x=numbers([values[at] for at in known]),
+        x=plot_numbers([values[at] for at in known]),
         y=[labels[at] for at in known],
         mode="markers",
         meta={"colour": colour},
@@ -112,8 +112,8 @@ def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
         "error_x": {
             "type": "data",
             "symmetric": False,
-            "array": numbers(upper),
-            "arrayminus": numbers(lower),
+            "array": plot_numbers(upper),
+            "arrayminus": plot_numbers(lower),
             "thickness": 1.6,
             "width": 4,
         }

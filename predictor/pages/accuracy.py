@@ -12,7 +12,7 @@ from predictor.accuracy.evaluations import ORIGINS
 from predictor.core.noise import NOISE_FLOOR
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
-from profiles.figures import Chart, marked
+from profiles.figures import Chart, mark_origin
 
 LISTED = 20
 PARTS = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
@@ -62,7 +62,7 @@ def accuracy_charts(evaluation: Evaluation) -> list[Chart]:
 
 def told(charts: list[Chart], origin: str) -> list[Chart]:
     """Those that have something to tell, which say of themselves where it is about simulated profiles."""
-    return marked([chart for chart in charts if chart.table.rows], origin)
+    return mark_origin([chart for chart in charts if chart.table.rows], origin)
 
 
 def part_tables(evaluation: Evaluation) -> list[dict[str, Any]]:

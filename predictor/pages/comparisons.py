@@ -22,7 +22,7 @@ from predictor.core.comparisons.documents import (
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of, speed_chart
-from profiles.figures import MEASURES, Chart, comparison_charts, marked, origin_of, series_style
+from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.models import Platform, Source, Workload
 
 OFFERED = 2000
@@ -124,7 +124,7 @@ def platforms_compared(
 
 def speeds(shared: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
     origin = origin_in(shared)
-    return marked([speed_chart(shared, chosen, in_figures(names, origin))], origin)
+    return mark_origin([speed_chart(shared, chosen, in_figures(names, origin))], origin)
 
 
 def curves_on(
@@ -140,7 +140,7 @@ def curves_on(
         for slug, profile in zip(chosen, profiles, strict=True)
     ]
     charts = comparison_charts(curves_of(profiles, labels), unit_of({workload.workload} & relative))
-    return marked(charts, origin)
+    return mark_origin(charts, origin)
 
 
 def figure_9(workloads: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
@@ -148,7 +148,7 @@ def figure_9(workloads: Sequence[SharedWorkload], chosen: Sequence[str], names: 
     shown = in_figures(names, origin)
     labels = [shown.get(workload.workload, workload.workload) for workload in workloads]
     series = {shown[slug]: [characteristics_on(workload, slug) for workload in workloads] for slug in chosen}
-    return marked(characteristic_charts(labels, series), origin)
+    return mark_origin(characteristic_charts(labels, series), origin)
 
 
 def in_figures(names: Mapping[str, str], origin: str) -> dict[str, str]:
@@ -210,12 +210,12 @@ def figures_on(
     names = in_figures(names, origin)
     curves = curves_of([profiles.get(slug) for slug in names], list(names.values()))
     series = {platform.name: [profile.characteristics for profile in profiles.values()]}
-    measures = (show,) if show in MEASURES else ("time", "speedup")
+    measures = (show,) if show in DRAWN_MEASURES else ("time", "speedup")
     return {
-        "show": show if show in MEASURES else "",
-        "measures": {name: measure.title for name, measure in MEASURES.items()},
-        "charts": marked(comparison_charts(curves, unit, measures), origin),
-        "characteristics": marked(characteristic_charts([names[slug] for slug in profiles], series), origin),
+        "show": show if show in DRAWN_MEASURES else "",
+        "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
+        "charts": mark_origin(comparison_charts(curves, unit, measures), origin),
+        "characteristics": mark_origin(characteristic_charts([names[slug] for slug in profiles], series), origin),
     }
 
 

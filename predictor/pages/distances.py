@@ -14,7 +14,7 @@ from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, di
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import Place, map_chart
 from predictor.pages.comparisons import in_figures, names_of, selection_of, sources_of
-from profiles.figures import marked
+from profiles.figures import mark_origin
 
 SHADES = 8  # of a heat map
 
@@ -40,7 +40,7 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
     placed = [place for place in places if np.isfinite(place.x)]
     context = {
         "origin": selection.origin,
-        "charts": marked([map_chart(placed, similarity_map.stress)], selection.origin) if placed else [],
+        "charts": mark_origin([map_chart(placed, similarity_map.stress)], selection.origin) if placed else [],
         "apart": [place for place in places if not np.isfinite(place.x)],
         "places": places,
         "marked": names.get(mark),

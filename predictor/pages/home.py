@@ -15,7 +15,7 @@ from predictor.models import Evaluation, Prediction
 from predictor.pages.offers import offered, pair_to_begin_with
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview
-from profiles.figures import Breakpoints, marked
+from profiles.figures import Breakpoints, mark_origin
 from profiles.models import Platform, Profile, Source, Workload
 
 LATEST = 5
@@ -70,7 +70,7 @@ def live(user: Any, workload: str, target: str) -> dict[str, Any]:
     question = urlencode({"workload": answer["workload"], "target": answer["target"]})
     return {
         "answer": answer,
-        "charts": marked(charts, origin_of(answer)),
+        "charts": mark_origin(charts, origin_of(answer)),
         "known": known_as(origin_of(answer)),
         "answer_twin": json_address("api-prediction-preview", query=question),
     }

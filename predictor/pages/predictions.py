@@ -20,7 +20,7 @@ from predictor.predictions.feasibility import Possibility, possibility
 from predictor.predictions.next_measurements import next_measurements
 from predictor.predictions.request import RequestError
 from predictor.predictions.service import predict as predict_now
-from profiles.figures import marked
+from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
 
 ASKED = ("workload", "target", "scenario", "strategy", "method")
@@ -80,8 +80,8 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
             for purpose, rows in answer["candidates"].items()
         },
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
-        "charts": marked(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
-        "candidate_charts": marked(candidate_charts(drawing, behind, names, answer["workload"]), origin),
+        "charts": mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
+        "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "carried": [(row, names.get(row["name"], row["name"])) for row in answer.get("why", {}).get("carried", [])],
         "known": known_as(origin),
         "time_unit": drawing.time_unit,

@@ -17,7 +17,7 @@ from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.offers import offered, pair_to_begin_with
 from predictor.predictions.rankings import Ranking, rank
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.figures import Chart, marked
+from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Workload
 
 FILTERS = ("device_class", "architecture")
@@ -82,7 +82,7 @@ def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -
         "is_simulated": simulated,
         "known": known_as(origin),
         "time_unit": unit,
-        "charts": marked(charts_of(rows, unit, known_as(origin)), origin),
+        "charts": mark_origin(charts_of(rows, unit, known_as(origin)), origin),
     }
 
 

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import csv_export, json_address, ordered, page_of
+from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
 from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
 from predictor.models import Prediction
 from profiles.models import Platform, Workload
@@ -21,7 +21,7 @@ def settled(request: HttpRequest) -> HttpResponse:
     origin = asked if asked in ORIGINS else next((one for one in ORIGINS if one in there), ORIGINS[0])
     ordering = request.GET.get("ordering", "")
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
-    page = page_of(request, ordered(rows, ordering, ORDERINGS))
+    page = page_of(request, order_rows(rows, ordering, ORDERINGS))
     chosen = {"settled": "true", "origin": origin} | ({"ordering": ordering} if ordering in known_orderings() else {})
     numbered = {"page": str(page.number)} if page.number > 1 else {}
     context = {
@@ -32,7 +32,7 @@ def settled(request: HttpRequest) -> HttpResponse:
         "scores": scores(request.user, origin),
         "rows": names_of(request, list(page)),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
-        "csv": csv_export("api-predictions", chosen, ("settled", "origin")),
+        "csv": csv_address("api-predictions", chosen, ("settled", "origin")),
         "section": "accuracy",
         "twin": json_address("api-predictions", query=urlencode(chosen | numbered)),
     }

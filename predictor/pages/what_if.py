@@ -24,7 +24,7 @@ from predictor.predictions.sliders import (
     without_neutral,
     workload_sliders,
 )
-from profiles.figures import marked
+from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
 
 
@@ -100,7 +100,7 @@ def answer_of(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
     return {
         "refusal": refusal,
         "answer": answer,
-        "charts": marked(answer_charts(drawing), origin_of(answer)),
+        "charts": mark_origin(answer_charts(drawing), origin_of(answer)),
         "time_unit": drawing.time_unit,
         **facts_of(answer),
         "twin": json_address("api-prediction-preview", query=state["state"]),

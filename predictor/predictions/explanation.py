@@ -13,7 +13,7 @@ from profiles.models import Platform
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import bottlenecks
 from profiles.scaling.roofline import Roofline
-from profiles.scaling.sentences import sentences
+from profiles.scaling.sentences import limit_sentences
 
 if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
@@ -40,7 +40,7 @@ def explain(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
     roofline = ceilings(database.platforms[basis.target])
     bound = boundness(curves, None, roofline)
     return {
-        "sentences": [*sentences(curves, n_nu, n_ht, None, roofline), *told(carried)],
+        "sentences": [*limit_sentences(curves, n_nu, n_ht, None, roofline), *told(carried)],
         "carried": rows(carried),
         "bottlenecks": [asdict(one) for one in bottlenecks(curves)],
         "bound": bound and {"kind": bound.kind, "by": bound.by},

@@ -7,7 +7,7 @@ from typing import Any
 
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import preview
-from profiles.lookup import Named, look_up
+from profiles.lookup import LookupResult, look_up
 from profiles.models import Platform, Profile, Workload
 
 TRIED = ("sequential", "parallelisation")  # what they need, no count of profiles with a curve tells
@@ -20,8 +20,8 @@ class Possibility:
     `trial`: such counts decide nothing (TRIED), and the prediction itself was tried. `refusal`: why it failed.
     """
 
-    workload: Named
-    target: Named
+    workload: LookupResult
+    target: LookupResult
     evidence: dict[str, int] | None
     trial: bool = False
     refusal: str = ""

@@ -23,7 +23,7 @@ from predictor.predictions.request import (
 )
 from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
 from predictor.snapshot.cache import read_snapshot
-from profiles.lookup import slugs_named, suggestions
+from profiles.lookup import slugs_of_name, suggestions
 from profiles.measurements import STRATEGIES
 from profiles.models import Platform, Profile, Workload
 
@@ -121,7 +121,7 @@ def position(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: ty
     if found is not None:
         return found
     visible = model.objects.visible_to(user)
-    named = slugs_named(visible, text)
+    named = slugs_of_name(visible, text)
     if len(named) == 1 and (found := slug_index(slugs, named[0])) is not None:
         return found
     raise error(text, suggestions(visible, text, named))

@@ -7,10 +7,9 @@ import numpy as np
 
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import FloatArray
-from profiles.models import Profile
-from profiles.models import ScalingCurves as StoredCurves
+from profiles.models import Profile, ScalingCurves
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 MEASURES = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
@@ -27,7 +26,7 @@ def _read(snapshot: Snapshot) -> FloatArray | None:
         return None
     position = dict(zip(snapshot.profile_ids[rows].tolist(), rows.tolist(), strict=True))
     measures = np.full((len(snapshot.database), len(RELATIVE_MEASURES)), np.nan)
-    stored = StoredCurves.objects.filter(profile_id__in=list(position)).values_list("profile_id", "n", "values")
+    stored = ScalingCurves.objects.filter(profile_id__in=list(position)).values_list("profile_id", "n", "values")
     for profile, n, values in stored:
         at = np.flatnonzero(np.asarray(n) == 1)
         if len(at):
@@ -35,10 +34,10 @@ def _read(snapshot: Snapshot) -> FloatArray | None:
     return measures
 
 
-def curves_of(snapshot: Snapshot, row: int) -> ScalingCurves:
+def curves_of(snapshot: Snapshot, row: int) -> CurveTable:
     profile = Profile.objects.select_related("curves").get(pk=int(snapshot.profile_ids[row]))
     n = np.asarray(profile.curves.n, dtype=np.int64)
-    return ScalingCurves(
+    return CurveTable(
         n=n,
         values=np.asarray(profile.curves.values).reshape(-1, len(n)),
         decomposed=profile.decomposed,

@@ -8,7 +8,7 @@ from profiles.ceilings import roofline_of
 from profiles.models import Platform, Profile, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 
-ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values
+ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 
 
 class _Owned(serializers.ModelSerializer):

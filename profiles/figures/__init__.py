@@ -6,11 +6,12 @@ from profiles.figures.base import (
     Chart,
     MeasuredCurve,
     Table,
+    drawn_thread_counts,
     figure,
     ideal_line,
     line,
     logarithmic_ticks,
-    marked,
+    mark_origin,
     origin_of,
     room_for_speedup,
     scatter,
@@ -18,13 +19,12 @@ from profiles.figures.base import (
     speedup_of,
     stacked_shares,
     table,
-    thread_counts,
 )
-from profiles.figures.comparison import MEASURES, comparison_charts
+from profiles.figures.comparison import DRAWN_MEASURES, comparison_charts
 from profiles.figures.profile import ProfileDrawing, profile_charts
 
 __all__ = [
-    "MEASURES",
+    "DRAWN_MEASURES",
     "SPEEDUP",
     "Breakpoints",
     "Chart",
@@ -32,11 +32,12 @@ __all__ = [
     "ProfileDrawing",
     "Table",
     "comparison_charts",
+    "drawn_thread_counts",
     "figure",
     "ideal_line",
     "line",
     "logarithmic_ticks",
-    "marked",
+    "mark_origin",
     "origin_of",
     "profile_charts",
     "room_for_speedup",
@@ -45,5 +46,4 @@ __all__ = [
     "speedup_of",
     "stacked_shares",
     "table",
-    "thread_counts",
 ]

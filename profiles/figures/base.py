@@ -51,7 +51,7 @@ class Chart:
         return drawn
 
 
-def marked(charts: Sequence[Chart], origin: str) -> list[Chart]:
+def mark_origin(charts: Sequence[Chart], origin: str) -> list[Chart]:
     """The same charts, which say of themselves what is not measured: in the title, which a saved picture keeps, and as
     `origin`, which saved numbers carry. `origin`: measured, simulated, emulated or mixed."""
     if origin in {"", "measured"}:
@@ -87,17 +87,17 @@ class MeasuredCurve:
     t1_s: float | None
 
 
-def thread_counts(n: IntArray, at_most: int = 200) -> IntArray:
+def drawn_thread_counts(n: IntArray, at_most: int = 200) -> IntArray:
     """Every thread count from the smallest to the largest measured one, thinned evenly where there are many.
 
-    >>> thread_counts(np.array([1, 4])).tolist()
+    >>> drawn_thread_counts(np.array([1, 4])).tolist()
     [1, 2, 3, 4]
     """
     low, high = int(n.min()), int(n.max())
     return np.unique(np.linspace(low, high, min(high - low + 1, at_most)).round().astype(np.int64))
 
 
-def numbers(values: Any) -> list[float | None]:
+def plot_numbers(values: Any) -> list[float | None]:
     """A list that JSON can carry: NaN and infinity are gaps."""
     return [None if not np.isfinite(value) else float(value) for value in np.asarray(values, dtype=float)]
 
@@ -116,7 +116,7 @@ def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: 
     return go.Scatter(
         name=name,
         x=[int(value) for value in x],
-        y=numbers(y),
+        y=plot_numbers(y),
         meta={"colour": colour},
         hovertemplate=f"%{{y:.4~g}}{unit}",
         **style,

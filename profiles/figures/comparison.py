@@ -18,7 +18,7 @@ from profiles.figures.base import (
     figure,
     ideal_line,
     logarithmic_ticks,
-    numbers,
+    plot_numbers,
     room_for,
     room_for_speedup,
     scatter,
@@ -38,7 +38,7 @@ class Measure:
     from_t1: bool = False
 
 
-MEASURES = {
+DRAWN_MEASURES = {
     "time": Measure("Time", "Wall time, on a logarithmic scale.", "time t(n) ({unit})", lambda c: c.time_s),
     "speedup": Measure("Speedup", "Dashed: the ideal speedup n.", SPEEDUP, speedup_of, from_t1=True),
     "efficiency": Measure(
@@ -69,7 +69,7 @@ def comparison_charts(
 
 
 def comparison_chart(drawn: Sequence[tuple[int, MeasuredCurve]], name: str, time_unit: str) -> Chart | None:
-    measure = MEASURES[name]
+    measure = DRAWN_MEASURES[name]
     drawn = [(index, curve) for index, curve in drawn if curve.t1_s or not measure.from_t1]
     if not drawn:
         return None
@@ -103,6 +103,6 @@ def comparison_table(
     counts = sorted({int(n) for curve in curves for n in curve.n})
     rows = []
     for curve in curves:
-        at = dict(zip(curve.n.tolist(), numbers(value(curve)), strict=True))
+        at = dict(zip(curve.n.tolist(), plot_numbers(value(curve)), strict=True))
         rows.append((curve.label, *(at.get(n) for n in counts)))
     return Table((of, *(f"n = {n}" for n in counts)), rows)

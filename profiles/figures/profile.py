@@ -16,6 +16,7 @@ from profiles.figures.base import (
     USEFUL_WORK,
     Breakpoints,
     Chart,
+    drawn_thread_counts,
     figure,
     ideal_line,
     line,
@@ -26,12 +27,11 @@ from profiles.figures.base import (
     scatter,
     stacked_shares,
     table,
-    thread_counts,
 )
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
 
 
@@ -39,7 +39,7 @@ from profiles.scaling.times import reconstruct
 class ProfileDrawing:
     """What the figures of one profile need; `features`: 84 elements, NaN invalid, or None (nothing fitted)."""
 
-    curves: ScalingCurves
+    curves: CurveTable
     features: FloatArray | None
     breakpoints: Breakpoints
     time_unit: str = "s"
@@ -72,7 +72,7 @@ class ProfileDrawing:
 
     @property
     def line_n(self) -> IntArray:
-        return thread_counts(self.curves.n)
+        return drawn_thread_counts(self.curves.n)
 
 
 def speedup_chart(profile: ProfileDrawing) -> Chart:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from profiles.figures.base import Chart, Table, figure, numbers, series_style
+from profiles.figures.base import Chart, Table, figure, plot_numbers, series_style
 from profiles.scaling.roofline import Placed, Roof, Roofline
 
 REACH = 16.0  # how far the axis goes beyond the ridges
@@ -55,8 +55,8 @@ def roof_trace(roof: Roof, index: int, low: float, high: float) -> go.Scatter:
     x = [low, roof.ridge, high]
     return go.Scatter(
         name=threads(roof.n),
-        x=numbers(x),
-        y=numbers([roof.at(one) for one in x]),
+        x=plot_numbers(x),
+        y=plot_numbers([roof.at(one) for one in x]),
         mode="lines",
         line={"width": 2, "dash": dash},
         meta={"colour": colour},
@@ -67,8 +67,8 @@ def roof_trace(roof: Roof, index: int, low: float, high: float) -> go.Scatter:
 def points_trace(placed: Sequence[Placed]) -> go.Scatter:
     return go.Scatter(
         name="workloads, by instructions",
-        x=numbers([one.intensity for one in placed]),
-        y=numbers([one.rate for one in placed]),
+        x=plot_numbers([one.intensity for one in placed]),
+        y=plot_numbers([one.rate for one in placed]),
         text=[f"{one.name}, {threads(one.n)}" for one in placed],
         mode="markers",
         marker={"size": 8, "symbol": "circle-open"},

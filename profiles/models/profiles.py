@@ -148,7 +148,7 @@ class CounterReading(models.Model):
 
 
 class ScalingCurves(models.Model):
-    """Derived: the measured curves of a profile over its thread counts (profiles.scaling.runs.ScalingCurves)."""
+    """Derived: the measured curves of a profile over its thread counts (profiles.scaling.runs.CurveTable)."""
 
     profile = models.OneToOneField(Profile, on_delete=models.CASCADE, primary_key=True, related_name="curves")
     n = ArrayField(dtype="<i4", help_text="the N thread counts, ascending")

@@ -9,7 +9,7 @@ import numpy as np
 
 from profiles.scaling.losses import loss_shares, scales
 from profiles.scaling.roofline import LINE_BYTES, Placed, Roof, Roofline
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 COMMUNICATION = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
 LIMITING = 0.1  # of the thread time: less limits nothing
@@ -27,9 +27,7 @@ class Boundness:
     sentence: str
 
 
-def boundness(
-    curves: ScalingCurves, placed: Placed | None = None, roofline: Roofline | None = None
-) -> Boundness | None:
+def boundness(curves: CurveTable, placed: Placed | None = None, roofline: Roofline | None = None) -> Boundness | None:
     """Which resource limits the largest n; None for a sequential profile.
 
     By the roofline where counters place the profile (`placed`) below the machine's ceilings: from half the memory's
@@ -54,14 +52,14 @@ def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
     return below[-1] if below else None
 
 
-def communication_share(curves: ScalingCurves) -> float:
+def communication_share(curves: CurveTable) -> float:
     """Of the thread time at the largest n: waiting for locks, and the handling of tasks; 0 where nobody split it."""
     if curves.fractions is None:
         return 0.0
     return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION))
 
 
-def excess_share(curves: ScalingCurves) -> float:
+def excess_share(curves: CurveTable) -> float:
     """Of the thread time at the largest n: computing that one thread alone would not need."""
     return float(np.nan_to_num(loss_shares(curves)[0, -1]))
 
@@ -80,7 +78,7 @@ def by_roofline(placed: Placed, roof: Roof) -> Boundness:
     return Boundness("computation", "roofline", f"{moved}: computation-bound, by the roofline.")
 
 
-def by_communication(curves: ScalingCurves, lost: float, roofline: Roofline | None) -> Boundness:
+def by_communication(curves: CurveTable, lost: float, roofline: Roofline | None) -> Boundness:
     n = int(curves.n[-1])
     sentence = (
         f"At {n} threads {lost:.0%} of the thread time go into locks and the handling of tasks: communication-bound"
@@ -91,7 +89,7 @@ def by_communication(curves: ScalingCurves, lost: float, roofline: Roofline | No
     return Boundness("communication", "roofline" if transfers else "scaling", f"{sentence}.")
 
 
-def by_bandwidth(curves: ScalingCurves, roofline: Roofline) -> Boundness | None:
+def by_bandwidth(curves: CurveTable, roofline: Roofline) -> Boundness | None:
     """Where the machine's bandwidth gains much less by threads than its arithmetic does: which of them the speedup
     follows. None where they cannot be told apart, or it follows neither."""
     first, last = roof_at(roofline, 1), roof_at(roofline, int(curves.n[-1]))
@@ -109,7 +107,7 @@ def by_bandwidth(curves: ScalingCurves, roofline: Roofline) -> Boundness | None:
     return None
 
 
-def by_pattern(curves: ScalingCurves) -> Boundness:
+def by_pattern(curves: CurveTable) -> Boundness:
     """From the curves alone: which of computing in excess and imbalance costs most."""
     n, excess = int(curves.n[-1]), excess_share(curves)
     efficiency = float(curves.t1_s / curves.time_s[-1] / n)

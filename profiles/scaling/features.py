@@ -19,7 +19,7 @@ from profiles.scaling.names import (
     RELATIVE_MEASURES,
     SCALING_PARTS,
 )
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
 
 __all__ = [
@@ -65,13 +65,13 @@ class FeatureFits:
         return FeatureFit(self.values[profile], self.rms[profile], float(self.fit_error[profile]))
 
 
-def feature_fit(curves: ScalingCurves, n_nu: float | None, n_ht: float | None) -> FeatureFit:
+def feature_fit(curves: CurveTable, n_nu: float | None, n_ht: float | None) -> FeatureFit:
     """The feature vector of one profile; see `feature_fits`."""
     return feature_fits([curves], [n_nu], [n_ht])[0]
 
 
 def feature_fits(
-    profiles: Sequence[ScalingCurves], n_nu: Sequence[float | None], n_ht: Sequence[float | None]
+    profiles: Sequence[CurveTable], n_nu: Sequence[float | None], n_ht: Sequence[float | None]
 ) -> FeatureFits:
     """The feature vectors of P profiles (Eq. 8-9), each the same as when fitted alone.
 
@@ -87,7 +87,7 @@ def feature_fits(
     Returns: FeatureFits. NaN: elements the measured n do not determine, all of a sequential profile, and a fit error
     where no measured n can be rebuilt. Errors: ValueError where the lengths differ.
 
-    >>> curves = ScalingCurves(np.array([1, 2, 4]), np.full((15, 3), np.nan), False, False, 12.0)
+    >>> curves = CurveTable(np.array([1, 2, 4]), np.full((15, 3), np.nan), False, False, 12.0)
     >>> curves.values[:2] = [[12, 6.5, 4], [1, 13 / 12, 4 / 3]]
     >>> fits = feature_fits([curves], [None], [8])
     >>> dict(zip(FEATURE_NAMES[:4], fits.values[0].round(4).tolist())), round(fits[0].fit_error, 4)
@@ -107,7 +107,7 @@ def feature_fits(
 
 
 def _fit_alike(
-    fits: FeatureFits, profiles: list[ScalingCurves], rows: list[int], n_nu: float | None, n_ht: float | None
+    fits: FeatureFits, profiles: list[CurveTable], rows: list[int], n_nu: float | None, n_ht: float | None
 ) -> None:
     """Fit profiles that share n, breakpoints and kind, into their rows."""
     n, decomposed = profiles[0].n, profiles[0].decomposed

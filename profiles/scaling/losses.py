@@ -8,13 +8,13 @@ import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)
 WORTH_NAMING = 0.02  # of the thread time
 
 
-def loss_shares(curves: ScalingCurves) -> FloatArray:
+def loss_shares(curves: CurveTable) -> FloatArray:
     """Shares of the thread time n t(n) that are no part of the sequential work, (7, N), in the order of LOSSES.
 
         1 = S(n)/n + r(n) + l(n) + w(n) + c(n) + d(n) + s(n) + j(n),    r(n) = U(n) - S(n)/n = U(n) (1 - 1/R(n))
@@ -44,7 +44,7 @@ class Pop:
         return self.parallel * self.computation
 
 
-def pop_efficiencies(curves: ScalingCurves) -> Pop:
+def pop_efficiencies(curves: CurveTable) -> Pop:
     """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3).
 
     Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
@@ -63,7 +63,7 @@ class Bound:
     speedup: float
 
 
-def bound_without(curves: ScalingCurves, part: str, n: int) -> Bound:
+def bound_without(curves: CurveTable, part: str, n: int) -> Bound:
     """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
 
         t'(n) = t(n) (1 - x),    S'(n) = S(n) / (1 - x),    x the part's share of n t(n)
@@ -111,7 +111,7 @@ class Bottleneck:
     last_n: int | None
 
 
-def bottlenecks(curves: ScalingCurves) -> list[Bottleneck]:
+def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
     """The parts that lose at least 2 % of the thread time at the largest n, the costliest first; of a time-only profile
     the redundancy, which then stands for everything."""
     if not scales(curves):
@@ -124,5 +124,5 @@ def bottlenecks(curves: ScalingCurves) -> list[Bottleneck]:
     return [Bottleneck(one.part, n, one.share, speedup, one.speedup, *led.get(one.part, (None, None))) for one in found]
 
 
-def scales(curves: ScalingCurves) -> bool:
+def scales(curves: CurveTable) -> bool:
     return len(curves.n) > 1 and bool(np.isfinite(curves.t1_s)) and bool(np.isfinite(curves.time_s[-1]))

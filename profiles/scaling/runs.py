@@ -14,11 +14,11 @@ from profiles.scaling.times import utilisation
 
 USABLE_STATUSES = ("ok", "multiplexed")
 NEEDED_COUNTERS = frozenset(counter for ratio in RELATIVE_MEASURES.values() for counter in ratio)
-FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # of ScalingCurves.values: after time_s and redundancy
+FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # of CurveTable.values: after time_s and redundancy
 
 
 @dataclass(frozen=True, eq=False)
-class ScalingCurves:
+class CurveTable:
     """The measured curves of one profile over its N thread counts.
 
     `n` (N,) is ascending. `values` (15, N) has time_s in seconds, then the 14 curves of CURVE_NAMES, which have no
@@ -65,7 +65,7 @@ class ScalingCurves:
         return row
 
 
-def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> ScalingCurves:
+def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> CurveTable:
     """The curves of one profile from its runs and counter readings (Table 1, Eq. 3-4).
 
     t(n) is the median of the clean runs at n, of the profile runs where there is no clean run. A fraction is the sum
@@ -82,7 +82,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Scal
 
     Parameters: `runs` of M >= 1 executions in any order (variations of size or clock take no part), `counters` in any
     order (None = none).
-    Returns: ScalingCurves; its `warnings` say what was replaced by something else.
+    Returns: CurveTable; its `warnings` say what was replaced by something else.
     Errors: ValueError for no run at all, and for a profile pass whose parts or nanoseconds are missing.
 
     >>> runs = RunTable(n=np.array([1, 4, 4]), repeat=np.array([1, 1, 2]), is_profile_pass=np.zeros(3, bool),
@@ -110,7 +110,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Scal
         values[FRACTION_ROWS] = fractions
     if counters is not None and len(counters):
         values[FRACTION_ROWS.stop :] = _relative_measures(counters, n)
-    return ScalingCurves(
+    return CurveTable(
         n=n,
         values=values,
         decomposed=fractions is not None,

@@ -7,11 +7,11 @@ import numpy as np
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, WORTH_NAMING, bound_without, limiting_ranges, loss_shares, scales
 from profiles.scaling.roofline import Placed, Roofline
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 
-def sentences(
-    curves: ScalingCurves,
+def limit_sentences(
+    curves: CurveTable,
     n_nu: int | None = None,
     n_ht: int | None = None,
     placed: Placed | None = None,
@@ -31,13 +31,13 @@ def sentences(
     return [sentence for sentence in (*said, bound.sentence if bound else "") if sentence]
 
 
-def scaling_sentence(curves: ScalingCurves) -> str:
+def scaling_sentence(curves: CurveTable) -> str:
     n = int(curves.n[-1])
     speedup = float(curves.t1_s / curves.time_s[-1])
     return f"{n} threads are {speedup:.3g} times as fast as one: {speedup / n:.0%} of the ideal speedup."
 
 
-def saturation_sentence(curves: ScalingCurves) -> str:
+def saturation_sentence(curves: CurveTable) -> str:
     """Where more threads make it slower."""
     best, last = int(curves.time_s.argmin()), len(curves.n) - 1
     slower = curves.time_s[last] / curves.time_s[best] - 1
@@ -46,7 +46,7 @@ def saturation_sentence(curves: ScalingCurves) -> str:
     return f"It is the fastest with {curves.n[best]} threads; with {curves.n[last]} it takes {slower:.0%} longer."
 
 
-def loss_sentences(curves: ScalingCurves) -> list[str]:
+def loss_sentences(curves: CurveTable) -> list[str]:
     """What is lost at the largest n, where which part leads, and what its absence would give."""
     shares = loss_shares(curves)
     last = shares[:, -1]
@@ -56,22 +56,22 @@ def loss_sentences(curves: ScalingCurves) -> list[str]:
     n = int(curves.n[-1])
     if not order:
         return [f"At {n} threads no part loses more than {WORTH_NAMING:.0%} of the thread time."]
-    named = ", ".join(f"{words(LOSSES[at])} {last[at]:.0%}" for at in order[:3])
+    named = ", ".join(f"{spell_part(LOSSES[at])} {last[at]:.0%}" for at in order[:3])
     bound = bound_without(curves, LOSSES[order[0]], n)
     said = [f"Lost thread time at {n} threads: {named}."]
     if bound.speedup <= n:  # beyond the ideal speedup the parts are no longer independent: no bound to tell
         said.append(
-            f"Without its {words(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
+            f"Without its {spell_part(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
             f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."
         )
     ranges = limiting_ranges(curves.n, shares)
     if len({part for part, _, _ in ranges}) > 1:
-        led = "; ".join(f"{words(part)} {span(first, to)}" for part, first, to in ranges)
+        led = "; ".join(f"{spell_part(part)} {span_of_threads(first, to)}" for part, first, to in ranges)
         said.append(f"The largest loss is {led}.")
     return said
 
 
-def breakpoint_sentence(curves: ScalingCurves, after: int | None, until: int | None, what: str) -> str:
+def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None, what: str) -> str:
     """How the efficiency changes from the last n before a breakpoint to the last one of the segment beyond it."""
     if after is None:
         return ""
@@ -87,13 +87,13 @@ def breakpoint_sentence(curves: ScalingCurves, after: int | None, until: int | N
     )
 
 
-def span(first: int, last: int) -> str:
+def span_of_threads(first: int, last: int) -> str:
     """
-    >>> span(4, 4), span(2, 8)
+    >>> span_of_threads(4, 4), span_of_threads(2, 8)
     ('at n = 4', 'from n = 2 to 8')
     """
     return f"at n = {first}" if first == last else f"from n = {first} to {last}"
 
 
-def words(part: str) -> str:
+def spell_part(part: str) -> str:
     return part.replace("_", " ")

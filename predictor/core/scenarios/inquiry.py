@@ -9,7 +9,7 @@ from typing import Any
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from profiles.arrays import FloatArray
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Facts:
 
     bound: str | None = None
     counted: Callable[[], FloatArray | None] = lambda: None
-    curves: Callable[[int], ScalingCurves] | None = None
+    curves: Callable[[int], CurveTable] | None = None
 
 
 @dataclass(frozen=True, eq=False)

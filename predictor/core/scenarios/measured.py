@@ -10,10 +10,10 @@ from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import MEDIUM, Outcome, refitted
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 
-def measured_curves(inquiry: Inquiry) -> ScalingCurves | None:
+def measured_curves(inquiry: Inquiry) -> CurveTable | None:
     """What was measured of A on T, decomposed if possible, where T is the only reference asked for; else None."""
     database, query = inquiry.database, inquiry.query
     if query.references != (query.target,) or inquiry.facts.curves is None:
@@ -23,7 +23,7 @@ def measured_curves(inquiry: Inquiry) -> ScalingCurves | None:
     return None if row < 0 else inquiry.facts.curves(row)
 
 
-def measured_answer(inquiry: Inquiry, curves: ScalingCurves) -> Outcome:
+def measured_answer(inquiry: Inquiry, curves: CurveTable) -> Outcome:
     """Measured curves at any n, as an answer without candidates and without interval.
 
     Between thread counts ln(n t) and the fractions are linear in ln n, beyond them they are held; R follows from
@@ -56,7 +56,7 @@ def at_counts(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArr
     return np.asarray(np.interp(np.log(n), np.log(measured_n[known]), values[known]))
 
 
-def _beyond(curves: ScalingCurves, n: IntArray) -> tuple[tuple[int, str], ...]:
+def _beyond(curves: CurveTable, n: IntArray) -> tuple[tuple[int, str], ...]:
     if n.max() <= curves.n[-1]:
         return ()
     return ((MEDIUM, f"over n = {curves.n[-1]} the last measured value is kept"),)

@@ -9,7 +9,7 @@ import numpy as np
 from predictor.core.answers import Answer
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES, FRACTIONS, feature_fit
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 MEDIUM, LOW = 1, 2  # levels of confidence that remain
 
@@ -61,7 +61,7 @@ def refitted(answer: Answer, n_nu: float, n_ht: float) -> Answer:
         return replace(answer, features=np.full(len(FEATURE_NAMES), np.nan))
     values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, known]
     n = answer.n[known]
-    profile = ScalingCurves(n, values, is_decomposed(answer), n.tolist() == [1], answer.t1_s)
+    profile = CurveTable(n, values, is_decomposed(answer), n.tolist() == [1], answer.t1_s)
     return replace(answer, features=feature_fit(profile, n_nu, n_ht).values)
 
 

@@ -13,7 +13,7 @@ from predictor.core.errors import PredictionError
 from predictor.core.reconstruct import predicted_curves
 from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 TRIED = 3  # of each kind, the heaviest
 NAMED_ELEMENTS = 3
@@ -126,7 +126,7 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     return found[:NAMED_ELEMENTS]
 
 
-def predicted_scaling(answer: Answer) -> ScalingCurves | None:
+def predicted_scaling(answer: Answer) -> CurveTable | None:
     """The answer as curves, for a reading of what limits it; None where no scaling is predicted.
 
     A method that predicts times alone has R(n) = n t(n) / t(1), as a time-only profile has.
@@ -139,4 +139,4 @@ def predicted_scaling(answer: Answer) -> ScalingCurves | None:
     decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
     if not decomposed:
         values[1] = n * values[0] / answer.t1_s
-    return ScalingCurves(n, values, decomposed, False, answer.t1_s)
+    return CurveTable(n, values, decomposed, False, answer.t1_s)

@@ -7,7 +7,7 @@ from tqdm import tqdm
 from predictor.accuracy.outliers import find_outliers, in_batches
 from predictor.management.tables import table
 from profiles.models import Profile
-from profiles.outliers import to_judge
+from profiles.outliers import profiles_to_judge
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        keys = list(to_judge(again=options["all"]).order_by("pk").values_list("pk", flat=True))
+        keys = list(profiles_to_judge(again=options["all"]).order_by("pk").values_list("pk", flat=True))
         changed = 0
         with tqdm(total=len(keys), desc="judge", unit="profile", leave=False) as bar:
             for batch in in_batches(keys):

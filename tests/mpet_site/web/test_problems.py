@@ -18,7 +18,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.test import override_settings
 
-from mpet_site.web.problems import NOT_FOUND, reasons
+from mpet_site.web.problems import NOT_FOUND, validation_reasons
 from profiles.models import Platform
 from tests.mpet_site.api_samples import API, client_of, make_user, strict_json, tarball
 from tests.paths import ROOT
@@ -168,7 +168,7 @@ def test_what_goes_wrong_inside_stays_inside(monkeypatch, caplog, error, status)
 
 def test_nested_reasons_are_flat():
     nested = {"settings": {"k": ["Too small."]}, "non_field_errors": ["No."], "n": [{}, {"1": ["Odd."]}]}
-    assert list(reasons(nested)) == [
+    assert list(validation_reasons(nested)) == [
         {"name": "settings.k", "reason": "Too small."},
         {"name": "", "reason": "No."},
         {"name": "n.1", "reason": "Odd."},

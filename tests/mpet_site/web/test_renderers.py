@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpet_site.web.renderers import CSVRenderer, JSONRenderer, cell, csv_lines
+from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_cell, csv_lines
 from tests.mpet_site.api_samples import strict_json
 
 
@@ -40,7 +40,7 @@ def test_a_value_that_is_no_json_is_an_error():
     ],
 )
 def test_cell(value, expected):
-    assert cell(value) == expected
+    assert csv_cell(value) == expected
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])), min_size=2, max_size=2))

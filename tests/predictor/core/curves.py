@@ -6,7 +6,7 @@ import numpy as np
 
 from predictor.core.database import Database, Group
 from profiles.scaling.features import feature_fits
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 from tests.predictor.core.databases import TIME_ONLY
 
 COUNTS = (1, 2, 4, 8, 16)
@@ -61,7 +61,7 @@ def time_only_features(counts, time_s):
     for row in time_s:
         values = np.full((15, len(n)), np.nan)
         values[0], values[1] = row, n * row / row[0]
-        profiles.append(ScalingCurves(n, values, False, False, float(row[0])))
+        profiles.append(CurveTable(n, values, False, False, float(row[0])))
     return feature_fits(profiles, [None] * len(profiles), [None] * len(profiles)).values
 
 

@@ -12,10 +12,10 @@ from profiles.figures import (
     MeasuredCurve,
     ProfileDrawing,
     comparison_charts,
+    drawn_thread_counts,
     logarithmic_ticks,
     profile_charts,
     room_for_speedup,
-    thread_counts,
 )
 from profiles.scaling.features import feature_fit
 from profiles.scaling.runs import scaling_curves
@@ -193,7 +193,7 @@ def test_the_unit_of_relative_times_is_said_to_be_unknown():
 
 
 def test_many_thread_counts_are_thinned_and_keep_their_ends():
-    counts = thread_counts(np.array([1, 1024]))
+    counts = drawn_thread_counts(np.array([1, 1024]))
     assert len(counts) <= 200
     assert (counts[0], counts[-1]) == (1, 1024)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from profiles.measurements import RunTable
-from profiles.scaling.runs import ScalingCurves, scaling_curves
+from profiles.scaling.runs import CurveTable, scaling_curves
 
 
 def read_tables(folder: Path) -> tuple[list[RunTable], list[float], list[float]]:
@@ -28,7 +28,7 @@ def read_tables(folder: Path) -> tuple[list[RunTable], list[float], list[float]]
     return tables, n_nu, n_ht
 
 
-def read_runs(folder: Path) -> tuple[list[ScalingCurves], list[float], list[float]]:
+def read_runs(folder: Path) -> tuple[list[CurveTable], list[float], list[float]]:
     """The curves of every profile and the n_nu and n_ht of its platform (NaN = none)."""
     tables, n_nu, n_ht = read_tables(folder)
     return [scaling_curves(table) for table in tables], n_nu, n_ht

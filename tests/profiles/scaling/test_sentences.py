@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
 from profiles.scaling.roofline import Placed, Roof, Roofline
-from profiles.scaling.runs import ScalingCurves, scaling_curves
-from profiles.scaling.sentences import sentences
+from profiles.scaling.runs import CurveTable, scaling_curves
+from profiles.scaling.sentences import limit_sentences
 from tests.samples import sample_runs
 
 
-def curves(n, time_s, imbalance=None, lock=None) -> ScalingCurves:
+def curves(n, time_s, imbalance=None, lock=None) -> CurveTable:
     """Of a profile whose only losses are work imbalance and lock delay, and what is redundant."""
     n, time_s = np.array(n), np.array(time_s, dtype=float)
     values = np.full((15, len(n)), np.nan)
@@ -25,7 +25,7 @@ def curves(n, time_s, imbalance=None, lock=None) -> ScalingCurves:
         values[LOSSES.index("lock_delay") + 1] = lock if lock is not None else 0
     used = 1 - values[2:8].sum(axis=0) if decomposed else np.ones(len(n))
     values[1] = n * time_s * used / time_s[0]
-    return ScalingCurves(n, values, decomposed, sequential=False, t1_s=float(time_s[0]))
+    return CurveTable(n, values, decomposed, sequential=False, t1_s=float(time_s[0]))
 
 
 HALF = curves([1, 2, 4], [16.0, 10.0, 5.0], imbalance=[0.0, 0.1, 0.2])
@@ -60,7 +60,7 @@ def test_removing_a_loss_never_makes_it_slower_and_all_of_them_give_the_ideal():
 
 
 def test_sentences_name_part_share_and_bound():
-    said = " ".join(sentences(HALF))
+    said = " ".join(limit_sentences(HALF))
     assert "4 threads are 3.2 times as fast as one: 80% of the ideal speedup." in said
     assert "Lost thread time at 4 threads: work imbalance 20%." in said
     assert "Without its work imbalance, the speedup at 4 threads could be 4 at best, instead of 3.2." in said
@@ -68,24 +68,24 @@ def test_sentences_name_part_share_and_bound():
 
 def test_they_tell_where_which_part_leads():
     of = curves([1, 2, 4], [8.0, 5.0, 4.0], imbalance=[0, 0.15, 0.1], lock=[0, 0.02, 0.3])
-    assert "The largest loss is work imbalance at n = 2; lock delay at n = 4." in sentences(of)
+    assert "The largest loss is work imbalance at n = 2; lock delay at n = 4." in limit_sentences(of)
 
 
 def test_they_tell_where_more_threads_do_harm_and_what_a_breakpoint_costs():
     of = curves([1, 2, 4, 8], [8.0, 4.0, 2.0, 3.0])
-    assert "It is the fastest with 4 threads; with 8 it takes 50% longer." in sentences(of)
+    assert "It is the fastest with 4 threads; with 8 it takes 50% longer." in limit_sentences(of)
     assert any("SMT threads are used (n > 4), the efficiency goes from 100% at n = 4 to 33% at n = 8" in said
-               for said in sentences(of, n_ht=4))  # fmt: skip
-    assert not any("SMT" in said for said in sentences(of, n_ht=8))
+               for said in limit_sentences(of, n_ht=4))  # fmt: skip
+    assert not any("SMT" in said for said in limit_sentences(of, n_ht=8))
 
 
 def test_a_perfect_profile_is_told_to_be_one():
     of = curves([1, 2], [8.0, 4.0], imbalance=[0, 0])
-    assert "At 2 threads no part loses more than 2% of the thread time." in sentences(of)
+    assert "At 2 threads no part loses more than 2% of the thread time." in limit_sentences(of)
 
 
 def test_a_sequential_profile_has_nothing_to_say():
-    assert sentences(curves([1], [8.0])) == []
+    assert limit_sentences(curves([1], [8.0])) == []
 
 
 class TestBottlenecks:
@@ -146,4 +146,4 @@ class TestBoundness:
     @given(st.integers(0, 2**32 - 1), st.booleans())
     def test_something_is_said_of_every_profile_that_scales(self, seed, decomposed):
         of = scaling_curves(sample_runs(np.random.default_rng(seed), decomposed=decomposed))
-        assert boundness(of).sentence in sentences(of)
+        assert boundness(of).sentence in limit_sentences(of)

@@ -9,7 +9,7 @@ from predictor.core.database import Database, Group
 from predictor.core.scenarios.outcome import refitted
 from profiles.scaling.features import feature_fits
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 
 DECOMPOSED = Group(True, "mpal", "measured")
 
@@ -69,7 +69,7 @@ def decomposed_database(seed=0, platforms=6, workloads=6, *, strategies=None, se
             values[2] = lock
             values[1] = n * values[0] * (1 - lock) / values[0, 0]
             values[8:] = (0.1 + 0.1 * w + 0.01 * np.arange(7))[:, None]
-            curves.append(ScalingCurves(n, values, True, len(n) == 1, float(values[0, 0])))
+            curves.append(CurveTable(n, values, True, len(n) == 1, float(values[0, 0])))
             pairs.append((p, w))
             counted.append(values[8:, 0])
     fits = feature_fits(curves, [None] * len(pairs), [n_ht[p] for p, _ in pairs])

@@ -13,7 +13,7 @@ from predictor.core.scenarios.parallelisation import counter_distances
 from predictor.core.scenarios.sequential import sequential_database
 from profiles.measurements import STRATEGIES
 from profiles.scaling.features import feature_fits
-from profiles.scaling.runs import ScalingCurves
+from profiles.scaling.runs import CurveTable
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
 
 
@@ -32,12 +32,12 @@ def asked(database, query, strategy="wavefront", method="mpet", counted=None, **
 def two_benchmarks(strategies=("sequential", "wavefront", "wavefront", "locks", "locks"), times=None):
     """One platform: w0 takes 12 s on one thread; w1 and w2 have speedups 4 and 2 at n = 4, w3 and w4 1 and 1.5."""
     n = np.array([1, 2, 4])
-    curves = [ScalingCurves(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
+    curves = [CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)]
     curves[0].values[0] = 12.0
     for time_s in times or ([8.0, 4.0, 2.0], [6.0, 4.0, 3.0], [5.0, 5.0, 5.0], [3.0, 2.5, 2.0]):
         values = np.full((15, 3), np.nan)
         values[0], values[1] = time_s, n * np.array(time_s) / time_s[0]
-        curves.append(ScalingCurves(n, values, False, False, time_s[0]))
+        curves.append(CurveTable(n, values, False, False, time_s[0]))
     return Database.build(
         platforms=["p"],
         workloads=[f"w{at}" for at in range(5)],
