@@ -18,18 +18,18 @@ def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def valid_now() -> Q:
+def is_valid_now() -> Q:
     unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
     return unexpired & Q(revoked_at__isnull=True, user__is_active=True)
 
 
 class ApiTokenQuerySet(models.QuerySet):
     def valid(self) -> Self:
-        return self.filter(valid_now())
+        return self.filter(is_valid_now())
 
     def listed_for(self, user: Any) -> Self:
         """The user's own, each with whether it can be used now (`valid`)."""
-        valid = ExpressionWrapper(valid_now(), output_field=models.BooleanField())
+        valid = ExpressionWrapper(is_valid_now(), output_field=models.BooleanField())
         return self.filter(user_id=user.pk).annotate(valid=valid)
 
 

@@ -82,7 +82,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user_id=request.user.pk)
     token.revoke()
     messages.success(request, f"The token {token.prefix}… is revoked.")

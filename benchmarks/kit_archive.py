@@ -6,8 +6,8 @@ import tarfile
 from pathlib import Path
 
 KIT = Path(__file__).resolve().parent / "kit"
-TOP = "mpet-kit"
-BUILT = {"build", "results", "__pycache__"}
+TOP_FOLDER = "mpet-kit"
+BUILT_NAMES = {"build", "results", "__pycache__"}
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
 
@@ -28,7 +28,8 @@ def kit_files(folder: Path = KIT) -> list[Path]:
     return sorted(
         path
         for path in paths
-        if path.suffix not in BUILT_SUFFIXES and not any(part in BUILT or part.startswith(".") for part in path.parts)
+        if path.suffix not in BUILT_SUFFIXES
+        and not any(part in BUILT_NAMES or part.startswith(".") for part in path.parts)
     )
 
 
@@ -40,15 +41,15 @@ def kit_tarball(folder: Path = KIT) -> bytes:
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
         for path in kit_files(folder):
-            add(archive, folder, path)
+            add_member(archive, folder, path)
     return packed.getvalue()
 
 
-def add(archive: tarfile.TarFile, folder: Path, path: Path) -> None:
+def add_member(archive: tarfile.TarFile, folder: Path, path: Path) -> None:
     """Owner, group and time do not depend on where the server was installed."""
     source = folder / path
     content = source.read_bytes()
-    member = tarfile.TarInfo(f"{TOP}/{path.as_posix()}")
+    member = tarfile.TarInfo(f"{TOP_FOLDER}/{path.as_posix()}")
     member.size = len(content)
     member.mode = 0o755 if source.stat().st_mode & 0o100 else 0o644
     archive.addfile(member, io.BytesIO(content))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.kit_archive import KIT, TOP, kit_version
+from benchmarks.kit_archive import KIT, TOP_FOLDER, kit_version
 
 PURPOSES = ("computes", "stresses", "here because")
 
@@ -28,14 +28,14 @@ class KitWorkload:
     here_because: str
 
 
-def steps(site: str) -> list[Step]:
+def kit_steps(site: str) -> list[Step]:
     """The commands to copy; `site` is the server's address with a slash at its end."""
     return [
         Step(
             "unpack",
             "Fetch and unpack",
             "Needed are g++ (C++17), make, tar and gzip, on Linux. Nothing is installed, nothing runs as root.",
-            f"curl -o {TOP}.tar.gz {site}api/v1/kit/\ntar xf {TOP}.tar.gz && cd {TOP}",
+            f"curl -o {TOP_FOLDER}.tar.gz {site}api/v1/kit/\ntar xf {TOP_FOLDER}.tar.gz && cd {TOP_FOLDER}",
         ),
         Step(
             "quick",
@@ -73,10 +73,10 @@ def steps(site: str) -> list[Step]:
 
 def kit_workloads(folder: Path = KIT) -> list[KitWorkload]:
     kit_version(folder)
-    return [described(path) for path in sorted((folder / "workloads").glob("*.cpp"))]
+    return [kit_workload(path) for path in sorted((folder / "workloads").glob("*.cpp"))]
 
 
-def described(source: Path) -> KitWorkload:
+def kit_workload(source: Path) -> KitWorkload:
     """From the comment that a workload's source begins with: a line each for PURPOSES."""
     texts = dict.fromkeys(PURPOSES, "")
     with source.open() as lines:

@@ -26,9 +26,9 @@ def process(upload: Upload) -> Upload:
     upload.status = Upload.Status.PROCESSING
     try:
         with transaction.atomic():
-            return _accept(upload)
+            return _ingest_upload(upload)
     except ArchiveError as error:
-        errors = [report_entry(one.reason, one.member, one.line) for one in error.problems]
+        errors = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
         return upload.reject(errors + [report_entry(f"and {error.more} more")] * bool(error.more))
     except IngestError as error:
         return upload.reject([report_entry(str(error))])
@@ -37,7 +37,7 @@ def process(upload: Upload) -> Upload:
         return upload.reject([report_entry(INTERNAL_ERROR)])
 
 
-def limits() -> Limits:
+def archive_limits() -> Limits:
     return Limits(
         packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
         unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
@@ -45,9 +45,9 @@ def limits() -> Limits:
     )
 
 
-def _accept(upload: Upload) -> Upload:
+def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
-        measurements = read_archive(file, limits=limits())
+        measurements = read_archive(file, limits=archive_limits())
     result = ingest(
         measurements,
         kind=Source.Kind.TARBALL,
@@ -57,11 +57,11 @@ def _accept(upload: Upload) -> Upload:
         private=upload.visibility == Upload.Visibility.PRIVATE,
     )
     upload.source = result.source
-    warnings = [*_visibility(upload, result), *result.warnings, *quality_warnings(measurements)]
+    warnings = [*_take_visibility(upload, result), *result.warnings, *quality_warnings(measurements)]
     return upload.finish(Upload.Status.ACCEPTED, [], list(dict.fromkeys(warnings)))
 
 
-def _visibility(upload: Upload, result: IngestResult) -> list[str]:
+def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:
     """The upload takes the visibility of what was stored; says so where another was asked for."""
     stored = Upload.Visibility.PUBLIC if result.source.private_to_id is None else Upload.Visibility.PRIVATE
     if stored == upload.visibility:

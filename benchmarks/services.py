@@ -17,15 +17,15 @@ from django.utils import timezone
 from benchmarks import tasks
 from benchmarks.models import Upload, report_entry
 
-PIECE_BYTES = 1 << 20
-IN_MEMORY_BYTES = 4 << 20
+UPLOAD_PIECE_BYTES = 1 << 20
+UPLOAD_IN_MEMORY_BYTES = 4 << 20
 ABANDONED_AFTER = timedelta(hours=1)
 
 
-def receive(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
+def receive_tarball(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
     """Keep a tarball and have it processed, now or by a worker (MPET_TASKS). The same bytes from the same owner answer
     with the first upload, whatever visibility is asked for now; a rejected one may be tried again."""
-    upload = keep(file, owner, visibility, filename)
+    upload = keep_tarball(file, owner, visibility, filename)
     _take_up_abandoned(upload)
     if upload.status == Upload.Status.RECEIVED:
         tasks.process_upload.enqueue(upload.pk)
@@ -33,23 +33,23 @@ def receive(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Uplo
     return upload
 
 
-def keep(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
+def keep_tarball(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
     """Keep a tarball for `process`. One over the size limit is rejected, and not kept."""
     filename = PurePath(filename.replace("\\", "/")).name[:255] or "results.tar.gz"
-    with SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as spooled:
-        sha256, size_bytes = _copy(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
+    with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
+        sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
         upload = Upload(
             owner=owner, visibility=visibility, filename=filename, sha256=sha256, size_bytes=size_bytes, report={}
         )
         if size_bytes > settings.UPLOAD_MAX_PACKED_BYTES:
             return upload.reject([report_entry(f"is larger than {settings.UPLOAD_MAX_PACKED_BYTES} bytes")])
-        return _first_of(upload) or _save(upload, spooled)
+        return _find_first(upload) or _save_upload(upload, spooled)
 
 
-def _copy(file: IO[bytes], to: IO[bytes], limit: int) -> tuple[str, int]:
+def _copy_hashed(file: IO[bytes], to: IO[bytes], limit: int) -> tuple[str, int]:
     """The sha256 and the size of what was copied, which stops soon after the limit."""
     digest, size_bytes = hashlib.sha256(), 0
-    while size_bytes <= limit and (piece := file.read(PIECE_BYTES)):
+    while size_bytes <= limit and (piece := file.read(UPLOAD_PIECE_BYTES)):
         digest.update(piece)
         to.write(piece)
         size_bytes += len(piece)
@@ -57,18 +57,18 @@ def _copy(file: IO[bytes], to: IO[bytes], limit: int) -> tuple[str, int]:
     return digest.hexdigest(), size_bytes
 
 
-def _first_of(upload: Upload) -> Upload | None:
+def _find_first(upload: Upload) -> Upload | None:
     same = Upload.objects.filter(sha256=upload.sha256, owner=upload.owner)
     return same.exclude(status=Upload.Status.REJECTED).first()
 
 
-def _save(upload: Upload, content: IO[bytes]) -> Upload:
+def _save_upload(upload: Upload, content: IO[bytes]) -> Upload:
     upload.file.save(f"{uuid.uuid4().hex}.tar.gz", File(content), save=False)
     try:
         with transaction.atomic():
             upload.save()
     except IntegrityError:  # the same bytes came in at the same moment
-        first = _first_of(upload)
+        first = _find_first(upload)
         upload.file.delete(save=False)
         if first is None:
             raise

@@ -6,5 +6,5 @@ urlpatterns = [
     path("measure/", views.measure, name="measure"),
     path("upload/", views.upload, name="upload"),
     path("uploads/", views.uploads, name="uploads"),
-    path("uploads/<uuid:uid>/", views.report, name="upload-report"),
+    path("uploads/<uuid:uid>/", views.upload_report, name="upload-report"),
 ]

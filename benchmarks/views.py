@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.forms import UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
-from benchmarks.kit_guide import kit_workloads, steps
+from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
-from benchmarks.services import receive
+from benchmarks.services import receive_tarball
 from mpet_site.web.pages import json_address, page_of
 from profiles.models import Profile
 
@@ -28,7 +28,7 @@ def measure(request: HttpRequest) -> HttpResponse:
         return render(request, "benchmarks/measure.html", {"section": "measure"}, status=404)
     context = {
         "version": kit_version(),
-        "steps": steps(site),
+        "steps": kit_steps(site),
         "workloads": workloads,
         "section": "measure",
         "twin": json_address("api-kit-guide"),
@@ -41,7 +41,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         file = form.cleaned_data["file"]
-        received = receive(file, request.user, form.cleaned_data["visibility"], file.name)
+        received = receive_tarball(file, request.user, form.cleaned_data["visibility"], file.name)
         return redirect("upload-report", uid=received.uid)
     context = {
         "form": form,
@@ -63,15 +63,15 @@ def uploads(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def report(request: HttpRequest, uid: Any) -> HttpResponse:
+def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
     """Others see what came out of a public upload, not its file."""
-    shown = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
+    row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     context = {
-        "upload": shown,
-        "owned": request.user.is_authenticated and shown.owner_id == request.user.pk,
-        "page": page_of(request, profiles.filter(source=shown.source) if shown.source else profiles.none()),
+        "upload": row,
+        "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
+        "page": page_of(request, profiles.filter(source=row.source) if row.source else profiles.none()),
         "section": "uploads",
-        "twin": json_address("api-upload", shown.uid),
+        "twin": json_address("api-upload", row.uid),
     }
     return render(request, "benchmarks/report.html", context)

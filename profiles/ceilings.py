@@ -8,33 +8,33 @@ from typing import Any
 from django.db.models import Avg
 
 from profiles.models import CounterReading, Platform, Profile, Source
-from profiles.scaling.roofline import Placed, Roofline, read_roofline
+from profiles.scaling.roofline import Roofline, RooflinePoint, read_roofline
 
 COUNTERS = ("INSTR", "LLC-LDM", "LLC-STM")
 
 
 def roofline_of(platform: Platform, user: Any) -> Roofline | None:
-    """As the newest delivery measured it that the user sees."""
+    """The roofline as the newest delivery that the user sees measured it."""
     newest = Source.objects.with_ceilings_of(platform, user).values_list("environment", flat=True).first()
     return read_roofline(newest)
 
 
-def placed_below(profiles: Sequence[Profile]) -> list[Placed]:
-    """The profiles with the counters that place them, at the most threads that were measured."""
+def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
+    """Where the profiles lie below the roofs, at the most threads measured; those without the counters are left out."""
     readings = CounterReading.objects.filter(profile__in=profiles, counter__in=COUNTERS, value__isnull=False)
     means = readings.order_by().values_list("profile", "n", "counter").annotate(mean=Avg("value"))
-    at: dict[tuple[int, int], dict[str, float]] = {}
+    counted: dict[tuple[int, int], dict[str, float]] = {}
     for profile, n, counter, mean in means:
-        at.setdefault((profile, n), {})[counter] = mean
-    return [
-        one for one in (placed(profile, at.get((profile.pk, profile.n_largest), {})) for profile in profiles) if one
-    ]
+        counted.setdefault((profile, n), {})[counter] = mean
+    points = (roofline_point(profile, counted.get((profile.pk, profile.n_largest), {})) for profile in profiles)
+    return [point for point in points if point]
 
 
-def placed(profile: Profile, counted: dict[str, float]) -> Placed | None:
+def roofline_point(profile: Profile, counted: dict[str, float]) -> RooflinePoint | None:
+    """`counted`: the mean of each counter. None where a counter is missing, or there were no misses."""
     curves = getattr(profile, "curves", None)
     misses = counted.get("LLC-LDM", 0) + counted.get("LLC-STM", 0)
     if curves is None or not len(curves.n) or len(counted) < len(COUNTERS) or not misses or not counted["INSTR"]:
         return None
     time_s = float(curves.values[len(curves.n) - 1])
-    return Placed(profile.workload.name, int(curves.n[-1]), counted["INSTR"], misses, time_s)
+    return RooflinePoint(profile.workload.name, int(curves.n[-1]), counted["INSTR"], misses, time_s)

@@ -17,29 +17,32 @@ from numpy.typing import NDArray
 from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import (
     DEVICE_CLASSES,
+    LARGEST_COUNT,
     CounterTable,
     Measurements,
     PlatformRecord,
     ProfileRecord,
     RunTable,
     WorkloadRecord,
-    known,
+    column_or_none,
 )
 
-SCHEMA = "mpet-dataset/1"
-TEXTS = ("vendor", "architecture", "microarchitecture", "device_class")
-COUNTS = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
-SIZES = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
-PLATFORM_COLUMNS = ("platform_id", "name", "cpu_model", *TEXTS, *COUNTS, "base_mhz", *SIZES, "virtualised")
+DATASET_SCHEMA = "mpet-dataset/1"
+TEXT_COLUMNS = ("vendor", "architecture", "microarchitecture", "device_class")
+COUNT_COLUMNS = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
+SIZE_COLUMNS = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
+PLATFORM_COLUMNS = (
+    *("platform_id", "name", "cpu_model", *TEXT_COLUMNS, *COUNT_COLUMNS),
+    *("base_mhz", *SIZE_COLUMNS, "virtualised"),
+)
 RUN_COLUMNS = ("platform_id", "workload", "n", "repeat", "time_s", "time_kind")
 VARIATION_COLUMNS = ("size", "clock_mhz")
 RUN_KEY = ["platform_id", "workload", "n", "repeat"]
 COUNTER_COLUMNS = (*RUN_KEY, "counter", "value")
 TIME_KINDS = ("absolute", "relative")
 BOOLEANS = {"true": True, "false": False, "": None}
-LARGEST_COUNT = 2**31 - 1
 
-Progress = Callable[[str], Any]
+FileProgress = Callable[[str], Any]
 
 
 class DatasetError(Exception):
@@ -50,32 +53,32 @@ class DatasetError(Exception):
         super().__init__(f"{member}: {reason}" if line is None else f"{member}, line {line}: {reason}")
 
 
-def read_dataset(path: Path, progress: Progress | None = None) -> Measurements:
+def read_dataset(path: Path, progress: FileProgress | None = None) -> Measurements:
     """Read and check a dataset folder. `progress` is called with the name of each file before it is read.
 
     Raises DatasetError for the first thing that is wrong. A counter value that is negative or not finite is left out,
     with a warning.
     """
     tell = progress or (lambda member: None)
-    members = _members(path)
+    members = _find_members(path)
     tell("dataset.json")
-    description = _description(members["dataset.json"])
+    description = _read_description(members["dataset.json"])
     tell("platforms.csv")
-    platforms = _Table(members["platforms.csv"], PLATFORM_COLUMNS)
+    platforms = _CsvTable(members["platforms.csv"], PLATFORM_COLUMNS)
     tell(members["runs.csv"].name)
-    runs = _Table(members["runs.csv"], RUN_COLUMNS, VARIATION_COLUMNS)
-    records = _platforms(platforms)
+    runs = _CsvTable(members["runs.csv"], RUN_COLUMNS, VARIATION_COLUMNS)
+    records = _read_platforms(platforms)
     warnings: list[str] = []
-    measured = _Runs(runs, platforms, records)
+    measured = _RunRows(runs, platforms, records)
     counters: dict[int, CounterTable] = {}
     if "counters.csv" in members:
         tell(members["counters.csv"].name)
-        counters = _counters(_Table(members["counters.csv"], COUNTER_COLUMNS), measured, warnings)
+        counters = _read_counters(_CsvTable(members["counters.csv"], COUNTER_COLUMNS), measured, warnings)
     return Measurements(
         origin="measured",
         time_kinds=measured.time_kinds(),
         platforms=measured.with_n_max(),
-        workloads=[_workload(name) for name in measured.workloads],
+        workloads=[_workload_record(name) for name in measured.workloads],
         profiles=measured.profiles(counters),
         platform_ids=list(platforms.text("platform_id")),
         warnings=warnings,
@@ -86,44 +89,44 @@ def read_dataset(path: Path, progress: Progress | None = None) -> Measurements:
 def dataset_sha256(path: Path) -> str:
     """sha256 over the names and the bytes of the dataset's files."""
     digest = hashlib.sha256()
-    for member in sorted(_members(path).values()):
+    for member in sorted(_find_members(path).values()):
         with member.open("rb") as file:
             digest.update(f"{member.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
-def _members(path: Path) -> dict[str, Path]:
+def _find_members(path: Path) -> dict[str, Path]:
     if not path.is_dir():
         raise DatasetError(str(path), None, "is not a folder")
     members = {}
     for name in ("dataset.json", "platforms.csv", "runs.csv", "counters.csv"):
         packed = (name, f"{name}.gz") if name in ("runs.csv", "counters.csv") else (name,)
-        found = [path / one for one in packed if (path / one).is_file()]
-        if len(found) > 1:
+        present = [path / spelling for spelling in packed if (path / spelling).is_file()]
+        if len(present) > 1:
             raise DatasetError(name, None, f"is there twice, as {name} and {name}.gz")
-        if found:
-            members[name] = found[0]
+        if present:
+            members[name] = present[0]
         elif name != "counters.csv":
             raise DatasetError(name, None, "is missing")
     return members
 
 
-def _description(member: Path) -> dict[str, Any]:
+def _read_description(member: Path) -> dict[str, Any]:
     try:
         content = json.loads(member.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(member.name, None, f"is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         raise DatasetError(member.name, None, "is not a JSON object")
-    if content.get("schema") != SCHEMA:
-        raise DatasetError(member.name, None, f"schema is {content.get('schema')!r}, expected {SCHEMA!r}")
+    if content.get("schema") != DATASET_SCHEMA:
+        raise DatasetError(member.name, None, f"schema is {content.get('schema')!r}, expected {DATASET_SCHEMA!r}")
     for key in ("licence", "source", "note"):
         if not isinstance(content.get(key), str):
             raise DatasetError(member.name, None, f"{key} is missing, or not a text")
     return {key: content[key] for key in ("licence", "source", "note")}
 
 
-class _Table:
+class _CsvTable:
     """A CSV file as texts, with its columns checked; every complaint carries the file's name and the line."""
 
     def __init__(self, member: Path, columns: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
@@ -184,24 +187,26 @@ class _Table:
         whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
         self.refuse(~whole, lambda row: f"{column} is {self.frame[column][row]}, not a whole number")
         self.refuse(numbers < least, lambda row: f"{column} is {self.frame[column][row]}, less than {least}")
-        limit = LARGEST_COUNT if column not in SIZES else 2**53
+        limit = LARGEST_COUNT if column not in SIZE_COLUMNS else 2**53
         self.refuse(numbers > limit, lambda row: f"{column} is {self.frame[column][row]}, out of range")
         return numbers
 
 
-def _platforms(table: _Table) -> list[PlatformRecord]:
+def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
     _refuse_duplicates(table, pd.DataFrame({"platform_id": table.text("platform_id")}))
     columns: dict[str, list[Any]] = {name: table.text(name) for name in ("name", "cpu_model")}
-    columns |= {name: [text or None for text in table.text(name, required=False)] for name in TEXTS}
+    columns |= {name: [text or None for text in table.text(name, required=False)] for name in TEXT_COLUMNS}
     for row, text in enumerate(columns["device_class"]):
         if text is not None and text not in DEVICE_CLASSES:
             table.fail(row, f"device_class is {text!r}, not one of {', '.join(DEVICE_CLASSES)}")
-    columns |= {name: _known(table.counts(name, least=1, required=False), int) for name in COUNTS}
-    columns |= {name: _known(table.counts(name, least=0, required=False), int) for name in SIZES}
+    columns |= {name: _none_where_unknown(table.counts(name, least=1, required=False), int) for name in COUNT_COLUMNS}
+    columns |= {name: _none_where_unknown(table.counts(name, least=0, required=False), int) for name in SIZE_COLUMNS}
     base_mhz = table.numbers("base_mhz", required=False)
     table.refuse(base_mhz < 0, "base_mhz is negative")
-    columns["base_mhz"] = [value or None for value in _known(base_mhz, float)]  # 0 is how some say unknown
-    columns["virtualised"] = [_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))]
+    columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]  # 0 is how some say unknown
+    columns["virtualised"] = [
+        _read_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))
+    ]
     records = [
         PlatformRecord(**dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)
     ]
@@ -232,36 +237,36 @@ def impossible_topology(platform: PlatformRecord) -> str | None:
     )
 
 
-def _known(numbers: Any, kind: type) -> list[Any]:
+def _none_where_unknown(numbers: Any, kind: type) -> list[Any]:
     return [None if math.isnan(number) else kind(number) for number in numbers.tolist()]
 
 
-def _boolean(table: _Table, row: int, text: str) -> bool | None:
+def _read_boolean(table: _CsvTable, row: int, text: str) -> bool | None:
     if text.lower() not in BOOLEANS:
         table.fail(row, f"virtualised is {text!r}, not True or False")
     return BOOLEANS[text.lower()]
 
 
-def _refuse_duplicates(table: _Table, key: pd.DataFrame) -> None:
+def _refuse_duplicates(table: _CsvTable, key: pd.DataFrame) -> None:
     what = ", ".join(key.columns)
     table.refuse(key.duplicated().to_numpy(), f"the same {what} was there before")
 
 
-def _workload(name: str) -> WorkloadRecord:
+def _workload_record(name: str) -> WorkloadRecord:
     application, slash, section = name.partition("/")
     if not slash:
         return WorkloadRecord(name=name)
     return WorkloadRecord(name=name, application=application or None, section=section or None)
 
 
-class _Runs:
+class _RunRows:
     """The checked rows of runs.csv, in the order of the file, and which (platform, workload) each belongs to."""
 
-    def __init__(self, table: _Table, platforms: _Table, records: list[PlatformRecord]) -> None:
+    def __init__(self, table: _CsvTable, platforms: _CsvTable, records: list[PlatformRecord]) -> None:
         self.table, self.records = table, records
         self.ids = pd.Index(platforms.text("platform_id"))
         self.workload, self.workloads = table.codes("workload")
-        self.platform = _positions(table, "platform_id", self.ids, "is not in platforms.csv")
+        self.platform = _positions_in(table, "platform_id", self.ids, "is not in platforms.csv")
         self.n = table.counts("n", least=1, required=True).astype(np.int64)
         self.repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
         self.time_s = table.numbers("time_s")
@@ -271,7 +276,9 @@ class _Runs:
         self.size, self.clock_mhz = (self._positive(column) for column in VARIATION_COLUMNS)
         self.own = np.isnan(self.size) & np.isnan(self.clock_mhz)
         key = {"platform_id": self.platform, "workload": self.workload, "n": self.n, "repeat": self.repeat}
-        varied = {name: getattr(self, name) for name in VARIATION_COLUMNS if known(getattr(self, name)) is not None}
+        varied = {
+            name: getattr(self, name) for name in VARIATION_COLUMNS if column_or_none(getattr(self, name)) is not None
+        }
         _refuse_duplicates(table, pd.DataFrame(key | varied))
         table.refuse(
             ~np.isin(self.pair, self.pair[self.own]),
@@ -289,8 +296,8 @@ class _Runs:
 
     def time_kinds(self) -> dict[int, Any]:
         kinds = np.array(self.table.text("time_kind"), dtype=object)
-        known = np.isin(kinds, TIME_KINDS)
-        self.table.refuse(~known, lambda row: f"time_kind is {kinds[row]!r}, not absolute or relative")
+        is_time_kind = np.isin(kinds, TIME_KINDS)
+        self.table.refuse(~is_time_kind, lambda row: f"time_kind is {kinds[row]!r}, not absolute or relative")
         first = np.unique(self.workload, return_index=True)[1]
         mixed = kinds != kinds[first][self.workload]
         self.table.refuse(mixed, lambda row: f"time_kind of {self.workloads[self.workload[row]]!r} was another before")
@@ -310,33 +317,33 @@ class _Runs:
                 workload=pair % len(self.workloads),
                 runs=RunTable(
                     *(self.n[rows], self.repeat[rows], clean_pass[rows], self.time_s[rows]),
-                    size=known(self.size[rows]),
-                    clock_mhz=known(self.clock_mhz[rows]),
+                    size=column_or_none(self.size[rows]),
+                    clock_mhz=column_or_none(self.clock_mhz[rows]),
                 ),
                 counters=counters.get(pair),
             )
-            for pair, rows in _groups(self.pair)
+            for pair, rows in _rows_by_key(self.pair)
         ]
 
 
-def _positions(table: _Table, column: str, index: pd.Index, complaint: str) -> IntArray:
+def _positions_in(table: _CsvTable, column: str, index: pd.Index, complaint: str) -> IntArray:
     texts = table.text(column)
     positions: IntArray = index.get_indexer(texts).astype(np.int64)
     table.refuse(positions < 0, lambda row: f"{column} {texts[row]!r} {complaint}")
     return positions
 
 
-def _groups(keys: IntArray) -> Iterator[tuple[int, NDArray[np.intp]]]:
+def _rows_by_key(keys: IntArray) -> Iterator[tuple[int, NDArray[np.intp]]]:
     """The distinct keys, ascending, and the rows of each in their order."""
     order = np.argsort(keys, kind="stable")
     distinct, starts = np.unique(keys[order], return_index=True)
     yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
 
 
-def _counters(table: _Table, runs: _Runs, warnings: list[str]) -> dict[int, CounterTable]:
+def _read_counters(table: _CsvTable, runs: _RunRows, warnings: list[str]) -> dict[int, CounterTable]:
     """The readings of each (platform, workload)."""
-    platform = _positions(table, "platform_id", runs.ids, "is not in platforms.csv")
-    workload = _positions(table, "workload", pd.Index(runs.workloads), "is not in the runs")
+    platform = _positions_in(table, "platform_id", runs.ids, "is not in platforms.csv")
+    workload = _positions_in(table, "workload", pd.Index(runs.workloads), "is not in the runs")
     pair = platform * len(runs.workloads) + workload
     n = table.counts("n", least=1, required=True).astype(np.int64)
     repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
@@ -355,5 +362,5 @@ def _counters(table: _Table, runs: _Runs, warnings: list[str]) -> dict[int, Coun
     kept = np.flatnonzero(usable)
     return {
         key: CounterTable(n[rows], repeat[rows], tuple(names[rows]), value[rows], ("ok",) * len(rows))
-        for key, rows in ((key, kept[rows]) for key, rows in _groups(pair[kept]))
+        for key, rows in ((key, kept[rows]) for key, rows in _rows_by_key(pair[kept]))
     }

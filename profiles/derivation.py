@@ -11,20 +11,19 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.measurements import PARTS, CounterTable, RunTable, known
+from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs
 from profiles.scaling.features import METHOD_VERSION
 
-CHUNK = 500  # profiles in one query
-PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+PROFILES_PER_QUERY = 500  # profiles in one query
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits")
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
 )
 
 
-def describe(profiles: Sequence[Profile], curves: Sequence[runs.CurveTable]) -> features.FeatureFits:
+def set_derived_columns(profiles: Sequence[Profile], curves: Sequence[runs.CurveTable]) -> features.FeatureFits:
     """Set the derived columns of the (unsaved) profiles from their curves; the fits are returned."""
     fits = features.feature_fits(
         curves,
@@ -42,7 +41,7 @@ def describe(profiles: Sequence[Profile], curves: Sequence[runs.CurveTable]) -> 
     return fits
 
 
-def store(
+def store_derived(
     profiles: Sequence[Profile], curves: Sequence[runs.CurveTable], fits: features.FeatureFits, *, replace: bool
 ) -> None:
     """Write the curves and features of saved profiles."""
@@ -76,20 +75,20 @@ def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> No
 
 def derive(profiles: Sequence[Profile]) -> None:
     """Rebuild everything derived of stored profiles from their runs; the given instances are not changed."""
-    for start in range(0, len(profiles), CHUNK):
-        _rebuild([profile.pk for profile in profiles[start : start + CHUNK]])
+    for start in range(0, len(profiles), PROFILES_PER_QUERY):
+        _rebuild([profile.pk for profile in profiles[start : start + PROFILES_PER_QUERY]])
 
 
 def _rebuild(keys: list[int]) -> list[Profile]:
-    """At most CHUNK profiles."""
+    """Rebuild at most PROFILES_PER_QUERY profiles."""
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
     tables, readings = run_tables(keys), _counter_tables(keys)
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
     before = [_derived_columns(profile) for profile in profiles]
-    fits = describe(profiles, curves)
+    fits = set_derived_columns(profiles, curves)
     changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
-    store(profiles, curves, fits, replace=True)
+    store_derived(profiles, curves, fits, replace=True)
     return profiles
 
 
@@ -97,7 +96,7 @@ def _derived_columns(profile: Profile) -> tuple[Any, ...]:
     return tuple(getattr(profile, name) for name in DERIVED_COLUMNS)
 
 
-def to_refit(*, only_stale: bool) -> QuerySet[Profile]:
+def profiles_to_refit(*, only_stale: bool) -> QuerySet[Profile]:
     """All profiles, or those whose derived rows are missing or were made by another version of the method."""
     if not only_stale:
         return Profile.objects.all()
@@ -108,9 +107,9 @@ def to_refit(*, only_stale: bool) -> QuerySet[Profile]:
 
 def refit(*, only_stale: bool = False, progress: Callable[[int], Any] | None = None) -> int:
     """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many."""
-    keys = list(to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), CHUNK):
-        done = _refit_chunk(keys[start : start + CHUNK])
+    keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), PROFILES_PER_QUERY):
+        done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY])
         if progress is not None:
             progress(done)
     return len(keys)
@@ -125,7 +124,9 @@ def _refit_chunk(keys: list[int]) -> int:
     return len(keys)
 
 
-def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+def _rows_by_profile(
+    model: Any, keys: list[int], columns: tuple[str, ...]
+) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
     """The rows of each profile, in the order in which they were stored."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     stored = model.objects.filter(profile__in=keys).order_by("pk").values_list("profile_id", *columns)
@@ -137,14 +138,15 @@ def _grouped(model: Any, keys: list[int], columns: tuple[str, ...]) -> Iterator[
 def run_tables(keys: list[int]) -> dict[int, RunTable]:
     """The runs of each profile, variations too, in the order in which they were stored."""
     columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
-    return {key: _run_table(rows) for key, rows in _grouped(Run, keys, columns)}
+    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, columns)}
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
     n, repeat, pass_kind, time_s, time_ns, *rest = zip(*rows, strict=True)
     further, parts = rest[: len(FURTHER_COLUMNS)], rest[len(FURTHER_COLUMNS) :]
     counted: dict[str, Any] = {
-        name: known(np.array(column, dtype=np.float64)) for name, column in zip(FURTHER_COLUMNS, further, strict=True)
+        name: column_or_none(np.array(column, dtype=np.float64))
+        for name, column in zip(FURTHER_COLUMNS, further, strict=True)
     }
     exact = None not in time_ns
     split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
@@ -162,8 +164,8 @@ def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
 def _counter_tables(keys: list[int]) -> dict[int, CounterTable]:
     columns = ("n", "repeat", "counter", "value", "status")
     tables = {}
-    for key, rows in _grouped(CounterReading, keys, columns):
+    for key, rows in _rows_by_profile(CounterReading, keys, columns):
         n, repeat, counter, value, status = zip(*rows, strict=True)
-        values = np.array([np.nan if one is None else one for one in value], dtype=np.float64)
+        values = np.array([np.nan if reading is None else reading for reading in value], dtype=np.float64)
         tables[key] = CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
     return tables

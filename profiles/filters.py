@@ -42,12 +42,12 @@ PROFILE_ORDERINGS = {
 }
 
 
-def one_of(names: tuple[str, ...]) -> ChoiceFilter:
+def choice_filter(names: tuple[str, ...]) -> ChoiceFilter:
     return ChoiceFilter(choices=[(name, name) for name in names])
 
 
 class PlatformFilter(FilterSet):
-    device_class = one_of(DEVICE_CLASSES)
+    device_class = choice_filter(DEVICE_CLASSES)
     vendor = CharFilter(lookup_expr="iexact")
     architecture = CharFilter(lookup_expr="iexact")
     microarchitecture = CharFilter(lookup_expr="iexact")
@@ -61,9 +61,9 @@ class PlatformFilter(FilterSet):
 
 class WorkloadFilter(FilterSet):
     application = CharFilter(lookup_expr="iexact")
-    strategy = one_of(STRATEGIES)
+    strategy = choice_filter(STRATEGIES)
     runtime = CharFilter(lookup_expr="iexact")
-    bound = one_of(BOUNDS)
+    bound = choice_filter(BOUNDS)
 
     class Meta:
         model = Workload
@@ -75,7 +75,7 @@ class ProfileFilter(FilterSet):
 
     platform = CharFilter(field_name="platform__slug", help_text="slug")
     workload = CharFilter(field_name="workload__slug", help_text="slug")
-    origin = one_of(ORIGINS)
+    origin = choice_filter(ORIGINS)
     decomposed = StrictBooleanFilter()
     outlier = StrictBooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
 

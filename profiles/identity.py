@@ -11,86 +11,87 @@ import re
 import unicodedata
 from typing import Any
 
-TOPOLOGY = ("architecture", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
-PLATFORM_TEXTS = ("cpu_model", "name")
-WORKLOAD_TEXTS = ("name", "version", "input", "runtime")
+TOPOLOGY_COLUMNS = ("architecture", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
+IDENTIFYING_PLATFORM_TEXTS = ("cpu_model", "name")
+IDENTIFYING_WORKLOAD_TEXTS = ("name", "version", "input", "runtime")
 
 _MARKS = re.compile(r"\((?:r|tm)\)|[®™]", re.IGNORECASE)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+#]|_)+(?=\d)")
 
 
-def exact(text: str) -> str:
+def normalise_spacing(text: str) -> str:
     """The text in Unicode's composed form, with single spaces and none at the ends: what is stored and compared."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def spelled(text: str) -> str:
+def fold_spelling(text: str) -> str:
     """The text without what people write differently: case, spaces, punctuation, (R) and (TM).
 
     Numbers stay apart, so that 2.4 is not 24; + and # stay, so that C++ is not C. A text of marks alone stays as it is.
 
-    >>> spelled("Intel(R) Xeon(R) CPU E5-2630 V3 @ 2.40GHz") == spelled("intel xeon cpu e5 2630 v3 @2.40 ghz")
+    >>> written = "Intel(R) Xeon(R) CPU E5-2630 V3 @ 2.40GHz"
+    >>> fold_spelling(written) == fold_spelling("intel xeon cpu e5 2630 v3 @2.40 ghz")
     True
-    >>> spelled("2.4 GHz")
+    >>> fold_spelling("2.4 GHz")
     '2.4ghz'
     """
     folded = unicodedata.normalize("NFKC", _MARKS.sub("", text)).casefold()
     folded = _BETWEEN_DIGITS.sub(".", folded)
     kept = re.sub(r"[^\w+#.]|_", "", folded)
     kept = re.sub(r"(?<!\d)\.|\.(?!\d)", "", kept)
-    return kept or exact(text).casefold()
+    return kept or normalise_spacing(text).casefold()
 
 
 def _digest(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _texts(thing: Any, names: tuple[str, ...], write: Any) -> list[str | None]:
-    return [write(text) if (text := getattr(thing, name)) else None for name in names]
+def _texts(described: Any, names: tuple[str, ...], write: Any) -> list[str | None]:
+    return [write(text) if (text := getattr(described, name)) else None for name in names]
 
 
-def topology(platform: Any) -> tuple[Any, ...]:
+def topology_key(platform: Any) -> tuple[Any, ...]:
     """Architecture and counts: machines that differ here are never near misses of each other."""
-    architecture, *counts = (getattr(platform, name) for name in TOPOLOGY)
-    return (spelled(architecture) if architecture else None, *counts)
+    architecture, *counts = (getattr(platform, name) for name in TOPOLOGY_COLUMNS)
+    return (fold_spelling(architecture) if architecture else None, *counts)
 
 
 def platform_identity(platform: Any) -> str:
     """sha256 over the processor's name, the topology and the machine's name."""
-    _, *counts = topology(platform)
-    return _digest([*_texts(platform, ("cpu_model", "architecture", "name"), exact), *counts])
+    _, *counts = topology_key(platform)
+    return _digest([*_texts(platform, ("cpu_model", "architecture", "name"), normalise_spacing), *counts])
 
 
 def platform_spelling(platform: Any) -> str:
-    return _digest([*_texts(platform, PLATFORM_TEXTS, spelled), *topology(platform)])
+    return _digest([*_texts(platform, IDENTIFYING_PLATFORM_TEXTS, fold_spelling), *topology_key(platform)])
 
 
 def workload_identity(workload: Any) -> str:
     """sha256 over name, version, input and runtime."""
-    return _digest(_texts(workload, WORKLOAD_TEXTS, exact))
+    return _digest(_texts(workload, IDENTIFYING_WORKLOAD_TEXTS, normalise_spacing))
 
 
 def workload_spelling(workload: Any) -> str:
-    return _digest(_texts(workload, WORKLOAD_TEXTS, spelled))
+    return _digest(_texts(workload, IDENTIFYING_WORKLOAD_TEXTS, fold_spelling))
 
 
-def _numbers(thing: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(number for name in names for number in re.findall(r"\d+", getattr(thing, name) or ""))
+def _numbers(described: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(number for name in names for number in re.findall(r"\d+", getattr(described, name) or ""))
 
 
 def platform_kin(platform: Any) -> tuple[Any, ...]:
     """What two platforms must share before their names are compared: topology and every number in their names."""
-    return (*topology(platform), _numbers(platform, PLATFORM_TEXTS))
+    return (*topology_key(platform), _numbers(platform, IDENTIFYING_PLATFORM_TEXTS))
 
 
 def workload_kin(workload: Any) -> tuple[Any, ...]:
     """What two workloads must share before their names are compared: version, input and the numbers in the name."""
-    return (*_texts(workload, ("version", "input"), spelled), _numbers(workload, ("name",)))
+    return (*_texts(workload, ("version", "input"), fold_spelling), _numbers(workload, ("name",)))
 
 
 def platform_text(platform: Any) -> str:
-    return " ".join(spelled(getattr(platform, name) or "") for name in PLATFORM_TEXTS)
+    return " ".join(fold_spelling(getattr(platform, name) or "") for name in IDENTIFYING_PLATFORM_TEXTS)
 
 
 def workload_text(workload: Any) -> str:
-    return " ".join(spelled(getattr(workload, name) or "") for name in ("name", "runtime"))
+    return " ".join(fold_spelling(getattr(workload, name) or "") for name in ("name", "runtime"))

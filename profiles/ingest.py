@@ -11,18 +11,24 @@ import numpy as np
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.derivation import CHUNK, FURTHER_COLUMNS, PART_COLUMNS, derive, describe, refit, store
-from profiles.identity import exact
-from profiles.matching import PLATFORM, WORKLOAD, IngestError, Notes, settle
-from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
+from profiles.derivation import (
+    FURTHER_COLUMNS,
+    PROFILES_PER_QUERY,
+    derive,
+    refit,
+    set_derived_columns,
+    store_derived,
+)
+from profiles.identity import normalise_spacing
+from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
+from profiles.measurements import LARGEST_COUNT, PART_COLUMNS, CounterTable, Measurements, ProfileRecord, RunTable
 from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
 from profiles.scaling.runs import scaling_curves
 from profiles.signals import delivered
 
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 
-LARGEST_COUNT = 2**31 - 1
-ROWS_AT_ONCE = 10_000  # in memory; a tarball may have millions of runs
+STORED_ROWS_AT_ONCE = 10_000  # in memory; a tarball may have millions of runs
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def ingest(
     if private and owner is None:
         what = "emulated measurements are private and need" if measurements.origin == "emulated" else "private needs"
         raise IngestError(f"{what} an owner: give --owner USERNAME")
-    _check(measurements)
+    _check_ranges(measurements)
     source = Source(
         kind=kind,
         origin=measurements.origin,
@@ -79,27 +85,27 @@ def _ingest(measurements: Measurements, source: Source, progress: Callable[[int]
     Revision.hold()
     before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
     if before is not None:
-        return _answer_of(before, source)
-    notes = Notes()
+        return _answer_with_earlier(before, source)
+    notes = MatchingNotes()
     source.save()
-    platforms = settle(PLATFORM, _platform_drafts(measurements, source.private_to), notes)
-    workloads = settle(WORKLOAD, _workload_drafts(measurements, source.private_to), notes)
+    platforms = match_rows(PLATFORM_RULES, _platform_drafts(measurements, source.private_to), notes)
+    workloads = match_rows(WORKLOAD_RULES, _workload_drafts(measurements, source.private_to), notes)
     _refuse_other_sizes(measurements, workloads)
     profiles: list[Profile] = []
-    for start in range(0, len(measurements.profiles), CHUNK):
-        chunk = measurements.profiles[start : start + CHUNK]
+    for start in range(0, len(measurements.profiles), PROFILES_PER_QUERY):
+        chunk = measurements.profiles[start : start + PROFILES_PER_QUERY]
         profiles += _store_profiles(source, platforms, workloads, chunk)
         if progress is not None:
             progress(len(chunk))
     Revision.raise_for(source.private_to)
     transaction.on_commit(lambda: delivered.send_robust(Source, source=source))
-    return IngestResult(source, profiles, [*measurements.warnings, *notes.listed()])
+    return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()])
 
 
-def _answer_of(before: Source, asked: Source) -> IngestResult:
+def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
     visibility = "public" if before.private_to_id is None else "private"
     warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
-    if before.private_to_id != asked.private_to_id:
+    if before.private_to_id != repeated.private_to_id:
         warning += " and stay so"
     profiles = before.profiles.select_related("platform", "workload").order_by("pk")
     return IngestResult(before, list(profiles), [warning], existing=True)
@@ -108,10 +114,10 @@ def _answer_of(before: Source, asked: Source) -> IngestResult:
 def _platform_drafts(measurements: Measurements, private_to: Any) -> list[Platform]:
     drafts = []
     for index, record in enumerate(measurements.platforms):
-        columns = {one.name: getattr(record, one.name) or None for one in fields(record)}
+        columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
         columns |= {
-            "name": exact(record.name),
-            "cpu_model": exact(record.cpu_model),
+            "name": normalise_spacing(record.name),
+            "cpu_model": normalise_spacing(record.cpu_model),
             "virtualised": record.virtualised,
             "placement": None if record.placement is None else list(record.placement),
             "n_max": record.n_max or record.threads or _largest_n(measurements, index),
@@ -121,13 +127,14 @@ def _platform_drafts(measurements: Measurements, private_to: Any) -> list[Platfo
 
 
 def _largest_n(measurements: Measurements, platform: int) -> int:
-    return max((int(one.runs.n.max()) for one in measurements.profiles if one.platform == platform), default=1)
+    return max((int(record.runs.n.max()) for record in measurements.profiles if record.platform == platform), default=1)
 
 
 def _workload_drafts(measurements: Measurements, private_to: Any) -> list[Workload]:
     return [
         Workload(
-            **{one.name: getattr(record, one.name) or None for one in fields(record)} | {"name": exact(record.name)},
+            **{field.name: getattr(record, field.name) or None for field in fields(record)}
+            | {"name": normalise_spacing(record.name)},
             time_kind=measurements.time_kinds.get(index, "absolute"),
             private_to=private_to,
         )
@@ -159,24 +166,29 @@ def _store_profiles(
         )
         for record in records
     ]
-    fits = describe(profiles, curves)
+    fits = set_derived_columns(profiles, curves)
     Profile.objects.bulk_create(profiles)
     pairs = list(zip(profiles, records, strict=True))
-    _create(Run, (run for profile, record in pairs for run in _runs(profile, record.runs)))
-    _create(
+    _create_in_batches(Run, (run for profile, record in pairs for run in _run_rows(profile, record.runs)))
+    _create_in_batches(
         CounterReading,
-        (reading for profile, record in pairs if record.counters for reading in _readings(profile, record.counters)),
+        (
+            reading
+            for profile, record in pairs
+            if record.counters
+            for reading in _reading_rows(profile, record.counters)
+        ),
     )
-    store(profiles, curves, fits, replace=False)
+    store_derived(profiles, curves, fits, replace=False)
     return profiles
 
 
-def _create(model: Any, rows: Iterator[Any]) -> None:
-    while batch := list(islice(rows, ROWS_AT_ONCE)):
+def _create_in_batches(model: Any, rows: Iterator[Any]) -> None:
+    while batch := list(islice(rows, STORED_ROWS_AT_ONCE)):
         model.objects.bulk_create(batch)
 
 
-def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
+def _run_rows(profile: Profile, table: RunTable) -> Iterator[Run]:
     size = len(table)
     no_parts: list[list[int]] = [[]] * size
     rows = zip(
@@ -207,7 +219,7 @@ def _runs(profile: Profile, table: RunTable) -> Iterator[Run]:
         )
 
 
-def _readings(profile: Profile, table: CounterTable) -> Iterator[CounterReading]:
+def _reading_rows(profile: Profile, table: CounterTable) -> Iterator[CounterReading]:
     rows = zip(table.n.tolist(), table.repeat.tolist(), table.counter, table.value.tolist(), table.status, strict=True)
     for n, repeat, counter, value, status in rows:
         yield CounterReading(
@@ -215,7 +227,7 @@ def _readings(profile: Profile, table: CounterTable) -> Iterator[CounterReading]
         )
 
 
-def _check(measurements: Measurements) -> None:
+def _check_ranges(measurements: Measurements) -> None:
     """What every reader has to have checked and the database could not hold or a computation could not stand."""
     pairs = [(record.platform, record.workload) for record in measurements.profiles]
     if len(set(pairs)) < len(pairs):

@@ -37,7 +37,7 @@ class ListFilter:
 
 @dataclass(frozen=True)
 class ListPage:
-    """What tells one list page from another. Filters and columns to sort by are those of its JSON twin."""
+    """What differs between the list pages. Filters and columns to sort by are those of the same list in the API."""
 
     noun: str
     filterset: type[FilterSet]
@@ -102,47 +102,51 @@ PROFILES = ListPage(
 )
 
 
-def listing(
-    request: HttpRequest, shown: ListPage, rows: Any, filters: list[ListFilter], paginator: type[Paginator] = Paginator
+def list_response(
+    request: HttpRequest,
+    list_page: ListPage,
+    rows: Any,
+    filters: list[ListFilter],
+    paginator: type[Paginator] = Paginator,
 ) -> HttpResponse:
-    """The page of `rows` that the address asks for."""
+    """Answer with the page of `rows` that the address asks for."""
     search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
-    known = shown.filterset.base_filters
-    found = shown.filterset(request.GET, rows.search(search)).qs
-    page = page_of(request, order_rows(found, ordering, shown.orderings), paginator=paginator)
+    filter_names = list_page.filterset.base_filters
+    matching = list_page.filterset(request.GET, rows.search(search)).qs
+    page = page_of(request, order_rows(matching, ordering, list_page.orderings), paginator=paginator)
     context = {
         "page": page,
-        "noun": shown.noun,
-        "heads": shown.heads,
-        "placeholder": shown.searched,
+        "noun": list_page.noun,
+        "heads": list_page.heads,
+        "placeholder": list_page.searched,
         "search": search,
         "ordering": ordering,
         "filters": filters,
-        "filtered": any(request.GET.get(name) for name in ("search", *known)),
-        "section": shown.names,
+        "filtered": any(request.GET.get(name) for name in ("search", *filter_names)),
+        "section": list_page.names,
         "sources": Source.objects.datasets_seen_by(request.user),
-        "csv": csv_address(f"api-{shown.names}", request.GET, known),
-        "twin": json_address(f"api-{shown.names}", query=list_query(request.GET, page, known)),
+        "csv": csv_address(f"api-{list_page.names}", request.GET, filter_names),
+        "twin": json_address(f"api-{list_page.names}", query=list_query(request.GET, page, filter_names)),
     }
-    return render(request, f"profiles/{shown.names}.html", context)
+    return render(request, f"profiles/{list_page.names}.html", context)
 
 
-def filters_by_column(request: HttpRequest, shown: ListPage, rows: Any) -> list[ListFilter]:
-    """A field a column that has values."""
-    values = {name: [(value, value.replace("_", " ")) for value in rows.values_in(name)] for name in shown.offered}
-    return [ListFilter(name, request.GET.get(name, ""), known) for name, known in values.items() if known]
+def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> list[ListFilter]:
+    """A field for each column that has values."""
+    values = {name: [(value, value.replace("_", " ")) for value in rows.values_in(name)] for name in list_page.offered}
+    return [ListFilter(name, request.GET.get(name, ""), choices) for name, choices in values.items() if choices]
 
 
 @require_safe
 def platforms(request: HttpRequest) -> HttpResponse:
     rows = Platform.objects.in_api(request.user)
-    return listing(request, PLATFORMS, rows, filters_by_column(request, PLATFORMS, rows))
+    return list_response(request, PLATFORMS, rows, filters_by_column(request, PLATFORMS, rows))
 
 
 @require_safe
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.in_api(request.user)
-    return listing(request, WORKLOADS, rows, filters_by_column(request, WORKLOADS, rows))
+    return list_response(request, WORKLOADS, rows, filters_by_column(request, WORKLOADS, rows))
 
 
 @require_safe
@@ -157,7 +161,7 @@ def profiles(request: HttpRequest) -> HttpResponse:
         "outlier": yes_or_no,
     }
     filters = [ListFilter(name, request.GET.get(name, ""), values[name]) for name in PROFILES.offered]
-    return listing(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)
+    return list_response(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)
 
 
 def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:

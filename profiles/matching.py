@@ -23,8 +23,8 @@ from profiles.models import Platform, Profile, Workload
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
-CHUNK = 400  # values in one IN (...): two such lists stay under SQLite's 999
-NEAR = 0.9
+VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
+NEAR_MISS_RATIO = 0.9
 
 
 class IngestError(Exception):
@@ -32,11 +32,11 @@ class IngestError(Exception):
 
 
 @dataclass(frozen=True)
-class Noun:
-    """What the matching has to know about platforms, or about workloads."""
+class MatchingRules:
+    """How platforms are matched, or how workloads are."""
 
     model: type[Platform] | type[Workload]
-    word: str
+    noun: str
     identity: Callable[[Any], str]
     spelling: Callable[[Any], str]
     kin: Callable[[Any], tuple[Any, ...]]
@@ -46,9 +46,9 @@ class Noun:
     suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
 
 
-PLATFORM = Noun(
+PLATFORM_RULES = MatchingRules(
     model=Platform,
-    word="platform",
+    noun="platform",
     identity=identity.platform_identity,
     spelling=identity.platform_spelling,
     kin=identity.platform_kin,
@@ -60,9 +60,9 @@ PLATFORM = Noun(
     ),
     suffixes=(),
 )
-WORKLOAD = Noun(
+WORKLOAD_RULES = MatchingRules(
     model=Workload,
-    word="workload",
+    noun="workload",
     identity=identity.workload_identity,
     spelling=identity.workload_spelling,
     kin=identity.workload_kin,
@@ -74,8 +74,8 @@ WORKLOAD = Noun(
 
 
 @dataclass
-class Notes:
-    """Warnings by kind. A delivery of hundreds of machines does not drown its reader: `limit` of a kind are told."""
+class MatchingNotes:
+    """Warnings by kind. A delivery of hundreds of machines would drown its reader: `limit` of a kind are named."""
 
     limit: int = 10
     kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -83,39 +83,44 @@ class Notes:
     def add(self, kind: str, message: str) -> None:
         self.kinds[kind].append(message)
 
-    def listed(self) -> list[str]:
-        told = []
+    def warnings(self) -> list[str]:
+        warnings = []
         for kind, messages in self.kinds.items():
-            told += messages[: self.limit]
+            warnings += messages[: self.limit]
             if len(messages) > self.limit:
-                told.append(f"and {len(messages) - self.limit} more: {kind}")
-        return told
+                warnings.append(f"and {len(messages) - self.limit} more: {kind}")
+        return warnings
 
 
-def settle(noun: Noun, drafts: Sequence[Any], notes: Notes) -> list[Any]:
-    """The stored row of every unsaved draft; all drafts have the same `private_to`. Constant number of queries."""
+def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes) -> list[Any]:
+    """Return the stored row of every unsaved draft: an existing one, or one made here.
+
+    All drafts have the same `private_to`. The number of queries does not depend on how many there are.
+    """
     if not drafts:
         return []
     for draft in drafts:
-        draft.identity, draft.spelling = noun.identity(draft), noun.spelling(draft)
-    _refuse_twins(noun, drafts)
-    known = _known(noun, drafts)
-    rows = _exact(noun, drafts, known)
-    _same_spelling(noun, drafts, rows, known, notes)
-    _fill(noun, [(draft, row) for draft, row in zip(drafts, rows, strict=True) if row is not None], notes)
+        draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
+    _refuse_same_drafts(rules, drafts)
+    candidates = _candidate_rows(rules, drafts)
+    rows = _match_by_identity(rules, drafts, candidates)
+    _match_by_spelling(rules, drafts, rows, candidates, notes)
+    _fill_unknown_columns(
+        rules, [(draft, row) for draft, row in zip(drafts, rows, strict=True) if row is not None], notes
+    )
     new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
     if new:
-        _warn_of_near_misses(noun, new, notes)
-        _create(noun, new)
-    return _standing(noun, [row or draft for draft, row in zip(drafts, rows, strict=True)])
+        _warn_of_near_misses(rules, new, notes)
+        _create_rows(rules, new)
+    return _follow_merges(rules, [row or draft for draft, row in zip(drafts, rows, strict=True)])
 
 
-def _standing(noun: Noun, rows: list[Any]) -> list[Any]:
+def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
     """The rows that stand for these: of merged platforms the one they were merged into, and none of them hidden, as
     what is delivered anew is seen anew."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
-        raise IngestError(f"two {noun.word}s of the delivery are known here to be the same one")
+        raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one")
     for row in standing:
         if row.hidden:
             row.hidden = False
@@ -123,46 +128,46 @@ def _standing(noun: Noun, rows: list[Any]) -> list[Any]:
     return standing
 
 
-def _visible(noun: Noun, owner_id: int | None) -> Any:
-    """What a deliverer may meet: a public delivery the hidden rows too, so that no twin of one is made."""
+def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
+    """What a deliverer may meet: a public delivery the hidden rows too, so that no second row is made of one."""
     public = Q(private_to__isnull=True)
     if owner_id is None:
-        return noun.model.objects.filter(public)
-    return noun.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
+        return rules.model.objects.filter(public)
+    return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
 
 
 def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
     ordered = list(dict.fromkeys(values))
-    for start in range(0, len(ordered), CHUNK):
-        yield ordered[start : start + CHUNK]
+    for start in range(0, len(ordered), VALUES_PER_QUERY):
+        yield ordered[start : start + VALUES_PER_QUERY]
 
 
-def _refuse_twins(noun: Noun, drafts: Sequence[Any]) -> None:
+def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:
     seen: set[str] = set()
     for draft in drafts:
         if draft.identity in seen:
-            raise IngestError(f"{noun.word} {draft.name!r} is there twice, with the same description")
+            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description")
         seen.add(draft.identity)
 
 
-def _known(noun: Noun, drafts: Sequence[Any]) -> list[Any]:
+def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
     """Rows of the same identity or spelling that the deliverer may see: public ones first, then by slug."""
-    visible = _visible(noun, drafts[0].private_to_id)
-    found: dict[int, Any] = {}
+    visible = _visible_rows(rules, drafts[0].private_to_id)
+    by_key: dict[int, Any] = {}
     for part in _chunks(draft.identity for draft in drafts):
-        found |= {row.pk: row for row in visible.filter(identity__in=part)}
+        by_key |= {row.pk: row for row in visible.filter(identity__in=part)}
     for part in _chunks(draft.spelling for draft in drafts):
-        found |= {row.pk: row for row in visible.filter(spelling__in=part)}
-    return sorted(found.values(), key=lambda row: (row.private_to_id is not None, row.slug))
+        by_key |= {row.pk: row for row in visible.filter(spelling__in=part)}
+    return sorted(by_key.values(), key=lambda row: (row.private_to_id is not None, row.slug))
 
 
 def _time_kind_differs(draft: Any, row: Any) -> bool:
     return getattr(draft, "time_kind", None) != getattr(row, "time_kind", None)
 
 
-def _exact(noun: Noun, drafts: Sequence[Any], known: list[Any]) -> list[Any]:
+def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: list[Any]) -> list[Any]:
     by_identity = defaultdict(list)
-    for row in known:
+    for row in candidates:
         by_identity[row.identity].append(row)
     rows = []
     for draft in drafts:
@@ -176,25 +181,27 @@ def _exact(noun: Noun, drafts: Sequence[Any], known: list[Any]) -> list[Any]:
     return rows
 
 
-def _same_spelling(noun: Noun, drafts: Sequence[Any], rows: list[Any], known: list[Any], notes: Notes) -> None:
+def _match_by_spelling(
+    rules: MatchingRules, drafts: Sequence[Any], rows: list[Any], candidates: list[Any], notes: MatchingNotes
+) -> None:
     """Fill the gaps of `rows` with rows that differ in spelling only. Two drafts never become one row."""
     taken = {row.pk for row in rows if row is not None}
     for index, draft in enumerate(drafts):
         if rows[index] is not None:
             continue
-        for row in known:
+        for row in candidates:
             if row.spelling == draft.spelling and row.pk not in taken and not _time_kind_differs(draft, row):
                 taken.add(row.pk)
                 rows[index] = row
-                kind = f"{noun.word}s taken for existing ones that are spelled differently"
-                new, old = _told_apart(noun, draft, row)
-                notes.add(kind, f"{new!r} was taken for the existing {noun.word} {old!r}")
+                kind = f"{rules.noun}s taken for existing ones that are spelled differently"
+                new, old = _first_difference(rules, draft, row)
+                notes.add(kind, f"{new!r} was taken for the existing {rules.noun} {old!r}")
                 break
 
 
-def _told_apart(noun: Noun, draft: Any, row: Any) -> tuple[str, str]:
+def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, str]:
     """The first text in which two that are alike differ."""
-    names = ("name", "cpu_model") if noun is PLATFORM else ("name", "version", "input", "runtime")
+    names = ("name", "cpu_model") if rules is PLATFORM_RULES else ("name", "version", "input", "runtime")
     for name in names:
         new, old = getattr(draft, name) or "", getattr(row, name) or ""
         if new != old:
@@ -203,14 +210,14 @@ def _told_apart(noun: Noun, draft: Any, row: Any) -> tuple[str, str]:
     return draft.name, row.name
 
 
-def _fill(noun: Noun, pairs: list[tuple[Any, Any]], notes: Notes) -> None:
+def _fill_unknown_columns(rules: MatchingRules, pairs: list[tuple[Any, Any]], notes: MatchingNotes) -> None:
     """Unknown columns of the existing rows from the drafts. What was known stays; a private delivery edits no public
     row."""
     changed = []
     for draft, row in pairs:
         editable = row.private_to_id == draft.private_to_id
         conflicts, edited = [], False
-        for name in noun.filled:
+        for name in rules.filled:
             new, old = getattr(draft, name), getattr(row, name)
             if new in (None, "unknown") or new == old:
                 continue
@@ -219,46 +226,46 @@ def _fill(noun: Noun, pairs: list[tuple[Any, Any]], notes: Notes) -> None:
             elif editable:
                 setattr(row, name, new)
                 edited = True
-        if editable and noun is PLATFORM and draft.n_max > row.n_max:
+        if editable and rules is PLATFORM_RULES and draft.n_max > row.n_max:
             row.n_max, edited = draft.n_max, True
         if edited:
             changed.append(row)
         if conflicts:
-            kind = f"{noun.word}s known with other properties, which were kept"
-            notes.add(kind, f"{noun.word} {row.name!r} was kept as it is known: {'; '.join(conflicts)}")
+            kind = f"{rules.noun}s known with other properties, which were kept"
+            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(conflicts)}")
     if changed:
-        columns = [*noun.filled, "n_max"] if noun is PLATFORM else list(noun.filled)
-        noun.model.objects.bulk_update(changed, columns, batch_size=CHUNK)
+        columns = [*rules.filled, "n_max"] if rules is PLATFORM_RULES else list(rules.filled)
+        rules.model.objects.bulk_update(changed, columns, batch_size=VALUES_PER_QUERY)
 
 
-def _warn_of_near_misses(noun: Noun, new: list[Any], notes: Notes) -> None:
-    values = {getattr(draft, noun.coarse) for draft in new}
-    alike = Q(**{f"{noun.coarse}__isnull": True}) if None in values else Q(pk__in=[])
-    visible = _visible(noun, new[0].private_to_id).defer("created_at")
+def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNotes) -> None:
+    values = {getattr(draft, rules.coarse) for draft in new}
+    alike = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
+    visible = _visible_rows(rules, new[0].private_to_id).defer("created_at")
     kin: dict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
     parts = _chunks(value for value in values if value is not None)
-    for query in chain([alike], (Q(**{f"{noun.coarse}__in": part}) for part in parts)):
+    for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
         for row in visible.filter(query):
-            kin[noun.kin(row)][noun.text(row)] = row.name
+            kin[rules.kin(row)][rules.text(row)] = row.name
     for draft in new:
-        texts = kin.get(noun.kin(draft), {})
-        for text in difflib.get_close_matches(noun.text(draft), texts, n=1, cutoff=NEAR):
-            kind = f"{noun.word}s that are new but look like existing ones"
-            notes.add(kind, f"{noun.word} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
+        texts = kin.get(rules.kin(draft), {})
+        for text in difflib.get_close_matches(rules.text(draft), texts, n=1, cutoff=NEAR_MISS_RATIO):
+            kind = f"{rules.noun}s that are new but look like existing ones"
+            notes.add(kind, f"{rules.noun} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
 
 
-def _create(noun: Noun, new: list[Any]) -> None:
+def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
     public = new[0].private_to_id is None
-    _name_public(noun, new) if public else _name_private(new)
+    _assign_public_slugs(rules, new) if public else _assign_private_slugs(new)
     for draft in new:
         try:
             draft.clean_fields(exclude=["private_to"])
         except ValidationError as error:
             field_name, messages = next(iter(error.message_dict.items()))
-            raise IngestError(f"{noun.word} {draft.name!r}: {field_name}: {messages[0]}") from error
-    noun.model.objects.bulk_create(new)
+            raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}") from error
+    rules.model.objects.bulk_create(new)
     if public:
-        _adopt_private_twins(noun, new)
+        _merge_private_rows_into(rules, new)
 
 
 def slug_base(name: str, fallback: str) -> str:
@@ -270,39 +277,39 @@ def slug_base(name: str, fallback: str) -> str:
     return slugify("".join("-" if mark in "/.@ " else mark for mark in name))[:SLUG_LENGTH].strip("-_") or fallback
 
 
-def _slugs(noun: Noun, draft: Any) -> Iterator[str]:
-    base = slug_base(draft.name, noun.word)
+def _possible_slugs(rules: MatchingRules, draft: Any) -> Iterator[str]:
+    base = slug_base(draft.name, rules.noun)
     yield base
-    for name in noun.suffixes:
+    for name in rules.suffixes:
         if getattr(draft, name):
-            yield slug_base(f"{base[:150]}-{getattr(draft, name)}", noun.word)
+            yield slug_base(f"{base[:150]}-{getattr(draft, name)}", rules.noun)
     yield from (f"{base}-{number}" for number in count(2))
 
 
-def _name_public(noun: Noun, new: list[Any]) -> None:
+def _assign_public_slugs(rules: MatchingRules, new: list[Any]) -> None:
     """Slugs that depend on the public rows alone: a private row in the way is renamed."""
-    taken = set(noun.model.objects.public().values_list("slug", flat=True))
+    taken = set(rules.model.objects.public().values_list("slug", flat=True))
     for draft in new:
-        draft.slug = next(slug for slug in _slugs(noun, draft) if slug not in taken)
+        draft.slug = next(slug for slug in _possible_slugs(rules, draft) if slug not in taken)
         taken.add(draft.slug)
     for part in _chunks(draft.slug for draft in new):
-        for row in noun.model.objects.filter(private_to__isnull=False, slug__in=part):
-            _name_private([row])
+        for row in rules.model.objects.filter(private_to__isnull=False, slug__in=part):
+            _assign_private_slugs([row])
             row.save(update_fields=["slug"])
 
 
-def _name_private(rows: Iterable[Any]) -> None:
+def _assign_private_slugs(rows: Iterable[Any]) -> None:
     for row in rows:
         row.slug = f"{slug_base(row.name, 'private')[:PRIVATE_SLUG_LENGTH]}-{secrets.token_hex(8)}"
 
 
-def _adopt_private_twins(noun: Noun, new: list[Any]) -> None:
+def _merge_private_rows_into(rules: MatchingRules, new: list[Any]) -> None:
     """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
     over. Nobody but the owner can notice."""
     public = {row.identity: row for row in new}
     for part in _chunks(public):
-        for twin in noun.model.objects.filter(private_to__isnull=False, identity__in=part):
-            row = public[twin.identity]
-            if not _time_kind_differs(row, twin):
-                Profile.objects.filter(**{noun.word: twin}).update(**{noun.word: row})
-                twin.delete()
+        for private_row in rules.model.objects.filter(private_to__isnull=False, identity__in=part):
+            row = public[private_row.identity]
+            if not _time_kind_differs(row, private_row):
+                Profile.objects.filter(**{rules.noun: private_row}).update(**{rules.noun: row})
+                private_row.delete()

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from profiles.arrays import FloatArray, IntArray
 
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
+PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
+LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or a repeat number
 STRATEGIES = (
     "sequential",
     "domain_decomposition",
@@ -32,7 +34,7 @@ DEVICE_CLASSES = ("server", "desktop", "embedded")
 ORIGINS = ("measured", "simulated", "emulated")
 COUNTER_STATUSES = ("ok", "multiplexed", "unsupported", "no-permission", "not-scheduled")
 
-Origin = Literal["measured", "simulated", "emulated"]
+MeasurementOrigin = Literal["measured", "simulated", "emulated"]
 TimeKind = Literal["absolute", "relative"]
 
 
@@ -134,13 +136,13 @@ class RunTable:
         >>> RunTable(np.array([1, 2]), np.array([1, 1]), np.zeros(2, bool), np.array([3.0, 2.0])).take(np.array([1])).n
         array([2])
         """
-        taken: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        taken: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         texts = taken.pop("output_checksum")
         taken = {name: None if column is None else column[rows] for name, column in taken.items()}
         return RunTable(**taken, output_checksum=texts and tuple(texts[row] for row in rows.tolist()))
 
 
-def known(column: FloatArray) -> FloatArray | None:
+def column_or_none(column: FloatArray) -> FloatArray | None:
     """The column, or None where all of it is NaN."""
     return None if np.isnan(column).all() else column
 
@@ -173,7 +175,7 @@ class ProfileRecord:
 class Measurements:
     """One validated delivery: a tarball, a dataset folder or a simulated machine."""
 
-    origin: Origin
+    origin: MeasurementOrigin
     time_kinds: dict[int, TimeKind]  # by workload index; absent = absolute
     platforms: list[PlatformRecord]
     workloads: list[WorkloadRecord]

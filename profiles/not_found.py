@@ -14,13 +14,13 @@ from django.urls import reverse
 from profiles.lookup import near_misses
 from profiles.models import Platform, Workload
 
-NAMED: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
+NAMED_MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
 ROWS_COMPARED = 20_000  # a tenth of a second's work
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    noun, slug = named_in(request.path)
+    noun, slug = noun_and_slug(request.path)
     merged = Platform.objects.visible_to(request.user).merged_from(slug).first() if noun == "platforms" else None
     if merged is not None:
         return redirect("platform", merged.slug, permanent=True)
@@ -33,18 +33,18 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     return page
 
 
-def named_in(path: str) -> tuple[str, str]:
+def noun_and_slug(path: str) -> tuple[str, str]:
     """("platforms", "fjord") of /platforms/fjord/; ("", "") of other addresses."""
-    found = re.fullmatch(rf"/({'|'.join(NAMED)})/([^/]{{1,200}})/?", path)
-    return (found[1], found[2]) if found else ("", "")
+    match = re.fullmatch(rf"/({'|'.join(NAMED_MODELS)})/([^/]{{1,200}})/?", path)
+    return (match[1], match[2]) if match else ("", "")
 
 
-def near_rows(request: HttpRequest, noun: str, slug: str) -> list[Any]:
+def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
     """Rows whose slug or name looks like the one asked for, the nearest first."""
-    rows = NAMED[noun].objects.visible_to(request.user)
-    slugs = near_misses(slug, rows.values_list("slug", "name")[:ROWS_COMPARED])
-    found = {row.slug: row for row in rows.filter(slug__in=slugs)}
-    return [(found[one].name, reverse(noun.removesuffix("s"), args=[one])) for one in slugs if one in found]
+    rows = NAMED_MODELS[noun].objects.visible_to(request.user)
+    slugs = near_misses(text, rows.values_list("slug", "name")[:ROWS_COMPARED])
+    row_of = {row.slug: row for row in rows.filter(slug__in=slugs)}
+    return [(row_of[slug].name, reverse(noun.removesuffix("s"), args=[slug])) for slug in slugs if slug in row_of]
 
 
 def near_pages(path: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.derivation import CHUNK, run_tables
+from profiles.derivation import PROFILES_PER_QUERY, run_tables
 from profiles.models import Profile, Revision
 from profiles.quality import repeat_variations
 
@@ -33,19 +33,19 @@ def profiles_to_judge(*, again: bool = False) -> QuerySet[Profile]:
 
 def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
     """By primary key, why a profile is doubtful without a prediction."""
-    found: dict[int, str] = {}
-    for start in range(0, len(profiles), CHUNK):
-        chunk = profiles[start : start + CHUNK]
+    reasons: dict[int, str] = {}
+    for start in range(0, len(profiles), PROFILES_PER_QUERY):
+        chunk = profiles[start : start + PROFILES_PER_QUERY]
         tables = run_tables([profile.pk for profile in chunk])
         chunk = [profile for profile in chunk if profile.pk in tables]
         variations = repeat_variations([tables[profile.pk].own for profile in chunk])
         for profile, variation in zip(chunk, variations.tolist(), strict=True):
             if variation > WORST_REPEATS:
-                found[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
+                reasons[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
             elif (profile.fit_error or 0.0) > WORST_FIT:
-                found[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
-        found |= contradiction_reasons(chunk)
-    return found
+                reasons[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
+        reasons |= contradiction_reasons(chunk)
+    return reasons
 
 
 def contradiction_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
@@ -54,19 +54,19 @@ def contradiction_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     times: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
-    known = rows.exclude(origin="emulated")
-    for key, platform, workload, t1_s in known.values_list("pk", "platform", "workload", "t1_s"):
+    comparable = rows.exclude(origin="emulated")
+    for key, platform, workload, t1_s in comparable.values_list("pk", "platform", "workload", "t1_s"):
         if t1_s is not None:
             times[platform, workload][key] = t1_s
-    found = {}
+    reasons = {}
     for profile in profiles:
         others = [t for key, t in times[profile.platform_id, profile.workload_id].items() if key != profile.pk]
         if profile.t1_s is None or len(others) < FEWEST_OTHER_MEASUREMENTS or max(others) > AGREE * min(others):
             continue
         factor = profile.t1_s / float(np.median(others))
         if max(factor, 1 / factor) > CONTRADICT:
-            found[profile.pk] = f"{factor:.3g} times the time of {len(others)} other measurements of the same pair"
-    return found
+            reasons[profile.pk] = f"{factor:.3g} times the time of {len(others)} other measurements of the same pair"
+    return reasons
 
 
 @transaction.atomic
@@ -86,7 +86,9 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
         row.outlier_checked_at = revision
         stored.append(row)
-    Profile.objects.bulk_update(stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=CHUNK)
+    Profile.objects.bulk_update(
+        stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
+    )
     for owner, count in changed.items():
         if count:
             Revision.raise_for(owner)

@@ -54,7 +54,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     """
     profiles = measurements.profiles
     grouped: dict[tuple[int, int], list[Finding]] = {}
-    for finding in findings([profile.runs for profile in profiles]):
+    for finding in find_faults([profile.runs for profile in profiles]):
         key = (profiles[finding.profile].workload, KINDS.index(finding.kind))
         grouped.setdefault(key, []).append(finding)
     lines = []
@@ -62,17 +62,17 @@ def quality_warnings(measurements: Measurements) -> list[str]:
         worst = max(group, key=lambda finding: finding.badness)
         platform = measurements.platforms[profiles[worst.profile].platform].name
         where = f" on {platform}" if len(measurements.platforms) > 1 else ""
-        more = _more(sum(finding.count for finding in group) - 1, len(group) - 1)
-        lines.append(f"{measurements.workloads[workload].name}: {_says(worst)}{where}{more}")
-    return lines + _virtual(measurements)
+        more = _describe_further(sum(finding.count for finding in group) - 1, len(group) - 1)
+        lines.append(f"{measurements.workloads[workload].name}: {_describe_fault(worst)}{where}{more}")
+    return lines + _virtual_warnings(measurements)
 
 
 def run_warnings(runs: RunTable) -> list[str]:
     """The warnings of one profile, without its names."""
-    return [f"{_says(finding)}{_more(finding.count - 1, 0)}" for finding in findings([runs])]
+    return [f"{_describe_fault(finding)}{_describe_further(finding.count - 1, 0)}" for finding in find_faults([runs])]
 
 
-def findings(tables: Sequence[RunTable]) -> list[Finding]:
+def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
     """What is odd about each of many profiles' runs, profile by profile in the order of KINDS.
 
     t(n) is the median over the clean runs at n, or over the profile runs where there is no clean run; the coefficient
@@ -80,7 +80,7 @@ def findings(tables: Sequence[RunTable]) -> list[Finding]:
     """
     cells = _cells([table.own for table in tables])
     times = _preferred_pass(cells)
-    found: list[tuple[int, int, Finding]] = []
+    keyed: list[tuple[int, int, Finding]] = []
     for kind, (profile, n, value) in enumerate(
         (_variation(cells, times), _growth(cells, times), _overhead(cells), _repeats(cells, times))
     ):
@@ -89,8 +89,8 @@ def findings(tables: Sequence[RunTable]) -> list[Finding]:
         owners, starts, counts = np.unique(profile[order], return_index=True, return_counts=True)
         for owner, start, count in zip(owners.tolist(), starts.tolist(), counts.tolist(), strict=True):
             worst = order[start]
-            found.append((owner, kind, Finding(KINDS[kind], owner, int(n[worst]), float(value[worst]), count)))
-    return [finding for _, _, finding in sorted(found, key=lambda entry: entry[:2])]
+            keyed.append((owner, kind, Finding(KINDS[kind], owner, int(n[worst]), float(value[worst]), count)))
+    return [finding for _, _, finding in sorted(keyed, key=lambda entry: entry[:2])]
 
 
 def repeat_variations(tables: Sequence[RunTable]) -> FloatArray:
@@ -108,7 +108,7 @@ def repeat_variations(tables: Sequence[RunTable]) -> FloatArray:
     return np.array(
         [
             float(np.median(values)) if len(values) else np.nan
-            for values in (cells.variation[used & (cells.profile == at)] for at in range(len(tables)))
+            for values in (cells.variation[used & (cells.profile == profile)] for profile in range(len(tables)))
         ]
     )
 
@@ -190,7 +190,7 @@ def _repeats(cells: _Cells, times: NDArray[np.bool_]) -> _Faults:
     return cells.profile[bad], cells.n[bad], cells.count[bad].astype(np.float64)
 
 
-def _says(finding: Finding) -> str:
+def _describe_fault(finding: Finding) -> str:
     n, value = finding.n, finding.value
     if finding.kind == "variation":
         return f"the coefficient of variation is {100 * value:.1f} % at n = {n}"
@@ -201,14 +201,14 @@ def _says(finding: Finding) -> str:
     return f"fewer than {MIN_REPEATS} repeats: {value:.0f} at n = {n}"
 
 
-def _more(counts: int, profiles: int) -> str:
+def _describe_further(counts: int, profiles: int) -> str:
     if not counts:
         return ""
     places = f"{counts} more thread count{'s' * (counts > 1)}"
     return f", and at {places}" + (f" of {profiles + 1} platforms" if profiles else "")
 
 
-def _virtual(measurements: Measurements) -> list[str]:
+def _virtual_warnings(measurements: Measurements) -> list[str]:
     names = [platform.name for platform in measurements.platforms if platform.virtualised]
     if not names:
         return []

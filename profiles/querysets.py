@@ -94,15 +94,15 @@ class SourceQuerySet(ModeratedQuerySet):
     def datasets_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
         """The datasets that the user's profiles of that origin come from; `profiles` narrows these further down."""
         relation: Any = self.model._meta.get_field("profiles")
-        shown = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), **profiles)
+        visible_profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), **profiles)
         if origin:
-            shown = shown.filter(origin=origin)
-        return self.filter(Exists(shown.order_by()), kind="dataset").order_by("label")
+            visible_profiles = visible_profiles.filter(origin=origin)
+        return self.filter(Exists(visible_profiles.order_by()), kind="dataset").order_by("label")
 
     def datasets_beside(self, profiles: Any) -> Self:
         """The datasets to name, with their licences, where these profiles are shown."""
-        shown = {profile.source_id for profile in profiles}
-        return self.filter(kind="dataset", pk__in=shown).order_by("label")
+        keys = {profile.source_id for profile in profiles}
+        return self.filter(kind="dataset", pk__in=keys).order_by("label")
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:
         """Deliveries that measured the platform's roofline beside its workloads, the newest first."""
@@ -142,8 +142,8 @@ class ProfileQuerySet(ModeratedQuerySet):
 
     def _rows_with(self, word: str, relation: str, columns: tuple[str, ...]) -> Any:
         field: Any = self.model._meta.get_field(relation)
-        found = Q(*[(f"{column}__icontains", word) for column in columns], _connector=Q.OR)
-        return field.related_model._default_manager.filter(found).order_by().values("pk")
+        contains = Q(*[(f"{column}__icontains", word) for column in columns], _connector=Q.OR)
+        return field.related_model._default_manager.filter(contains).order_by().values("pk")
 
     def listed_for(self, user: Any) -> Self:
         """A row of the list page: with what its links and badges name."""

@@ -30,6 +30,6 @@ def register_reader(form: str, reader: Reader) -> None:
 def read_measurements(form: str, file: IO[bytes]) -> Measurements:
     """What the file holds. Raises UnreadableError, also where no application knows the form."""
     if form not in _readers:
-        known = ", ".join(sorted(_readers)) or "none"
-        raise UnreadableError(f"no application reads {form}; known: {known}")
+        forms = ", ".join(sorted(_readers)) or "none"
+        raise UnreadableError(f"no application reads {form}; known: {forms}")
     return _readers[form](file)

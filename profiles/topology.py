@@ -11,7 +11,7 @@ MOST_CORES = 1024
 
 
 @dataclass(frozen=True)
-class Topology:
+class TopologyCounts:
     """Counts as reported; None = unknown. Threads take one NUMA node, then the others, then SMT threads."""
 
     sockets: int | None
@@ -42,19 +42,19 @@ class SocketDrawing:
     boxes: list[Box]
 
 
-def shares(total: int, parts: int) -> list[int]:
+def even_shares(total: int, parts: int) -> list[int]:
     """Whole shares, as even as can be, the larger ones first.
 
-    >>> shares(7, 3)
+    >>> even_shares(7, 3)
     [3, 2, 2]
     """
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
-def spelled_counts(topology: Topology) -> str:
+def describe_counts(topology: TopologyCounts) -> str:
     """What the drawing shows, in words.
 
-    >>> spelled_counts(Topology(2, None, 8, 16))
+    >>> describe_counts(TopologyCounts(2, None, 8, 16))
     '2 sockets, an unknown number of NUMA nodes, 8 cores, 16 hardware threads.'
     """
     sockets, nodes, threads = topology.sockets or 1, topology.numa_nodes, topology.threads
@@ -68,27 +68,29 @@ def spelled_counts(topology: Topology) -> str:
     )
 
 
-def drawn_sockets(topology: Topology) -> list[SocketDrawing]:
+def draw_sockets(topology: TopologyCounts) -> list[SocketDrawing]:
     """A drawing a socket; none where the number of cores is unknown (or beyond what a picture shows).
 
     Sockets, NUMA nodes and threads a core that nobody reported are drawn as one.
 
-    >>> [len(socket.boxes) for socket in drawn_sockets(Topology(2, 2, 4, 8))]
+    >>> [len(socket.boxes) for socket in draw_sockets(TopologyCounts(2, 2, 4, 8))]
     [7, 7]
     """
     cores = topology.physical_cores
     if not cores or cores > MOST_CORES:
         return []
     sockets = min(topology.sockets or 1, cores)
-    core_shares = shares(cores, sockets)
-    node_shares = shares(max(topology.numa_nodes or 1, sockets), sockets)
+    core_shares = even_shares(cores, sockets)
+    node_shares = even_shares(max(topology.numa_nodes or 1, sockets), sockets)
     return [
-        drawn_socket(topology, number, sum(core_shares[:number]), sum(node_shares[:number]), per_node)
-        for number, per_node in enumerate(map(shares, core_shares, node_shares))
+        draw_socket(topology, number, sum(core_shares[:number]), sum(node_shares[:number]), per_node)
+        for number, per_node in enumerate(map(even_shares, core_shares, node_shares))
     ]
 
 
-def drawn_socket(topology: Topology, number: int, first_core: int, first_node: int, nodes: list[int]) -> SocketDrawing:
+def draw_socket(
+    topology: TopologyCounts, number: int, first_core: int, first_node: int, nodes: list[int]
+) -> SocketDrawing:
     """Its NUMA nodes, two abreast, with the cores of each as a grid."""
     slots = hardware_threads(topology)
     columns = max(1, math.ceil(math.sqrt(max(nodes) * slots)))
@@ -110,14 +112,16 @@ def drawn_socket(topology: Topology, number: int, first_core: int, first_node: i
     return SocketDrawing(number, right, bottom, boxes)
 
 
-def core_boxes(topology: Topology, core: int, x: float, y: float) -> list[Box]:
+def core_boxes(topology: TopologyCounts, core: int, x: float, y: float) -> list[Box]:
     slots = hardware_threads(topology)
     frame = Box(x, y, SLOT + 4, core_height(slots), "core")
-    threads = [Box(x + 2, y + 2 + slot * (SLOT + 2), SLOT, SLOT, used(core, slot, topology)) for slot in range(slots)]
+    threads = [
+        Box(x + 2, y + 2 + slot * (SLOT + 2), SLOT, SLOT, first_use(core, slot, topology)) for slot in range(slots)
+    ]
     return [frame, *threads]
 
 
-def hardware_threads(topology: Topology) -> int:
+def hardware_threads(topology: TopologyCounts) -> int:
     """Of one core."""
     cores = topology.physical_cores or 1
     return max(1, (topology.threads or cores) // cores)
@@ -127,7 +131,7 @@ def core_height(slots: int) -> int:
     return slots * (SLOT + 2) + 2
 
 
-def used(core: int, slot: int, topology: Topology) -> str:
+def first_use(core: int, slot: int, topology: TopologyCounts) -> str:
     """When the hardware thread is used, as more threads are."""
     if slot:
         return "smt"
@@ -135,20 +139,20 @@ def used(core: int, slot: int, topology: Topology) -> str:
 
 
 @dataclass(frozen=True)
-class Level:
+class MemoryLevel:
     name: str
     size_bytes: int
     width: float  # % of the largest, on a logarithmic scale
 
 
-def memory_levels(sizes: Mapping[str, int | None]) -> list[Level]:
+def memory_levels(sizes: Mapping[str, int | None]) -> list[MemoryLevel]:
     """Caches and memory that are known, with bars whose length grows by as much for each doubling.
 
     >>> [(level.name, level.width) for level in memory_levels({"L1": 4096, "L2": None, "memory": 4096**2})]
     [('L1', 50.0), ('memory', 100.0)]
     """
-    known = {name: size for name, size in sizes.items() if size}
-    if not known:
+    reported = {name: size for name, size in sizes.items() if size}
+    if not reported:
         return []
-    whole = math.log2(max(known.values()))
-    return [Level(name, size, round(100 * math.log2(size) / whole, 1)) for name, size in known.items()]
+    whole = math.log2(max(reported.values()))
+    return [MemoryLevel(name, size, round(100 * math.log2(size) / whole, 1)) for name, size in reported.items()]

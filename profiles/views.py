@@ -8,7 +8,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
-from profiles.ceilings import placed_below, roofline_of
+from profiles.ceilings import roofline_of, roofline_points
 from profiles.figures import (
     DRAWN_MEASURES,
     Breakpoints,
@@ -27,43 +27,43 @@ from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.sentences import limit_sentences
-from profiles.topology import Topology, drawn_sockets, memory_levels, spelled_counts
+from profiles.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
 
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
 
 
 @require_safe
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
-    shown = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
-    page = page_of(request, Profile.objects.on_platform_page(shown, request.user))
+    shown_platform = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_platform_page(shown_platform, request.user))
     origin = origin_of(profile.origin for profile in page)
     multiples = small_multiples(
-        [measured_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
+        [profile_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
     )
-    roofline = roofline_of(shown, request.user)
-    chart = roofline and roofline_chart(roofline, placed_below(list(page)))
+    roofline = roofline_of(shown_platform, request.user)
+    chart = roofline and roofline_chart(roofline, roofline_points(list(page)))
     context = {
-        "platform": shown,
+        "platform": shown_platform,
         "page": page,
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,
-        "sockets": drawn_sockets(topology_of(shown)),
-        "counts": spelled_counts(topology_of(shown)),
-        "levels": memory_levels(memory_of(shown)),
+        "sockets": draw_sockets(topology_of(shown_platform)),
+        "counts": describe_counts(topology_of(shown_platform)),
+        "levels": memory_levels(memory_of(shown_platform)),
         "multiples": multiples,
-        "rows": list(zip(page, multiples.drawn, strict=True)),
-        "csv": json_address("api-profiles", query=urlencode({"platform": shown.slug, "format": "csv"})),
+        "rows": list(zip(page, multiples.drawings, strict=True)),
+        "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
-        "twin": json_address("api-platform", shown.slug),
+        "twin": json_address("api-platform", shown_platform.slug),
     }
     return render(request, "profiles/platform.html", context)
 
 
-def topology_of(platform: Platform) -> Topology:
+def topology_of(platform: Platform) -> TopologyCounts:
     counts = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
-    return Topology(**{name: getattr(platform, name) for name in counts})
+    return TopologyCounts(**{name: getattr(platform, name) for name in counts})
 
 
 def memory_of(platform: Platform) -> dict[str, int | None]:
@@ -73,45 +73,46 @@ def memory_of(platform: Platform) -> dict[str, int | None]:
 
 @require_safe
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
-    shown = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
-    page = page_of(request, Profile.objects.on_workload_page(shown, request.user), CURVES_DRAWN)
+    shown_workload = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_workload_page(shown_workload, request.user), CURVES_DRAWN)
     origin = origin_of(profile.origin for profile in page)
-    curves = [measured_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
+    curves = [profile_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
     show = request.GET.get("show", "")
-    charts = comparison_charts(curves, time_unit(shown), (show,) if show in DRAWN_MEASURES else ("time", "speedup"))
+    measures = (show,) if show in DRAWN_MEASURES else ("time", "speedup")
+    charts = comparison_charts(curves, time_unit(shown_workload), measures)
     context = {
-        "workload": shown,
+        "workload": shown_workload,
         "show": show if show in DRAWN_MEASURES else "",
         "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
-        "csv": json_address("api-profiles", query=urlencode({"workload": shown.slug, "format": "csv"})),
+        "csv": json_address("api-profiles", query=urlencode({"workload": shown_workload.slug, "format": "csv"})),
         "page": page,
         "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
         "origin": origin,
         "charts": mark_origin(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
-        "twin": json_address("api-workload", shown.slug),
+        "twin": json_address("api-workload", shown_workload.slug),
     }
     return render(request, "profiles/workload.html", context)
 
 
 @require_safe
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
-    shown = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
-    drawing = drawing_of(shown)
+    shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
+    drawing = profile_drawing(shown_profile)
     in_time = request.GET.get("budget") == "time"
     context = {
-        "profile": shown,
+        "profile": shown_profile,
         "in_time": in_time,
-        "sentences": limits_of(shown, drawing, request.user) if drawing else [],
-        "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown.origin) if drawing else [],
-        "counters": counter_rows(shown),
+        "sentences": limits_of(shown_profile, drawing, request.user) if drawing else [],
+        "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
+        "counters": counter_rows(shown_profile),
         "section": "profiles",
-        "fits": fit_rows(shown),
+        "fits": fit_rows(shown_profile),
         "elements": ELEMENTS,
-        "time_unit": time_unit(shown.workload),
-        "sources": [shown.source],
-        "twin": json_address("api-profile", shown.uid),
+        "time_unit": time_unit(shown_profile.workload),
+        "sources": [shown_profile.source],
+        "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
 
@@ -125,15 +126,15 @@ def limits_of(profile: Profile, drawing: ProfileDrawing, user: Any) -> list[str]
     """What limits it, in sentences: beside the machine's ceilings where they were measured."""
     platform = profile.platform
     roofline = roofline_of(platform, user)
-    placed = next(iter(placed_below([profile])), None) if roofline else None
-    return limit_sentences(drawing.curves, platform.n_nu, platform.n_ht, placed, roofline)
+    point = next(iter(roofline_points([profile])), None) if roofline else None
+    return limit_sentences(drawing.curves, platform.n_nu, platform.n_ht, point, roofline)
 
 
 def time_unit(workload: Workload) -> str:
     return "unknown unit" if workload.time_kind == Workload.TimeKind.RELATIVE else "s"
 
 
-def measured_curve(profile: Profile, label: str) -> MeasuredCurve:
+def profile_curve(profile: Profile, label: str) -> MeasuredCurve:
     """t(n) as stored; empty where the curves wait to be derived."""
     stored = getattr(profile, "curves", None)
     n = stored.n if stored else np.array([], dtype=np.int64)
@@ -141,7 +142,7 @@ def measured_curve(profile: Profile, label: str) -> MeasuredCurve:
     return MeasuredCurve(label, n, time_s, profile.t1_s)
 
 
-def drawing_of(profile: Profile) -> ProfileDrawing | None:
+def profile_drawing(profile: Profile) -> ProfileDrawing | None:
     stored = getattr(profile, "curves", None)
     if stored is None:
         return None
@@ -164,11 +165,11 @@ def counter_rows(profile: Profile) -> Table | None:
     """A row a thread count, a column a counter: the mean over the repeats that could be read."""
     readings = profile.counter_readings.filter(value__isnull=False).order_by()
     means = readings.values_list("n", "counter").annotate(mean=Avg("value"))
-    at = {(n, counter): mean for n, counter, mean in means}
-    if not at:
+    mean_of = {(n, counter): mean for n, counter, mean in means}
+    if not mean_of:
         return None
-    names = sorted({counter for _, counter in at})
-    rows = [(n, *(at.get((n, name)) for name in names)) for n in sorted({n for n, _ in at})]
+    names = sorted({counter for _, counter in mean_of})
+    rows = [(n, *(mean_of.get((n, name)) for name in names)) for n in sorted({n for n, _ in mean_of})]
     return Table(("n", *names), rows)
 
 
@@ -182,5 +183,5 @@ def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     rows = list(zip(CURVE_NAMES, elements, features.rms.tolist(), strict=True))
     parts = len(SCALING_PARTS)
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
-    known = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
-    return {title: group for title, group in known.items() if group}
+    measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
+    return {title: group for title, group in measured.items() if group}

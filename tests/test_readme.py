@@ -44,7 +44,9 @@ def demo(db, monkeypatch):
     """Three machines of the demo with eight of its programs, stored as `make run` stores them."""
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
     monkeypatch.setattr(
-        load_demo, "tarball", lambda hardware, *, seed: simulator.tarball(hardware, PROGRAMS, seed=seed)
+        load_demo,
+        "simulate_tarball",
+        lambda hardware, *, seed: simulator.simulate_tarball(hardware, PROGRAMS, seed=seed),
     )
     call_command("load_demo", "--jobs", "1")
 

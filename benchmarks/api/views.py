@@ -18,10 +18,10 @@ from benchmarks.api.serializers import (
     UploadRowSerializer,
     UploadSerializer,
 )
-from benchmarks.kit_archive import TOP, NoKitError, kit_tarball, kit_version
-from benchmarks.kit_guide import kit_workloads, steps
+from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_version
+from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
-from benchmarks.services import receive
+from benchmarks.services import receive_tarball
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.parsers import MultiPartParser
@@ -78,13 +78,13 @@ class UploadList(ListView):
         responses={201: UploadSerializer, 202: UploadSerializer},
     )
     def post(self, request: Request) -> Response:
-        asked = UploadRequestSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        file = asked.validated_data["file"]
+        sent = UploadRequestSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        file = sent.validated_data["file"]
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
             limit = settings.UPLOAD_MAX_PACKED_BYTES
             raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
-        upload = receive(file, request.user, asked.validated_data["visibility"], file.name)
+        upload = receive_tarball(file, request.user, sent.validated_data["visibility"], file.name)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
@@ -118,7 +118,7 @@ class Kit(ApiView):
         except NoKitError as error:
             raise NotFound from error
         content = kit_tarball()
-        disposition = {"Content-Disposition": f'attachment; filename="{TOP}-{version}.tar.gz"'}
+        disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
         return respond_unless_unchanged(
             request,
             etag_of(version, hashlib.sha256(content).hexdigest()),
@@ -131,12 +131,12 @@ class KitGuide(ApiView):
 
     @extend_schema(operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer})
     def get(self, request: Request) -> Response:
-        return Response(KitGuideSerializer(kit_guide(request.build_absolute_uri("/"))).data)
+        return Response(KitGuideSerializer(kit_guide_document(request.build_absolute_uri("/"))).data)
 
 
-def kit_guide(site: str) -> dict[str, Any]:
+def kit_guide_document(site: str) -> dict[str, Any]:
     try:
         workloads = kit_workloads()
     except NoKitError as error:
         raise NotFound from error
-    return {"version": kit_version(), "url": f"{site}api/v1/kit/", "steps": steps(site), "workloads": workloads}
+    return {"version": kit_version(), "url": f"{site}api/v1/kit/", "steps": kit_steps(site), "workloads": workloads}

@@ -5,8 +5,8 @@
 
 from benchmarks.archive.container import Limits
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.problems import ArchiveError, Problem
+from benchmarks.archive.problems import ArchiveError, ArchiveProblem
 from benchmarks.archive.reading import read_archive
 from benchmarks.archive.writing import write_archive
 
-__all__ = ["ArchiveError", "Limits", "Problem", "load_schema", "read_archive", "write_archive"]
+__all__ = ["ArchiveError", "ArchiveProblem", "Limits", "load_schema", "read_archive", "write_archive"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, NoReturn
 
-from benchmarks.archive.problems import ArchiveError, Problem, Problems, quoted
+from benchmarks.archive.problems import ArchiveError, ArchiveProblem, ArchiveProblems, quoted
 
 PIECE_BYTES = 1 << 16
 IN_MEMORY_BYTES = 1 << 22
@@ -60,11 +60,11 @@ Members = dict[str, Member]
 
 @contextmanager
 def open_members(
-    fileobj: IO[bytes], limits: Limits, kept_bytes: dict[str, int | None], problems: Problems
+    fileobj: IO[bytes], limits: Limits, kept_bytes: dict[str, int | None], problems: ArchiveProblems
 ) -> Iterator[Members]:
     """The plain files by name below the top folder, with the content of those in `kept_bytes`: all of it where that is
     None, else so many bytes and one more."""
-    reader = _Reader(limits, kept_bytes, problems)
+    reader = _TarballReader(limits, kept_bytes, problems)
     try:
         reader.read(fileobj)
         problems.raise_if_any()
@@ -75,7 +75,7 @@ def open_members(
                 member.content.close()
 
 
-class _Counted:
+class _LimitedReader:
     """A readable that refuses to give more than a limit, whatever sizes the headers claim."""
 
     def __init__(self, fileobj: IO[bytes] | gzip.GzipFile, limit: int, reason: str) -> None:
@@ -91,20 +91,20 @@ class _Counted:
 
 
 def _refuse(reason: str) -> NoReturn:
-    raise ArchiveError([Problem(None, None, reason)])
+    raise ArchiveError([ArchiveProblem(None, None, reason)])
 
 
-class _Reader:
+class _TarballReader:
     """One pass over the tarball: plain files are hashed and perhaps kept, everything else is a problem."""
 
-    def __init__(self, limits: Limits, kept_bytes: dict[str, int | None], problems: Problems) -> None:
+    def __init__(self, limits: Limits, kept_bytes: dict[str, int | None], problems: ArchiveProblems) -> None:
         self.limits, self.kept_bytes, self.problems = limits, kept_bytes, problems
         self.files: dict[str, Member] = {}
         self.folders: list[str] = []
 
     def read(self, fileobj: IO[bytes]) -> None:
         packed_bytes, unpacked_bytes = self.limits.packed_bytes, self.limits.unpacked_bytes
-        packed = _Counted(fileobj, packed_bytes, f"is larger than {_mebibytes(packed_bytes)} packed")
+        packed = _LimitedReader(fileobj, packed_bytes, f"is larger than {_spell_bytes(packed_bytes)} packed")
         stage = "a gzip file"
         try:
             with gzip.GzipFile(fileobj=packed, mode="rb") as unzipped:  # type: ignore[call-overload]
@@ -112,14 +112,14 @@ class _Reader:
                 if not packed.count:
                     _refuse("is empty")
                 stage = "a tar archive"
-                reason = f"is larger than {_mebibytes(unpacked_bytes)} unpacked"
-                unpacked = _Counted(unzipped, unpacked_bytes, reason)
+                reason = f"is larger than {_spell_bytes(unpacked_bytes)} unpacked"
+                unpacked = _LimitedReader(unzipped, unpacked_bytes, reason)
                 self._read_tar(unpacked)
-                _drain(unpacked)
+                _read_to_end(unpacked)
         except UNREADABLE as error:
             _refuse(f"is not {stage}, or is truncated or damaged: {error or type(error).__name__}")
 
-    def _read_tar(self, unpacked: _Counted) -> None:
+    def _read_tar(self, unpacked: _LimitedReader) -> None:
         with tarfile.open(fileobj=unpacked, mode="r|", errors="replace") as tar:  # type: ignore[call-overload]
             for count, info in enumerate(tar, 1):
                 if count > self.limits.members:
@@ -127,34 +127,34 @@ class _Reader:
                 self._take(tar, info)
 
     def _take(self, tar: tarfile.TarFile, info: tarfile.TarInfo) -> None:
-        shown = info.name if info.name.isprintable() else quoted(info.name)
+        spelled = info.name if info.name.isprintable() else quoted(info.name)
         parts = [part for part in info.name.split("/") if part not in ("", ".")]
         path = "/".join(parts)
         if info.name.startswith("/"):
-            self.problems.add(shown, None, "is an absolute path")
+            self.problems.add(spelled, None, "is an absolute path")
         elif ".." in parts:
-            self.problems.add(shown, None, "is a path with '..'")
+            self.problems.add(spelled, None, "is a path with '..'")
         elif info.isdir():
             self.folders.append(path)
         elif info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.issparse():
-            self.problems.add(shown, None, f"is not a plain file but {_kind(info)}")
+            self.problems.add(spelled, None, f"is not a plain file but {_kind_of_member(info)}")
         elif not parts:
-            self.problems.add(shown, None, "has no name")
+            self.problems.add(spelled, None, "has no name")
         elif path in self.files:
-            self.problems.add(shown, None, "is there twice")
+            self.problems.add(spelled, None, "is there twice")
         else:
             wanted = parts[-1] in self.kept_bytes and len(parts) <= 2
-            self.files[path] = _copy(tar, info, self.kept_bytes[parts[-1]] if wanted else -1)
+            self.files[path] = _copy_member(tar, info, self.kept_bytes[parts[-1]] if wanted else -1)
 
 
-def _drain(unpacked: _Counted) -> None:
+def _read_to_end(unpacked: _LimitedReader) -> None:
     """Read to the end, where gzip's checksum is; only the zeros that tar pads with may follow the archive."""
     while piece := unpacked.read():
         if piece.strip(b"\0"):
             _refuse("has something behind the end of the tar archive")
 
 
-def _kind(info: tarfile.TarInfo) -> str:
+def _kind_of_member(info: tarfile.TarInfo) -> str:
     kinds = {
         tarfile.LNKTYPE: "a hard link",
         tarfile.SYMTYPE: "a symbolic link",
@@ -165,7 +165,7 @@ def _kind(info: tarfile.TarInfo) -> str:
     return "a sparse file" if info.issparse() else kinds.get(info.type, f"of tar type {info.type!r}")
 
 
-def _copy(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Member:
+def _copy_member(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Member:
     """Hash a member and keep its first `kept` bytes and one more (None: all, -1: nothing)."""
     source = tar.extractfile(info)
     assert source is not None  # noqa: S101  plain files only
@@ -179,7 +179,7 @@ def _copy(tar: tarfile.TarFile, info: tarfile.TarInfo, kept: int | None) -> Memb
     return Member(size, digest.hexdigest(), content)
 
 
-def _below_top_folder(files: dict[str, Member], folders: list[str], problems: Problems) -> Members:
+def _below_top_folder(files: dict[str, Member], folders: list[str], problems: ArchiveProblems) -> Members:
     """Names relative to the folder of manifest.json: the root, or the one folder that everything is in."""
     folder = ""
     if "manifest.json" not in files:
@@ -198,5 +198,5 @@ def _below_top_folder(files: dict[str, Member], folders: list[str], problems: Pr
     return {path.removeprefix(prefix): member for path, member in files.items()}
 
 
-def _mebibytes(count: int) -> str:
+def _spell_bytes(count: int) -> str:
     return f"{count / 2**20:g} MiB" if count >= 2**20 else f"{count} bytes"

@@ -8,13 +8,13 @@ from sys import intern
 
 import numpy as np
 
-from benchmarks.archive.problems import Problems, quoted
-from benchmarks.archive.runs import duplicates
-from benchmarks.archive.tables import Rows, WorkloadIndex
+from benchmarks.archive.problems import ArchiveProblems, quoted
+from benchmarks.archive.runs import find_duplicates
+from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.measurements import COUNTER_STATUSES, CounterTable
 
-MEMBER = "counters.csv"
+COUNTERS_MEMBER = "counters.csv"
 WITH_VALUE = ("ok", "multiplexed")
 LONGEST_NAME = 40
 
@@ -33,21 +33,21 @@ class _Readings:
 
 
 def read_counters(
-    pieces: Iterable[Rows], index: WorkloadIndex, n_max: int | None, problems: Problems
+    pieces: Iterable[CsvRows], index: WorkloadIndex, n_max: int | None, problems: ArchiveProblems
 ) -> dict[int, CounterTable]:
     """The readings of each workload that has any, in the order of the file."""
     readings = _Readings()
     for rows in pieces:
-        _check(rows, index, n_max, readings)
+        _check_readings(rows, index, n_max, readings)
     if not readings.lines:
         return {}
     lines, workload = np.concatenate(readings.lines), np.concatenate(readings.workload)
     n, repeat = np.concatenate(readings.n), np.concatenate(readings.repeat)
     names = {name: number for number, name in enumerate(dict.fromkeys(readings.counter))}
     counter = np.array([names[name] for name in readings.counter], dtype=np.int64)
-    repeated, first = duplicates(np.stack([counter, repeat, n, workload]))
+    repeated, first = find_duplicates(np.stack([counter, repeat, n, workload]))
     problems.add_rows(
-        MEMBER,
+        COUNTERS_MEMBER,
         lines[repeated],
         np.ones(len(repeated), dtype=bool),
         "duplicate",
@@ -68,12 +68,12 @@ def read_counters(
     }
 
 
-def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, readings: _Readings) -> None:
+def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None, readings: _Readings) -> None:
     workload, good = rows.workloads(index)
     n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
     repeat, repeat_good = rows.counts("repeat", 0, None)
-    value, value_good = _values(rows)
-    good &= n_good & repeat_good & value_good & _names(rows)
+    value, value_good = _check_values(rows)
+    good &= n_good & repeat_good & value_good & _check_names(rows)
     readings.lines.append(rows.lines[good])
     readings.workload.append(workload[good])
     readings.n.append(n[good])
@@ -84,7 +84,7 @@ def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, readings: _Readi
         readings.status.append(intern(rows.columns["status"][row]))
 
 
-def _names(rows: Rows) -> BoolArray:
+def _check_names(rows: CsvRows) -> BoolArray:
     text = rows.columns["counter"]
     good = np.fromiter((0 < len(name) <= LONGEST_NAME for name in text), dtype=bool, count=len(rows))
     rows.refuse(
@@ -93,7 +93,7 @@ def _names(rows: Rows) -> BoolArray:
     return good
 
 
-def _values(rows: Rows) -> tuple[FloatArray, BoolArray]:
+def _check_values(rows: CsvRows) -> tuple[FloatArray, BoolArray]:
     """The values, NaN where the status says that there is none, and which rows have a good status and value."""
     text, status = rows.columns["value"], rows.columns["status"]
     status_good = rows.one_of("status", COUNTER_STATUSES)

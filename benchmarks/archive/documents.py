@@ -14,10 +14,10 @@ from typing import Any
 
 import jsonschema
 
-from benchmarks.archive.problems import Problems
+from benchmarks.archive.problems import ArchiveProblems
 
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
-BOM = "\ufeff"
+BYTE_ORDER_MARK = "\ufeff"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 Scan = Callable[[str, int], tuple[Any, int]]
@@ -36,7 +36,7 @@ class Document:
     def __init__(self, text: str) -> None:
         """Raises json.JSONDecodeError, also for what Python would accept: duplicate keys, NaN, infinite numbers,
         unpaired surrogates and NUL (no database stores them)."""
-        self._text = text.removeprefix(BOM)
+        self._text = text.removeprefix(BYTE_ORDER_MARK)
         decoder = _LocatingDecoder()
         try:
             self.value: Any = decoder.decode(self._text)
@@ -63,12 +63,12 @@ class _LocatingDecoder(json.JSONDecoder):
         self.starts: dict[int, dict[str | int, int]] = {}  # by id of a container that lives as long as the document
         self.parse_object = self._object
         self.parse_array = self._array
-        self.scan_once = _checked(json.scanner.py_make_scanner(self))  # type: ignore[attr-defined]
+        self.scan_once = _checked_scan(json.scanner.py_make_scanner(self))  # type: ignore[attr-defined]
 
     def _object(self, s_and_end: tuple[str, int], strict: bool, scan_once: Scan, *_: Any) -> tuple[Any, int]:
         starts: list[int] = []
         pairs, end = json.decoder.JSONObject(  # type: ignore[attr-defined]
-            s_and_end, strict, _checked(scan_once, starts), None, lambda pairs: pairs
+            s_and_end, strict, _checked_scan(scan_once, starts), None, lambda pairs: pairs
         )
         value: dict[str, Any] = {}
         for (key, item), start in zip(pairs, starts, strict=True):
@@ -81,12 +81,12 @@ class _LocatingDecoder(json.JSONDecoder):
 
     def _array(self, s_and_end: tuple[str, int], scan_once: Scan) -> tuple[Any, int]:
         starts: list[int] = []
-        value, end = json.decoder.JSONArray(s_and_end, _checked(scan_once, starts))  # type: ignore[attr-defined]
+        value, end = json.decoder.JSONArray(s_and_end, _checked_scan(scan_once, starts))  # type: ignore[attr-defined]
         self.starts[id(value)] = dict(enumerate(starts))
         return value, end
 
 
-def _checked(scan_once: Scan, starts: list[int] | None = None) -> Scan:
+def _checked_scan(scan_once: Scan, starts: list[int] | None = None) -> Scan:
     def scan(text: str, position: int) -> tuple[Any, int]:
         if text.startswith(("NaN", "Infinity", "-Infinity"), position):
             raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
@@ -112,7 +112,7 @@ def _check_text(value: str, text: str, position: int) -> None:
         raise json.JSONDecodeError("String with NUL or half a surrogate pair", text, position)
 
 
-def parse_document(name: str, content: bytes, limit: int, problems: Problems) -> Document | None:
+def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProblems) -> Document | None:
     """A JSON member, or None and a problem."""
     if len(content) > limit:
         problems.add(name, None, f"is larger than {limit} bytes")
@@ -126,7 +126,7 @@ def parse_document(name: str, content: bytes, limit: int, problems: Problems) ->
     return None
 
 
-def validate(name: str, document: Document, schema: str, problems: Problems) -> bool:
+def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
     """Report everything in which a document differs from a published schema."""
     validator = jsonschema.Draft202012Validator(
         load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from profiles.arrays import IntArray
 from profiles.readers import UnreadableError
 
-LISTED = 50  # problems named in one report
-LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others
+PROBLEMS_LISTED = 50  # problems named in one report
+PROBLEMS_LISTED_PER_KIND = 10  # rows named for one kind of problem, so that one mistake does not hide the others
 
 
 @dataclass(frozen=True)
-class Problem:
+class ArchiveProblem:
     """One reason to refuse a tarball. `member` None: the tarball as a whole; `line` None: no one line is to blame."""
 
     member: str | None
@@ -32,7 +32,7 @@ class Problem:
 class ArchiveError(UnreadableError):
     """A refused tarball: `problems` in the order of members and lines, and how many `more` there were."""
 
-    def __init__(self, problems: list[Problem], more: int = 0) -> None:
+    def __init__(self, problems: list[ArchiveProblem], more: int = 0) -> None:
         super().__init__(problems, more)
         self.problems = problems
         self.more = more
@@ -54,11 +54,11 @@ class ArchiveError(UnreadableError):
         return "\n".join(lines + [f"and {self.more} more"] * bool(self.more))
 
 
-class Problems:
+class ArchiveProblems:
     """A growing list of problems that stays small however much is wrong."""
 
     def __init__(self) -> None:
-        self._found: list[Problem] = []
+        self._found: list[ArchiveProblem] = []
         self._kinds: Counter[tuple[str | None, str]] = Counter()
         self._members: dict[str | None, int] = {}
 
@@ -66,11 +66,11 @@ class Problems:
         return bool(self._found)
 
     def add(self, member: str | None, line: int | None, reason: str, kind: str = "") -> None:
-        """Problems of one `kind` and member are named LISTED_PER_KIND times, then only counted."""
+        """Problems of one `kind` and member are named PROBLEMS_LISTED_PER_KIND times, then only counted."""
         self._kinds[member, kind] += 1
         self._members.setdefault(member, len(self._members))
-        if self._kinds[member, kind] <= (LISTED_PER_KIND if kind else LISTED):
-            self._found.append(Problem(member, line, reason))
+        if self._kinds[member, kind] <= (PROBLEMS_LISTED_PER_KIND if kind else PROBLEMS_LISTED):
+            self._found.append(ArchiveProblem(member, line, reason))
 
     def add_rows(
         self, member: str, lines: IntArray, bad: NDArray[np.bool_], kind: str, reason: Callable[[int], str]
@@ -79,7 +79,7 @@ class Problems:
         rows = np.flatnonzero(bad)
         if not len(rows):
             return
-        named = max(0, LISTED_PER_KIND - self._kinds[member, kind])
+        named = max(0, PROBLEMS_LISTED_PER_KIND - self._kinds[member, kind])
         for row in rows[:named].tolist():
             self.add(member, int(lines[row]), reason(row), kind)
         self._kinds[member, kind] += max(0, len(rows) - named)
@@ -87,7 +87,9 @@ class Problems:
     def raise_if_any(self) -> None:
         if not self:
             return
-        listed = sorted(self._found, key=lambda p: (self._members[p.member], p.line is None, p.line or 0))[:LISTED]
+        listed = sorted(self._found, key=lambda p: (self._members[p.member], p.line is None, p.line or 0))[
+            :PROBLEMS_LISTED
+        ]
         raise ArchiveError(listed, self._kinds.total() - len(listed))
 
 

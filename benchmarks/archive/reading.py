@@ -8,15 +8,15 @@ from typing import IO, Any
 
 from benchmarks.archive.container import Limits, Member, Members, open_members
 from benchmarks.archive.counters import read_counters
-from benchmarks.archive.documents import Document, load_schema, parse_document, validate
-from benchmarks.archive.problems import Problems, quoted
+from benchmarks.archive.documents import Document, load_schema, parse_document, validate_document
+from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_runs
 from benchmarks.archive.tables import WorkloadIndex, read_rows
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 
-SCHEMA = "mpet-results/1"
-REQUIRED = ("platform.json", "workloads.json", "runs.csv")
-OPTIONAL = ("counters.csv", "environment.json", "log.txt")
+RESULTS_SCHEMA = "mpet-results/1"
+REQUIRED_MEMBERS = ("platform.json", "workloads.json", "runs.csv")
+OPTIONAL_MEMBERS = ("counters.csv", "environment.json", "log.txt")
 DEFAULT_LIMITS = Limits()
 
 
@@ -26,18 +26,18 @@ def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Meas
     Raises ArchiveError, with as many problems as can be told apart, for anything that docs/formats.md refuses. Memory
     is bounded by `limits`: members are streamed, and what does not fit is held in an unnamed temporary file.
     """
-    problems = Problems()
+    problems = ArchiveProblems()
     kept = {
         **dict.fromkeys(("manifest.json", "platform.json", "workloads.json", "environment.json"), limits.json_bytes),
         **dict.fromkeys(("runs.csv", "counters.csv"), None),
         "log.txt": limits.log_bytes,
     }
     with open_members(fileobj, limits, kept, problems) as members:
-        manifest = _manifest(members, limits, problems)
+        manifest = _read_manifest(members, limits, problems)
         return _Reading(members, manifest, limits, problems).measurements()
 
 
-def _manifest(members: Members, limits: Limits, problems: Problems) -> dict[str, Any]:
+def _read_manifest(members: Members, limits: Limits, problems: ArchiveProblems) -> dict[str, Any]:
     """The manifest of exactly these members."""
     name = "manifest.json"
     if name not in members:
@@ -47,33 +47,35 @@ def _manifest(members: Members, limits: Limits, problems: Problems) -> dict[str,
     problems.raise_if_any()
     assert document is not None  # noqa: S101
     value = document.value
-    if isinstance(value, dict) and "schema" in value and value["schema"] != SCHEMA:
-        problems.add(name, document.line(["schema"]), f"unknown schema {quoted(value['schema'])}, not {SCHEMA!r}")
+    if isinstance(value, dict) and "schema" in value and value["schema"] != RESULTS_SCHEMA:
+        problems.add(
+            name, document.line(["schema"]), f"unknown schema {quoted(value['schema'])}, not {RESULTS_SCHEMA!r}"
+        )
         problems.raise_if_any()
-    validate(name, document, "manifest", problems)
+    validate_document(name, document, "manifest", problems)
     problems.raise_if_any()
-    _compare(members, document, problems)
+    _compare_members(members, document, problems)
     problems.raise_if_any()
     manifest: dict[str, Any] = value
     return manifest
 
 
-def _compare(members: Members, manifest: Document, problems: Problems) -> None:
+def _compare_members(members: Members, manifest: Document, problems: ArchiveProblems) -> None:
     listed = manifest.value["files"]
-    for name in dict.fromkeys([*REQUIRED, *listed]):
+    for name in dict.fromkeys([*REQUIRED_MEMBERS, *listed]):
         if name not in members:
             line = manifest.line(["files", name]) if name in listed else None
             where = f", although line {line} of manifest.json lists it" if line else ""
             problems.add(name, None, f"is missing{where}")
     for name, member in members.items():
         if name in listed:
-            _compare_one(name, member, listed[name], problems)
+            _compare_member(name, member, listed[name], problems)
         elif name != "manifest.json":
-            shown = name if name.isprintable() else quoted(name)
-            problems.add(shown, None, "is not listed in manifest.json")
+            spelled = name if name.isprintable() else quoted(name)
+            problems.add(spelled, None, "is not listed in manifest.json")
 
 
-def _compare_one(name: str, member: Member, entry: dict[str, Any], problems: Problems) -> None:
+def _compare_member(name: str, member: Member, entry: dict[str, Any], problems: ArchiveProblems) -> None:
     if member.size != entry["bytes"]:
         problems.add(name, None, f"has {member.size} bytes, manifest.json says {entry['bytes']}")
     elif member.sha256 != entry["sha256"].lower():
@@ -83,7 +85,7 @@ def _compare_one(name: str, member: Member, entry: dict[str, Any], problems: Pro
 class _Reading:
     """The members of one tarball whose container and manifest are in order."""
 
-    def __init__(self, members: Members, manifest: dict[str, Any], limits: Limits, problems: Problems) -> None:
+    def __init__(self, members: Members, manifest: dict[str, Any], limits: Limits, problems: ArchiveProblems) -> None:
         self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
         self.warnings: list[str] = []
 
@@ -127,7 +129,7 @@ class _Reading:
 
     def _document(self, name: str, schema: str) -> Document | None:
         document = parse_document(name, self.members[name].read(), self.limits.json_bytes, self.problems)
-        if document is None or not validate(name, document, schema, self.problems):
+        if document is None or not validate_document(name, document, schema, self.problems):
             return None
         return document
 
@@ -205,7 +207,7 @@ class _Reading:
         ]
         if unsized:
             self.warnings.append(f"workloads.json: no size of {', '.join(unsized)}, whose runs name other sizes")
-        unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED, *OPTIONAL}]
+        unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED_MEMBERS, *OPTIONAL_MEMBERS}]
         if unknown:
             more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
             self.warnings.append(f"ignored, unknown: {', '.join(map(quoted, unknown[:10]))}{more}")
@@ -215,7 +217,7 @@ def _is_integral(name: str, number: Any) -> bool:
     return isinstance(number, float) and name not in ("base_mhz", "max_mhz")
 
 
-def _refuse_impossible_topology(platform: Document, problems: Problems) -> None:
+def _refuse_impossible_topology(platform: Document, problems: ArchiveProblems) -> None:
     """Counts of 0 are refused by the schema; here is what two counts say about each other."""
     value = platform.value
     for low, high, strictly in (

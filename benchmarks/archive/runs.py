@@ -9,22 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.archive.problems import Problems, quoted
-from benchmarks.archive.tables import Rows, WorkloadIndex
+from benchmarks.archive.problems import ArchiveProblems, quoted
+from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements import PARTS, RunTable, known
+from profiles.measurements import PART_COLUMNS, PARTS, RunTable, column_or_none
 
-MEMBER = "runs.csv"
+RUNS_MEMBER = "runs.csv"
 PASSES = ("clean", "profile")
-PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
-LARGEST = np.iinfo(np.int64).max
+LARGEST_INTEGER = np.iinfo(np.int64).max
 LONGEST_CHECKSUM = 128
 
 Checksums = dict[tuple[int, float], tuple[str, int]]  # by workload and size (0 = its own), with the line
 
 
 @dataclass(frozen=True)
-class _Runs:
+class _RunColumns:
     """Rows whose workload, n, repeat and pass are good; where another column is bad, its problem is on the list."""
 
     lines: IntArray
@@ -46,42 +45,44 @@ class _Runs:
 
 
 def read_runs(
-    pieces: Iterable[Rows], index: WorkloadIndex, n_max: int | None, problems: Problems
+    pieces: Iterable[CsvRows], index: WorkloadIndex, n_max: int | None, problems: ArchiveProblems
 ) -> dict[int, RunTable]:
     """The runs of each workload that has any, in the order of the file."""
     checksums: Checksums = {}
-    checked = [_check(rows, index, n_max, checksums) for rows in pieces]
+    checked = [_check_rows(rows, index, n_max, checksums) for rows in pieces]
     if not checked:
         if not problems:
-            problems.add(MEMBER, None, "has no runs")
+            problems.add(RUNS_MEMBER, None, "has no runs")
         return {}
-    columns: list[Any] = [np.concatenate([getattr(piece, field.name) for piece in checked]) for field in fields(_Runs)]
-    runs = _Runs(*columns)
+    columns: list[Any] = [
+        np.concatenate([getattr(piece, field.name) for piece in checked]) for field in fields(_RunColumns)
+    ]
+    runs = _RunColumns(*columns)
     _refuse_duplicates(runs, problems)
     _refuse_without_one_thread(runs, index, problems)
-    return {} if problems else _tables(runs, checksums)
+    return {} if problems else _run_tables(runs, checksums)
 
 
-def _check(rows: Rows, index: WorkloadIndex, n_max: int | None, checksums: Checksums) -> _Runs:
-    workload, known = rows.workloads(index)
+def _check_rows(rows: CsvRows, index: WorkloadIndex, n_max: int | None, checksums: Checksums) -> _RunColumns:
+    workload, workload_good = rows.workloads(index)
     n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
     repeat, repeat_good = rows.counts("repeat", 0, None)
-    size, size_good = _positive(rows, "size")
+    size, size_good = _positive_numbers(rows, "size")
     size[size == index.sizes(workload)] = np.nan
-    clock_mhz, clock_good = _positive(rows, "clock_mhz")
-    good = known & n_good & repeat_good & rows.one_of("pass", PASSES) & size_good & clock_good
+    clock_mhz, clock_good = _positive_numbers(rows, "clock_mhz")
+    good = workload_good & n_good & repeat_good & rows.one_of("pass", PASSES) & size_good & clock_good
     is_profile = np.array([cell == "profile" for cell in rows.columns["pass"]])
-    time_ns = _times(rows, n, good)
-    parts_ns = _parts(rows, n, is_profile, time_ns, good)
-    has_checksum = _checksums(rows, workload, size, good, checksums)
+    time_ns = _times_ns(rows, n, good)
+    parts_ns = _parts_ns(rows, n, is_profile, time_ns, good)
+    has_checksum = _check_checksums(rows, workload, size, good, checksums)
     columns: tuple[Any, ...] = (
         *(rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns),
-        *(size, clock_mhz, _counted(rows, "tasks"), _counted(rows, "waits"), has_checksum),
+        *(size, clock_mhz, _counts_or_nan(rows, "tasks"), _counts_or_nan(rows, "waits"), has_checksum),
     )
-    return _Runs(*(column[good] for column in columns))
+    return _RunColumns(*(column[good] for column in columns))
 
 
-def _counted(rows: Rows, name: str) -> FloatArray:
+def _counts_or_nan(rows: CsvRows, name: str) -> FloatArray:
     """A column of counts, NaN where empty or bad."""
     text = rows.columns[name]
     values, good = rows.integers(name, np.fromiter(map(bool, text), dtype=bool, count=len(rows)))
@@ -90,7 +91,7 @@ def _counted(rows: Rows, name: str) -> FloatArray:
     return np.where(good & ~negative, values.astype(np.float64), np.nan)
 
 
-def _positive(rows: Rows, name: str) -> tuple[FloatArray, BoolArray]:
+def _positive_numbers(rows: CsvRows, name: str) -> tuple[FloatArray, BoolArray]:
     """A column of numbers above 0, NaN where empty, and which rows are good."""
     text = rows.columns[name]
     given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
@@ -100,20 +101,22 @@ def _positive(rows: Rows, name: str) -> tuple[FloatArray, BoolArray]:
     return values, np.where(given, good & ~too_low, True)
 
 
-def _times(rows: Rows, n: IntArray, good: BoolArray) -> IntArray:
+def _times_ns(rows: CsvRows, n: IntArray, good: BoolArray) -> IntArray:
     """time_ns where it is good and n * time_ns fits 64 bits, else 0."""
     text = rows.columns["time_ns"]
     time_ns, time_good = rows.integers("time_ns")
     too_low = time_good & (time_ns <= 0)
     rows.refuse(too_low, "time_ns low", lambda row: f"time_ns {text[row]} is not above 0")
-    fits = time_ns <= LARGEST // np.maximum(n, 1)
+    fits = time_ns <= LARGEST_INTEGER // np.maximum(n, 1)
     rows.refuse(
         good & time_good & ~fits, "time_ns high", lambda row: f"n * time_ns = {n[row]} * {text[row]} exceeds 64 bits"
     )
     return np.where(time_good & ~too_low & fits, time_ns, 0)
 
 
-def _parts(rows: Rows, n: IntArray, is_profile: BoolArray, time_ns: IntArray, good: BoolArray) -> NDArray[np.int64]:
+def _parts_ns(
+    rows: CsvRows, n: IntArray, is_profile: BoolArray, time_ns: IntArray, good: BoolArray
+) -> NDArray[np.int64]:
     """The seven parts, -1 in clean rows. They are subtracted one by one from n * time_ns, so that nothing overflows."""
     parts_ns = np.full((len(rows), len(PARTS)), -1, dtype=np.int64)
     rest = n * time_ns
@@ -141,12 +144,14 @@ def _parts(rows: Rows, n: IntArray, is_profile: BoolArray, time_ns: IntArray, go
     return parts_ns
 
 
-def _refuse_stray_parts(rows: Rows, name: str, given: BoolArray, good: BoolArray, is_profile: BoolArray) -> None:
+def _refuse_stray_parts(rows: CsvRows, name: str, given: BoolArray, good: BoolArray, is_profile: BoolArray) -> None:
     rows.refuse(good & is_profile & ~given, "part missing", lambda row: f"{name} is empty in a profile row")
     rows.refuse(good & ~is_profile & given, "part in clean", lambda row: f"{name} is given in a clean row")
 
 
-def _checksums(rows: Rows, workload: IntArray, size: FloatArray, good: BoolArray, checksums: Checksums) -> BoolArray:
+def _check_checksums(
+    rows: CsvRows, workload: IntArray, size: FloatArray, good: BoolArray, checksums: Checksums
+) -> BoolArray:
     """Which rows have a checksum; `checksums` keeps the first of each workload and size, and its line."""
     text = rows.columns["output_checksum"]
     keys = list(zip(workload.tolist(), np.nan_to_num(size).tolist(), text, strict=True))
@@ -158,33 +163,33 @@ def _checksums(rows: Rows, workload: IntArray, size: FloatArray, good: BoolArray
         if checksums.setdefault((number, of_size), (cell, int(rows.lines[row])))[0] != cell:
             differing.add((number, of_size, cell))
     differs = np.array([key in differing for key in keys]) if differing else np.zeros(len(rows), dtype=bool)
-    rows.refuse(differs, "checksum", lambda row: _difference(rows, row, checksums[keys[row][:2]]))
+    rows.refuse(differs, "checksum", lambda row: _describe_difference(rows, row, checksums[keys[row][:2]]))
     length = np.fromiter(map(len, text), dtype=np.int64, count=len(rows))
     too_long = length > LONGEST_CHECKSUM
     rows.refuse(too_long, "long", lambda row: f"output_checksum is longer than {LONGEST_CHECKSUM} characters")
     return length > 0
 
 
-def _difference(rows: Rows, row: int, first: tuple[str, int]) -> str:
+def _describe_difference(rows: CsvRows, row: int, first: tuple[str, int]) -> str:
     own, name, size = (rows.columns[column][row] for column in ("output_checksum", "workload", "size"))
-    at = f" at size {size}" if size else ""
-    return f"output_checksum {quoted(own)} of {quoted(name)}{at} differs from {quoted(first[0])} in line {first[1]}"
+    where = f" at size {size}" if size else ""
+    return f"output_checksum {quoted(own)} of {quoted(name)}{where} differs from {quoted(first[0])} in line {first[1]}"
 
 
-def _refuse_duplicates(runs: _Runs, problems: Problems) -> None:
+def _refuse_duplicates(runs: _RunColumns, problems: ArchiveProblems) -> None:
     sizes = (np.nan_to_num(column).view(np.int64) for column in (runs.clock_mhz, runs.size))
     key = np.stack([*sizes, runs.is_profile_pass.astype(np.int64), runs.repeat, runs.n, runs.workload])
-    repeated, first = duplicates(key)
+    repeated, first = find_duplicates(key)
     varied = runs.is_variation
 
     def reason(row: int) -> str:
         columns = "workload, n, repeat, size, clock_mhz" if varied[repeated[row]] else "workload, n, repeat"
         return f"same {columns} and pass as in line {runs.lines[first[row]]}"
 
-    problems.add_rows(MEMBER, runs.lines[repeated], np.ones(len(repeated), dtype=bool), "duplicate", reason)
+    problems.add_rows(RUNS_MEMBER, runs.lines[repeated], np.ones(len(repeated), dtype=bool), "duplicate", reason)
 
 
-def duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
+def find_duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Columns of `key` (K x M) that are equal to an earlier one, ascending, and that earlier one."""
     order = np.lexsort(key)
     same = (np.diff(key[:, order], axis=1) == 0).all(axis=0)
@@ -193,16 +198,16 @@ def duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     return repeated[ascending], first[ascending]
 
 
-def _refuse_without_one_thread(runs: _Runs, index: WorkloadIndex, problems: Problems) -> None:
+def _refuse_without_one_thread(runs: _RunColumns, index: WorkloadIndex, problems: ArchiveProblems) -> None:
     varied = runs.is_variation
     for workload in np.setdiff1d(runs.workload, runs.workload[(runs.n == 1) & ~varied]).tolist():
-        here = runs.workload == workload
-        more = " of its own size at the platform's own clocks" if (here & varied).any() else ""
+        is_its = runs.workload == workload
+        more = " of its own size at the platform's own clocks" if (is_its & varied).any() else ""
         reason = f"workload {quoted(index.names[workload])} has no run at n = 1{more}"
-        problems.add(MEMBER, int(runs.lines[here].min()), reason, "no n = 1")
+        problems.add(RUNS_MEMBER, int(runs.lines[is_its].min()), reason, "no n = 1")
 
 
-def _tables(runs: _Runs, checksums: Checksums) -> dict[int, RunTable]:
+def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
     order = np.argsort(runs.workload, kind="stable")
     workloads, starts = np.unique(runs.workload[order], return_index=True)
     tables = {}
@@ -217,9 +222,9 @@ def _tables(runs: _Runs, checksums: Checksums) -> dict[int, RunTable]:
             time_ns=runs.time_ns[rows],
             parts_ns=runs.parts_ns[rows],
             output_checksum=texts if any(texts) else None,
-            size=known(runs.size[rows]),
-            clock_mhz=known(runs.clock_mhz[rows]),
-            tasks=known(runs.tasks[rows]),
-            waits=known(runs.waits[rows]),
+            size=column_or_none(runs.size[rows]),
+            clock_mhz=column_or_none(runs.clock_mhz[rows]),
+            tasks=column_or_none(runs.tasks[rows]),
+            waits=column_or_none(runs.waits[rows]),
         )
     return tables

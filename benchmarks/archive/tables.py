@@ -14,25 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.problems import Problems, quoted
+from benchmarks.archive.problems import ArchiveProblems, quoted
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.measurements import LARGEST_COUNT
 
-ROWS_AT_ONCE = 1 << 14
+CSV_ROWS_AT_ONCE = 1 << 14
 LONGEST_LINE = 1 << 20
-LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or repeat number
 
 _INTEGER = r"-?[0-9]{1,19}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
 
 
 @dataclass(frozen=True)
-class Rows:
+class CsvRows:
     """Consecutive rows of a CSV member, by column; a row's line is the one it starts on, the header being line 1."""
 
     member: str
     lines: IntArray
     columns: dict[str, tuple[str, ...]]
-    problems: Problems
+    problems: ArchiveProblems
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -91,8 +91,8 @@ class WorkloadIndex:
     def sizes(self, numbers: IntArray) -> FloatArray:
         """The size of each workload's own input, NaN where workloads.json does not say."""
         sizes = np.full(len(numbers), np.nan)
-        told = (numbers >= 0) & (numbers < len(self._sizes))
-        sizes[told] = self._sizes[numbers[told]]
+        sized = (numbers >= 0) & (numbers < len(self._sizes))
+        sizes[sized] = self._sizes[numbers[sized]]
         return sizes
 
     def of(self, name: str) -> int:
@@ -134,8 +134,8 @@ class _Header:
     places: dict[str, int | None]
 
 
-def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems: Problems) -> Iterator[Rows]:
-    """The good rows of a CSV member, ROWS_AT_ONCE at a time, with the columns that the published schema names."""
+def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems: ArchiveProblems) -> Iterator[CsvRows]:
+    """The good rows of a CSV member, CSV_ROWS_AT_ONCE at a time, with the columns that the published schema names."""
     content.seek(0)
     text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
@@ -150,7 +150,7 @@ def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems
         text.detach()
 
 
-def _records(member: str, text: io.TextIOWrapper, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+def _records(member: str, text: io.TextIOWrapper, problems: ArchiveProblems) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not blank, and the line it starts on."""
     reader = csv.reader(chain.from_iterable(_lines(text)), strict=True)
     start = 1
@@ -164,10 +164,10 @@ def _records(member: str, text: io.TextIOWrapper, problems: Problems) -> Iterato
 
 
 def _pieces(
-    records: Iterator[tuple[int, list[str]]], header: _Header, limit: int, problems: Problems
-) -> Iterator[Rows]:
+    records: Iterator[tuple[int, list[str]]], header: _Header, limit: int, problems: ArchiveProblems
+) -> Iterator[CsvRows]:
     count = 0
-    while piece := list(islice(records, ROWS_AT_ONCE)):
+    while piece := list(islice(records, CSV_ROWS_AT_ONCE)):
         count += len(piece)
         if count > limit:
             problems.add(header.member, None, f"has more than {limit} rows")
@@ -179,11 +179,11 @@ def _pieces(
             lines, rows = zip(*good, strict=True)
             columns = list(zip(*rows, strict=True))
             nothing = ("",) * len(good)
-            named = {name: nothing if at is None else columns[at] for name, at in header.places.items()}
-            yield Rows(header.member, np.array(lines, dtype=np.int64), named, problems)
+            named = {name: nothing if column is None else columns[column] for name, column in header.places.items()}
+            yield CsvRows(header.member, np.array(lines, dtype=np.int64), named, problems)
 
 
-def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems: Problems) -> None:
+def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems: ArchiveProblems) -> None:
     for line, row in piece:
         if len(row) != header.width:
             reason = f"has {len(row)} columns, the header has {header.width}"
@@ -191,7 +191,7 @@ def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems
 
 
 def _header(
-    member: str, line: int, row: list[str], promised: list[dict[str, Any]], problems: Problems
+    member: str, line: int, row: list[str], promised: list[dict[str, Any]], problems: ArchiveProblems
 ) -> dict[str, int | None] | None:
     """Where the promised columns are; further columns may stand anywhere."""
     if not row:

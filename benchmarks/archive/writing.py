@@ -16,10 +16,10 @@ from typing import IO, Any
 import numpy as np
 
 from benchmarks.archive.documents import load_schema
-from benchmarks.archive.reading import SCHEMA
+from benchmarks.archive.reading import RESULTS_SCHEMA
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, RunTable
 
-OPTIONAL = tuple(field["name"] for field in load_schema("runs")["fields"] if field.get("optional"))
+OPTIONAL_COLUMNS = tuple(field["name"] for field in load_schema("runs")["fields"] if field.get("optional"))
 
 
 def write_archive(
@@ -39,8 +39,8 @@ def write_archive(
         raise ValueError(f"a results tarball holds one platform, not {len(measurements.platforms)}")
     if created.tzinfo is None:
         raise ValueError("created has no time zone")
-    files = dict(extra or {}) | _members(measurements)
-    files["manifest.json"] = _json(_manifest(measurements, created, files))
+    files = dict(extra or {}) | _member_contents(measurements)
+    files["manifest.json"] = _json(_manifest_document(measurements, created, files))
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=fileobj, mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
@@ -51,15 +51,17 @@ def write_archive(
             tar.addfile(info, io.BytesIO(files[path]))
 
 
-def _members(measurements: Measurements) -> dict[str, bytes]:
-    workloads = [asdict(one) | {"size": _shortest(one.size)} for one in measurements.workloads]
+def _member_contents(measurements: Measurements) -> dict[str, bytes]:
+    workloads = [asdict(workload) | {"size": _shortest_number(workload.size)} for workload in measurements.workloads]
     names = [workload.name for workload in measurements.workloads]
     counters = [(names[p.workload], p.counters) for p in measurements.profiles if p.counters is not None]
-    optional = [name for name in OPTIONAL if any(getattr(p.runs, name) is not None for p in measurements.profiles)]
+    optional = [
+        name for name in OPTIONAL_COLUMNS if any(getattr(p.runs, name) is not None for p in measurements.profiles)
+    ]
     columns = [field["name"] for field in load_schema("runs")["fields"] if not field.get("optional")] + optional
     rows = (row for p in measurements.profiles for row in _run_rows(names[p.workload], p.runs, optional))
     files = {
-        "platform.json": _json(_platform(measurements.platforms[0])),
+        "platform.json": _json(_platform_document(measurements.platforms[0])),
         "workloads.json": _json(workloads),
         "runs.csv": _csv(columns, rows),
     }
@@ -73,10 +75,10 @@ def _members(measurements: Measurements) -> dict[str, bytes]:
     return files
 
 
-def _manifest(measurements: Measurements, created: datetime, files: Mapping[str, bytes]) -> dict[str, Any]:
+def _manifest_document(measurements: Measurements, created: datetime, files: Mapping[str, bytes]) -> dict[str, Any]:
     generator, _, version = measurements.generator.rpartition(" ")
     return {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "created": f"{created.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat()}Z",
         "generator": {"name": generator or version, "version": version if generator else ""},
         "origin": measurements.origin,
@@ -87,9 +89,9 @@ def _manifest(measurements: Measurements, created: datetime, files: Mapping[str,
     }
 
 
-def _platform(platform: PlatformRecord) -> dict[str, Any]:
+def _platform_document(platform: PlatformRecord) -> dict[str, Any]:
     value = asdict(platform) | {"cpu_model": platform.cpu_model or None}
-    return value | {name: value[name] and _shortest(float(value[name])) for name in ("base_mhz", "max_mhz")}
+    return value | {name: value[name] and _shortest_number(float(value[name])) for name in ("base_mhz", "max_mhz")}
 
 
 def _run_rows(workload: str, runs: RunTable, optional: list[str]) -> Iterable[list[Any]]:
@@ -104,18 +106,18 @@ def _run_rows(workload: str, runs: RunTable, optional: list[str]) -> Iterable[li
         *(column.tolist() for column in columns), checksums, *(column.tolist() for column in further), strict=True
     ):
         cells = split if is_profile else [""] * len(split)
-        known = ("" if np.isnan(value) else _shortest(value) for value in values)
-        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum, *known]
+        further_cells = ("" if np.isnan(value) else _shortest_number(value) for value in values)
+        yield [workload, n, repeat, "profile" if is_profile else "clean", time_ns, *cells, checksum, *further_cells]
 
 
 def _counter_rows(workload: str, counters: CounterTable) -> Iterable[list[Any]]:
     columns = (counters.n.tolist(), counters.repeat.tolist(), counters.counter, counters.value.tolist())
     for n, repeat, counter, value, status in zip(*columns, counters.status, strict=True):
-        cell = "" if np.isnan(value) else _shortest(value)
+        cell = "" if np.isnan(value) else _shortest_number(value)
         yield [workload, n, repeat, counter, cell, status]
 
 
-def _shortest(value: float | None) -> float | int | None:
+def _shortest_number(value: float | None) -> float | int | None:
     """A whole number without its decimal point."""
     return int(value) if value is not None and value.is_integer() and value < 2**63 else value
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.programs import Access, Kernel
 
-LINE_BYTES = 64
+SIMULATED_LINE_BYTES = 64
 IN_ORDER = 0.4  # of the independence in a program, what a core finds that does not reorder
 USABLE_WIDTH = 0.8  # of the issue width
 
@@ -49,15 +49,15 @@ def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
     return 1.0 / (1.0 + ratio * ratio * ratio)
 
 
-def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
+def instruction_costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
     """The costs of an instruction of `kernel` when the program has `n` threads, of which `sharers` are near by."""
     core = hardware.core
     accesses = kernel.loads + kernel.stores
     fills = core.line_fills / (sharers.issue if hardware.smt > 1 else 1)
     past_l1 = past_l2 = past_l3 = cache_cycles = waited = 0.0
     for access in kernel.accesses:
-        lines = accesses * access.share * min(1.0, access.stride_bytes / LINE_BYTES)
-        l1, l2, l3 = (lines * (1.0 - hit) for hit in _hits(hardware, access, sharers, n))
+        lines = accesses * access.share * min(1.0, access.stride_bytes / SIMULATED_LINE_BYTES)
+        l1, l2, l3 = (lines * (1.0 - hit) for hit in _hit_shares(hardware, access, sharers, n))
         l2, l3 = min(l1, l2), min(l1, l2, l3)
         overlap = access.parallel if core.reorders else 1.0 + (access.parallel - 1.0) * IN_ORDER
         cache_cycles += ((l1 - l2) * core.l2_cycles + (l2 - l3) * core.l3_cycles) / max(1.0, overlap)
@@ -73,7 +73,7 @@ def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs
         issue_cycles=executed / min(width, independent) + mispredictions * core.mispredict_cycles,
         cache_cycles=cache_cycles,
         waited_misses=waited,
-        traffic_bytes=past_l3 * LINE_BYTES * (1.0 + written),
+        traffic_bytes=past_l3 * SIMULATED_LINE_BYTES * (1.0 + written),
         counts=(
             *(executed, kernel.branches, mispredictions, kernel.loads, kernel.stores),
             *(count for missed in (past_l1, *llc) for count in (missed * (1.0 - written), missed * written)),
@@ -81,7 +81,7 @@ def costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs
     )
 
 
-def _hits(hardware: Hardware, access: Access, sharers: Sharers, n: int) -> tuple[float, float, float]:
+def _hit_shares(hardware: Hardware, access: Access, sharers: Sharers, n: int) -> tuple[float, float, float]:
     """Hit shares of the three levels. Who shares the data shares the whole cache; others get their part of it."""
     footprint = access.footprint_bytes / (n if access.scope == "divided" else 1)
     on_core = sharers.issue if hardware.smt > 1 else 1

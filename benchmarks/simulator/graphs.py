@@ -41,7 +41,7 @@ class TaskGraph:
         return max(longest)
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self) -> None:
         self.work: list[float] = []
         self.place: list[float] = []
@@ -72,13 +72,13 @@ class _Builder:
         )
 
 
-def recursion(depth: int, divide: float, combine: float, skew: float = 0.0, seed: int = 0) -> TaskGraph:
+def recursion_graph(depth: int, divide: float, combine: float, skew: float = 0.0, seed: int = 0) -> TaskGraph:
     """Halve, spawn both halves, join them: `divide` and `combine` are the work on a piece, as shares of its size.
 
     `skew` lets halves differ by up to that share of their size.
     """
     rng = np.random.default_rng(seed)
-    builder = _Builder()
+    builder = _GraphBuilder()
 
     def split(level: int, start: float, size: float, parent: int | None) -> int:
         before = [] if parent is None else [parent]
@@ -93,10 +93,10 @@ def recursion(depth: int, divide: float, combine: float, skew: float = 0.0, seed
     return builder.build()
 
 
-def search_tree(tasks: int, spread: float, seed: int) -> TaskGraph:
+def search_tree_graph(tasks: int, spread: float, seed: int) -> TaskGraph:
     """An irregular search: every node spawns up to four others, sizes are lognormal with that `spread`."""
     rng = np.random.default_rng(seed)
-    builder = _Builder()
+    builder = _GraphBuilder()
     sizes = rng.lognormal(0.0, spread, tasks)
     for task in range(tasks):
         parent = [] if task == 0 else [int(rng.integers(max(0, (task - 1) // 4), max(1, (task + 1) // 2)))]
@@ -104,9 +104,9 @@ def search_tree(tasks: int, spread: float, seed: int) -> TaskGraph:
     return builder.build()
 
 
-def nested(outer: Sequence[float], inner: int) -> TaskGraph:
+def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
     """A spawned task for each of `outer` sizes, which spawns `inner` others and joins them."""
-    builder = _Builder()
+    builder = _GraphBuilder()
     root = builder.add(0.002, 0.0)
     for index, size in enumerate(outer):
         place = index / len(outer)
@@ -116,9 +116,9 @@ def nested(outer: Sequence[float], inner: int) -> TaskGraph:
     return builder.build()
 
 
-def wavefront(rows: int, columns: int) -> TaskGraph:
+def wavefront_graph(rows: int, columns: int) -> TaskGraph:
     """A grid in which every cell waits for the one above and the one to the left."""
-    builder = _Builder()
+    builder = _GraphBuilder()
     for row in range(rows):
         for column in range(columns):
             before = [] if row == 0 else [(row - 1) * columns + column]
@@ -127,9 +127,9 @@ def wavefront(rows: int, columns: int) -> TaskGraph:
     return builder.build()
 
 
-def pipeline(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
+def pipeline_graph(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
     """In every stream, items pass through stages of the given work; a stage handles one item at a time, in order."""
-    builder = _Builder()
+    builder = _GraphBuilder()
     last: dict[tuple[int, int], int] = {}
     for _ in range(items):
         for stream in range(streams):
@@ -139,11 +139,11 @@ def pipeline(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
     return builder.build()
 
 
-def sparse_lu(blocks: int, density: float, seed: int) -> TaskGraph:
+def sparse_lu_graph(blocks: int, density: float, seed: int) -> TaskGraph:
     """LU factorisation of a matrix of blocks x blocks, of which `density` are not empty; fill-in appears as it goes."""
     filled = np.random.default_rng(seed).random((blocks, blocks)) < density
     np.fill_diagonal(filled, True)
-    builder = _Builder()
+    builder = _GraphBuilder()
     last: dict[tuple[int, int], int] = {}
 
     def update(row: int, column: int, work: float, *needs: tuple[int, int]) -> None:

@@ -8,16 +8,16 @@ from itertools import cycle
 
 import numpy as np
 
-from benchmarks.simulator.caches import Costs, Sharers, costs
+from benchmarks.simulator.caches import Costs, Sharers, instruction_costs
 from benchmarks.simulator.hardware import ALL_COUNTERS, Hardware
 from benchmarks.simulator.programs import Kernel, Phase
 from profiles.measurements import PARTS
 
 USE, LOCK, IMBALANCE, CREATION, DISTRIBUTION, SWITCHING, JOIN = range(len(PARTS))
-EXPOSED = {True: 0.25, False: 0.7}  # the share of computing that a core cannot do while it waits for memory
+EXPOSED_SHARE = {True: 0.25, False: 0.7}  # the share of computing that a core cannot do while it waits for memory
 PROBE_NS = 35  # what it takes to note the time at an event in a profile run
 LOCAL_NS = 8.0  # an uncontended atomic operation
-UNLUCKY = 0.004  # the chance that something else holds up a thread, a step
+HOLD_UP_CHANCE = 0.004  # the chance that something else holds up a thread, a step
 Steps = Iterator[int]
 CostsByPlace = dict[tuple[int, int, int, int], Costs]
 
@@ -76,13 +76,13 @@ class Machine:
         self.probe_ns = PROBE_NS if probed else 0
         pace = rng.lognormal(0.0, hardware.noise / 2, n) * rng.lognormal(0.0, hardware.noise)
         self.threads = [Thread(index, hardware, slow) for index, slow in enumerate(pace.tolist())]
-        self.noise = cycle(_noise(rng, hardware.noise))
+        self.noise = cycle(_noise_factors(rng, hardware.noise))
         self.memory = [Server() for _ in range(hardware.nodes)]
         self.links = [Server() for _ in range(hardware.nodes)]
         self.counts = np.zeros(len(ALL_COUNTERS))
         self.cycles = 0.0
-        self._exposed = EXPOSED[hardware.core.reorders]
-        self._clocks = _clocks(hardware)
+        self._exposed = EXPOSED_SHARE[hardware.core.reorders]
+        self._clocks = _clocks_ghz(hardware)
         self._kernel_thread_on = int(rng.integers(hardware.threads))
         self._all = hardware.threads
         self._active = 0
@@ -92,17 +92,17 @@ class Machine:
         self._on_socket = [0] * hardware.sockets
         self._interleaved = 0
 
-    def begin(self, phase: Phase, known: CostsByPlace) -> None:
-        """Execute `phase` from now on; `known` keeps its costs, the same in every run with n threads."""
+    def begin(self, phase: Phase, costs: CostsByPlace) -> None:
+        """Execute `phase` from now on; `costs` keeps what it costs, the same in every run with n threads."""
         self.kernel: Kernel = phase.kernel
         self.pages = phase.pages
-        self._known = known
+        self._costs = costs
         self._done: dict[tuple[int, int, int, int], float] = defaultdict(float)
 
     def end(self) -> None:
         """Count the events of the phase."""
         for place, instructions in self._done.items():
-            self.counts += instructions * np.array(self._known[place].counts)
+            self.counts += instructions * np.array(self._costs[place].counts)
 
     def enter(self, thread: Thread) -> None:
         self._move(thread, 1)
@@ -121,7 +121,7 @@ class Machine:
         """Nanoseconds that the thread takes now for instructions on data at `place` (0 to 1)."""
         on_group = self._on_group[thread.group]
         key = (on_group, self._on_l2[thread.l2], self._on_node[thread.node], self.n)
-        cost = self._known.get(key) or self._cost(key)
+        cost = self._costs.get(key) or self._cost(key)
         self._done[key] += instructions
         hardware = self.hardware
         clock_ghz = self._clocks[self._on_socket[thread.socket]]
@@ -145,8 +145,8 @@ class Machine:
 
     def _cost(self, key: tuple[int, int, int, int]) -> Costs:
         issue, l2, l3, n = key
-        found = self._known[key] = costs(self.hardware, self.kernel, Sharers(issue, l2, l3), n)
-        return found
+        cost = self._costs[key] = instruction_costs(self.hardware, self.kernel, Sharers(issue, l2, l3), n)
+        return cost
 
     def _home(self, place: float) -> int:
         """The node in whose memory the data is."""
@@ -189,7 +189,7 @@ class Machine:
         return int((LOCAL_NS + 2 * (self.n - 1).bit_length() * hop_ns) * next(self.noise))
 
 
-def _clocks(hardware: Hardware) -> list[float]:
+def _clocks_ghz(hardware: Hardware) -> list[float]:
     """GHz by the number of active hardware threads on a socket: turbo falls to the clock that all cores can keep."""
     cores = hardware.physical_cores // hardware.sockets
     active = np.minimum(np.arange(cores * hardware.smt + 1), cores)
@@ -198,8 +198,8 @@ def _clocks(hardware: Hardware) -> list[float]:
     return clocks
 
 
-def _noise(rng: np.random.Generator, spread: float) -> list[float]:
+def _noise_factors(rng: np.random.Generator, spread: float) -> list[float]:
     factors = rng.lognormal(0.0, 2 * spread, 509)
-    factors[rng.random(len(factors)) < UNLUCKY] *= 1.0 + rng.exponential(20 * spread)
+    factors[rng.random(len(factors)) < HOLD_UP_CHANCE] *= 1.0 + rng.exponential(20 * spread)
     values: list[float] = factors.tolist()
     return values

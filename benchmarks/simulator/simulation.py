@@ -44,17 +44,17 @@ def execute(
     rng: np.random.Generator,
     *,
     probed: bool = False,
-    known: dict[int, CostsByPlace] | None = None,
+    costs: dict[int, CostsByPlace] | None = None,
 ) -> Execution:
     """Run `program` with `n` threads. `probed`: as in a profile pass, in which events cost a little more.
 
-    `known` keeps what instructions cost between runs of the same program on the same hardware.
+    `costs`, by phase, keeps what instructions cost between runs of the same program on the same hardware.
     """
-    known = defaultdict(dict) if known is None else known
+    costs = defaultdict(dict) if costs is None else costs
     machine = Machine(hardware, n, rng, probed)
     clock = 0
     for index, phase in enumerate(program.phases):
-        machine.begin(phase, known.setdefault(index, {}))
+        machine.begin(phase, costs.setdefault(index, {}))
         for _ in range(phase.rounds):
             Region(machine, phase).run(clock)
             last = max(thread.arrived_at for thread in machine.threads)
@@ -78,7 +78,7 @@ def simulate(
     """Every program on one machine, at the thread counts that the kit measures. The seed decides all noise."""
     profiles = []
     for index, program in enumerate(programs):
-        profiles.append(_profile(hardware, program, index, seed))
+        profiles.append(_simulate_profile(hardware, program, index, seed))
         if progress is not None:
             progress(1)
     return Measurements(
@@ -92,28 +92,28 @@ def simulate(
     )
 
 
-def tarball(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> bytes:
+def simulate_tarball(hardware: Hardware, programs: Sequence[Program] = PROGRAMS, *, seed: int = 1) -> bytes:
     """`simulate`, as the bytes of a results tarball: the same for the same seed."""
     packed = io.BytesIO()
     write_archive(packed, simulate(hardware, programs, seed=seed), created=CREATED)
     return packed.getvalue()
 
 
-def _profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
-    known: dict[int, CostsByPlace] = {}
+def _simulate_profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
+    costs: dict[int, CostsByPlace] = {}
     rows, readings = [], []
     for n in [1] if program.is_sequential else hardware.thread_counts():
         for is_profile_pass, repeats in ((False, CLEAN_REPEATS), (True, PROFILE_REPEATS)):
             for repeat in range(1, repeats + 1):
-                rng = _generator(seed, hardware, program, n=n, is_profile_pass=is_profile_pass, repeat=repeat)
-                done = execute(hardware, program, n, rng, probed=is_profile_pass, known=known)
+                rng = _random_generator(seed, hardware, program, n=n, is_profile_pass=is_profile_pass, repeat=repeat)
+                done = execute(hardware, program, n, rng, probed=is_profile_pass, costs=costs)
                 rows.append((n, repeat, is_profile_pass, done))
                 if is_profile_pass and repeat == 1:
                     readings.append((n, _noisy_counts(done, rng)))
-    return ProfileRecord(0, index, _runs(rows, program), _counters(hardware, readings))
+    return ProfileRecord(0, index, _run_table(rows, program), _counter_table(hardware, readings))
 
 
-def _generator(
+def _random_generator(
     seed: int, hardware: Hardware, program: Program, *, n: int, is_profile_pass: bool, repeat: int
 ) -> np.random.Generator:
     """Noise of one run, the same whatever else is simulated."""
@@ -126,7 +126,7 @@ def _noisy_counts(done: Execution, rng: np.random.Generator) -> FloatArray:
     return np.rint(counts * rng.lognormal(0.0, COUNTER_NOISE, len(counts)))
 
 
-def _runs(rows: list[tuple[int, int, bool, Execution]], program: Program) -> RunTable:
+def _run_table(rows: list[tuple[int, int, bool, Execution]], program: Program) -> RunTable:
     time_ns = np.array([done.time_ns for *_, done in rows], dtype=np.int64)
     is_profile_pass = np.array([row[2] for row in rows], dtype=np.bool_)
     parts_ns = np.array([done.parts_ns for *_, done in rows], dtype=np.int64)
@@ -141,7 +141,7 @@ def _runs(rows: list[tuple[int, int, bool, Execution]], program: Program) -> Run
     )
 
 
-def _counters(hardware: Hardware, readings: list[tuple[int, FloatArray]]) -> CounterTable:
+def _counter_table(hardware: Hardware, readings: list[tuple[int, FloatArray]]) -> CounterTable:
     """All counters at every n; those that the machine does not have are there as unsupported."""
     names = (*ALL_COUNTERS, "CYCLES")
     has = [name in (*hardware.core.counters, "CYCLES") for name in names]
@@ -152,5 +152,5 @@ def _counters(hardware: Hardware, readings: list[tuple[int, FloatArray]]) -> Cou
         repeat=np.ones(len(readings) * len(names), dtype=np.int64),
         counter=names * len(readings),
         value=np.where(has, values, np.nan).ravel(),
-        status=tuple(status if there else "unsupported" for there in has) * len(readings),
+        status=tuple(status if is_counted else "unsupported" for is_counted in has) * len(readings),
     )

@@ -44,19 +44,19 @@ class Region:
         self.instructions = phase.instructions / phase.rounds
         self.distributor = Server()
         self.fetched = 0
-        self.locks = [Server() for _ in range(_critical(phase).locks)]
+        self.locks = [Server() for _ in range(_critical_part(phase).locks)]
         self.queue: list[tuple[int, int]] = []
-        self.pool = _Pool(self, phase.structure) if isinstance(phase.structure, Tasks) else None
+        self.pool = _TaskPool(self, phase.structure) if isinstance(phase.structure, Tasks) else None
         self.processes = [self._process(thread) for thread in machine.threads]
 
     def _process(self, thread: Thread) -> Steps:
         structure = self.phase.structure
         if isinstance(structure, StaticLoop):
-            return _static_loop(self, thread, structure)
+            return _run_static_loop(self, thread, structure)
         if isinstance(structure, DynamicLoop):
-            return _dynamic_loop(self, thread, structure)
+            return _run_dynamic_loop(self, thread, structure)
         if isinstance(structure, Serial):
-            return _serial(self, thread)
+            return _run_serial(self, thread)
         assert self.pool is not None  # noqa: S101  for the type checker: the structure is Tasks
         return self.pool.worker(thread)
 
@@ -86,12 +86,12 @@ class Region:
         heapq.heappush(self.queue, (self.machine.now + delay, thread.index))
 
 
-def _critical(phase: Phase) -> Critical:
+def _critical_part(phase: Phase) -> Critical:
     structure = phase.structure
     return (structure.critical if isinstance(structure, StaticLoop) else None) or Critical(0.0)
 
 
-def _serial(region: Region, thread: Thread) -> Steps:
+def _run_serial(region: Region, thread: Thread) -> Steps:
     if thread.index:
         return
     region.machine.enter(thread)
@@ -101,7 +101,7 @@ def _serial(region: Region, thread: Thread) -> Steps:
     region.machine.leave(thread)
 
 
-def _static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
+def _run_static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
     machine, n = region.machine, region.machine.n
     sums = cumulated_sizes(loop.iterations, loop.sizes)
     first, last = (loop.iterations * index // n for index in (thread.index, thread.index + 1))
@@ -118,11 +118,11 @@ def _static_loop(region: Region, thread: Thread, loop: StaticLoop) -> Steps:
             thread.parts[USE] += taken
             yield taken
         if work and loop.critical:
-            yield _locked(region, thread, loop.critical, work * share, place)
+            yield _work_locked(region, thread, loop.critical, work * share, place)
     machine.leave(thread)
 
 
-def _locked(region: Region, thread: Thread, critical: Critical, instructions: float, place: float) -> int:
+def _work_locked(region: Region, thread: Thread, critical: Critical, instructions: float, place: float) -> int:
     """Wait for a lock, work, let it go. Requests come in order of time, so the lock's queue is known on arrival."""
     machine = region.machine
     lock = region.locks[int(machine.rng.integers(critical.locks)) if critical.locks > 1 else 0]
@@ -134,7 +134,7 @@ def _locked(region: Region, thread: Thread, critical: Critical, instructions: fl
     return waited + held
 
 
-def _dynamic_loop(region: Region, thread: Thread, loop: DynamicLoop) -> Steps:
+def _run_dynamic_loop(region: Region, thread: Thread, loop: DynamicLoop) -> Steps:
     machine, parts = region.machine, thread.parts
     sums = cumulated_sizes(loop.chunks, loop.sizes)
     machine.enter(thread)
@@ -180,11 +180,11 @@ def escape_times(rows: int, upper: bool) -> FloatArray:
         inside = np.abs(z) < 2.0
         z = np.where(inside, z * z + c, z)
         steps += inside
-    found: FloatArray = steps.sum(axis=1)
-    return found
+    totals: FloatArray = steps.sum(axis=1)
+    return totals
 
 
-class _Pool:
+class _TaskPool:
     """The tasks of a graph that can start, in one queue or in a deque per thread, and the threads that found none."""
 
     def __init__(self, region: Region, structure: Tasks) -> None:

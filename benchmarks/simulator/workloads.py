@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.simulator.graphs import nested, pipeline, recursion, search_tree, sparse_lu, wavefront
+from benchmarks.simulator.graphs import (
+    nested_graph,
+    pipeline_graph,
+    recursion_graph,
+    search_tree_graph,
+    sparse_lu_graph,
+    wavefront_graph,
+)
 from benchmarks.simulator.programs import (
     Access,
     Critical,
@@ -94,7 +101,7 @@ COUNTING = Kernel(
 )  # fmt: skip
 BACKTRACK = Kernel(loads=0.20, stores=0.10, branches=0.20, mispredicted=0.06, parallel=2.6,
     accesses=(Access(0.5, 8 * KIB, "private"),))  # fmt: skip
-FILTERS = Kernel(
+VIDEO_FILTERS = Kernel(
     loads=0.30, stores=0.12, branches=0.10, mispredicted=0.02, vector=0.4, parallel=3.0,
     accesses=(Access(0.5, 300 * KIB, "private", 8, 5), Access(0.1, 12 * MIB)),
 )  # fmt: skip
@@ -111,8 +118,8 @@ SPARSE_ROWS = Kernel(
     accesses=(Access(0.6, 150 * MIB, parallel=8), Access(0.15, 6 * MIB, "shared", 64, 4)),
 )  # fmt: skip
 
-MEDIAN_SPLITS = recursion(8, 0.02, 0.0, skew=0.2, seed=3)
-FRAMES = pipeline((1.0, 1.6, 1.2, 0.6, 1.4, 0.8), streams=6, items=12)
+MEDIAN_SPLITS = recursion_graph(8, 0.02, 0.0, skew=0.2, seed=3)
+FRAMES = pipeline_graph((1.0, 1.6, 1.2, 0.6, 1.4, 0.8), streams=6, items=12)
 
 PROGRAMS: tuple[Program, ...] = (
     Program("hog", "gradient", "domain_decomposition", "memory", "Gradients of an image, rows split evenly.",
@@ -122,13 +129,13 @@ PROGRAMS: tuple[Program, ...] = (
     Program("hog", "normalise", "domain_decomposition", "memory", "Normalisation of overlapping blocks in cache.",
         (Phase(1.4e9, NORMALISE, StaticLoop(134), rounds=2, batch=6),)),
     Program("hog", "classify", "nested", "computation", "Windows of image scales: their tasks spawn rows.",
-        (Phase(3.6e9, DOT_PRODUCT, Tasks(nested([0.82**k for k in range(14)], 18), "stealing", batch=4)),)),
+        (Phase(3.6e9, DOT_PRODUCT, Tasks(nested_graph([0.82**k for k in range(14)], 18), "stealing", batch=4)),)),
     Program("sgm", "census", "domain_decomposition", "computation", "Census transform of two images.",
         (Phase(2.2e9, CENSUS, StaticLoop(960), batch=4),)),
     Program("sgm", "cost", "domain_decomposition", "memory", "Hamming distances for 64 disparities.",
         (Phase(2.6e9, HAMMING, StaticLoop(480)),)),
     Program("sgm", "aggregate", "wavefront", "memory", "Path costs: a block waits for the one above and to the left.",
-        (Phase(4e9, PATHS, Tasks(wavefront(27, 27), "central", batch=8)),)),
+        (Phase(4e9, PATHS, Tasks(wavefront_graph(27, 27), "central", batch=8)),)),
     Program("sgm", "disparity", "dynamic_loop", "memory", "Best disparity of each pixel, row by row.",
         (Phase(1.6e9, MINIMUM, DynamicLoop(480, batch=2)),)),
     Program("srad", "statistics", "locks", "communication", "Mean and variance of a region, added up under a lock.",
@@ -152,15 +159,15 @@ PROGRAMS: tuple[Program, ...] = (
     Program("mandelbrot", "blocks", "domain_decomposition", "computation", "Blocks of rows of very different cost.",
         (Phase(3e9, ESCAPE, StaticLoop(400, "upper_escape")),)),
     Program("sort", "merge", "recursive", "memory", "Merge sort: halves as tasks, merged one after the other.",
-        (Phase(2.6e9, MERGE, Tasks(recursion(8, 0.0, 0.02), "stealing", batch=12)),)),
+        (Phase(2.6e9, MERGE, Tasks(recursion_graph(8, 0.0, 0.02), "stealing", batch=12)),)),
     Program("lu", "sparse", "task_graph", "computation", "LU factorisation of a sparse matrix of blocks.",
-        (Phase(3.4e9, DENSE_BLOCK, Tasks(sparse_lu(12, 0.4, seed=5), "central", batch=4, created_first=True)),)),
+        (Phase(3.4e9, DENSE_BLOCK, Tasks(sparse_lu_graph(12, 0.4, seed=5), "central", batch=4, created_first=True)),)),
     Program("histogram", "locked", "locks", "communication", "Pixels counted in bins behind eight locks.",
         (Phase(1.4e9, COUNTING, StaticLoop(2048, pieces=24, critical=Critical(0.2, locks=32, batch=250))),)),
     Program("n-queens", "search", "recursive", "computation", "All solutions by backtracking, subtrees as tasks.",
-        (Phase(2.8e9, BACKTRACK, Tasks(search_tree(360, 0.9, seed=8), "stealing", batch=80)),)),
+        (Phase(2.8e9, BACKTRACK, Tasks(search_tree_graph(360, 0.9, seed=8), "stealing", batch=80)),)),
     Program("video", "filter", "pipeline", "communication", "Six streams of frames through six stages.",
-        (Phase(3e9, FILTERS, Tasks(FRAMES, "central", batch=40)),)),
+        (Phase(3e9, VIDEO_FILTERS, Tasks(FRAMES, "central", batch=40)),)),
     Program("list", "ranking", "sequential", "memory", "A chain of pointers, followed by one thread.",
         (Phase(4e8, CHAIN, Serial()),)),
     Program("flow", "relaxation", "unknown", None, "Optical flow: relaxation with a serial part between the steps.",

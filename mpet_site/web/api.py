@@ -31,15 +31,15 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        known = {"format", *self.known_parameters()}
-        listed = ", ".join(sorted(known))
+        allowed = {"format", *self.known_parameters()}
+        listed = ", ".join(sorted(allowed))
         errors = [
             {
                 "name": name,
-                "reason": f"No such parameter; known here: {listed}." if name not in known else "Given twice.",
+                "reason": f"No such parameter; known here: {listed}." if name not in allowed else "Given twice.",
             }
             for name, values in request.query_params.lists()
-            if name not in known or len(values) > 1
+            if name not in allowed or len(values) > 1
         ]
         if errors:
             raise InvalidRequest(errors)
@@ -66,10 +66,10 @@ class StrictOrderingFilter(OrderingFilter):
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
         terms = [term.strip() for term in request.query_params.get(self.ordering_param, "").split(",") if term.strip()]
-        known = dict(self.get_valid_fields(queryset, view, {"request": request}))
+        names = dict(self.get_valid_fields(queryset, view, {"request": request}))
         for term in terms:
-            if term.removeprefix("-") not in known:
-                raise invalid_request(self.ordering_param, f"'{term}' is not one of: {', '.join(known)}.")
+            if term.removeprefix("-") not in names:
+                raise invalid_request(self.ordering_param, f"'{term}' is not one of: {', '.join(names)}.")
         fields = [(F(view.ordering_fields[term.removeprefix("-")]), term.startswith("-")) for term in terms]
         ordered = [field.desc(nulls_last=True) if down else field.asc(nulls_last=True) for field, down in fields]
         return queryset.order_by(*ordered, "pk") if ordered else queryset

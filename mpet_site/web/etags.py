@@ -20,8 +20,8 @@ def etag_of(*parts: Any) -> str:
 
 def respond_unless_unchanged(request: Request, etag: str, build: Callable[[], HttpResponseBase]) -> HttpResponseBase:
     """`build()`, or 304 where the client has this ETag. Call it once it is certain that there is something to see."""
-    known = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
-    response = HttpResponse(status=304) if etag.removeprefix("W/") in known else build()
+    kept_tags = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
+    response = HttpResponse(status=304) if etag.removeprefix("W/") in kept_tags else build()
     response["ETag"] = etag
     return response
 

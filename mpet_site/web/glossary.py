@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-PICTURES = "glossary"  # the folder of templates that holds a drawing a term
+PICTURE_FOLDER = "glossary"  # the folder of templates that holds a drawing a term
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Term:
 
     @property
     def drawing(self) -> str:
-        return f"{PICTURES}/{self.picture}.svg" if self.picture else ""
+        return f"{PICTURE_FOLDER}/{self.picture}.svg" if self.picture else ""
 
 
 @dataclass(frozen=True)
-class Group:
+class TermGroup:
     slug: str
     title: str
     terms: tuple[Term, ...]
 
 
-SHARE = "share of the thread time n·t(n), from 0 to 1"
+THREAD_TIME_SHARE = "share of the thread time n·t(n), from 0 to 1"
 
-DATABASE = (
+DATABASE_TERMS = (
     Term(
         "platform",
         "platform",
@@ -101,7 +101,7 @@ DATABASE = (
     ),
 )
 
-SCALING = (
+SCALING_TERMS = (
     Term(
         "n",
         "number of threads",
@@ -250,7 +250,7 @@ SCALING = (
     ),
 )
 
-LOSSES = (
+LOSS_TERMS = (
     Term(
         "useful-work",
         "useful work",
@@ -288,7 +288,7 @@ LOSSES = (
         "lock delay",
         "The share of the thread time in which threads wait for locks.",
         symbol="l(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="lock_delay",
         spellings=("l", "locks"),
@@ -298,7 +298,7 @@ LOSSES = (
         "work imbalance",
         "The share of the thread time in which threads have nothing to do, because others have more.",
         symbol="w(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="work_imbalance",
         spellings=("w", "imbalance"),
@@ -308,7 +308,7 @@ LOSSES = (
         "task creation",
         "The share of the thread time that goes into making tasks.",
         symbol="c(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="task_creation",
         spellings=("c",),
@@ -318,7 +318,7 @@ LOSSES = (
         "task distribution",
         "The share of the thread time that passes until each thread has its task: the last thread waits the longest.",
         symbol="d(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="task_distribution",
         spellings=("d",),
@@ -328,7 +328,7 @@ LOSSES = (
         "task switching",
         "The share of the thread time between the end of one task and the start of the next on the same thread.",
         symbol="s(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="task_switching",
         spellings=("s",),
@@ -338,7 +338,7 @@ LOSSES = (
         "task synchronisation (join)",
         "The share of the thread time that the team needs to meet at the end, after its last task is done.",
         symbol="j(n)",
-        unit=SHARE,
+        unit=THREAD_TIME_SHARE,
         equation="Table 1",
         picture="task_join",
         spellings=("j", "task join", "task synchronisation"),
@@ -389,7 +389,7 @@ LOSSES = (
     ),
 )
 
-LIKENESS = (
+LIKENESS_TERMS = (
     Term(
         "distance",
         "distance of two profiles",
@@ -435,7 +435,7 @@ LIKENESS = (
     ),
 )
 
-PREDICTION = (
+PREDICTION_TERMS = (
     Term(
         "target",
         "target",
@@ -497,7 +497,7 @@ PREDICTION = (
     ),
 )
 
-TRUST = (
+TRUST_TERMS = (
     Term(
         "interval",
         "prediction interval",
@@ -594,16 +594,16 @@ TRUST = (
     ),
 )
 
-GROUPS = (
-    Group("database", "What the database holds", DATABASE),
-    Group("scaling", "How a workload scales", SCALING),
-    Group("losses", "Where the threads’ time goes", LOSSES),
-    Group("likeness", "How alike two profiles are", LIKENESS),
-    Group("prediction", "What a prediction is made from", PREDICTION),
-    Group("trust", "How far to trust it", TRUST),
+TERM_GROUPS = (
+    TermGroup("database", "What the database holds", DATABASE_TERMS),
+    TermGroup("scaling", "How a workload scales", SCALING_TERMS),
+    TermGroup("losses", "Where the threads’ time goes", LOSS_TERMS),
+    TermGroup("likeness", "How alike two profiles are", LIKENESS_TERMS),
+    TermGroup("prediction", "What a prediction is made from", PREDICTION_TERMS),
+    TermGroup("trust", "How far to trust it", TRUST_TERMS),
 )
-TERMS = tuple(term for group in GROUPS for term in group.terms)
-BY_SLUG = {term.slug: term for term in TERMS}
+TERMS = tuple(term for group in TERM_GROUPS for term in group.terms)
+TERM_BY_SLUG = {term.slug: term for term in TERMS}
 
 
 @cache
@@ -645,7 +645,7 @@ def term_of(words: str) -> Term | None:
     return None
 
 
-SYMBOL = re.compile(
+SYMBOL_PATTERN = re.compile(
     r"(?<![\w.])("
     r"n·t\(n\)|S\(n\)/n|[A-Za-z]\((?:n|1)\)|[mb]_(?:nu|ht)|n_(?:nu|ht|max)|D_[apt]"
     r")(?![\w/])"
@@ -658,5 +658,5 @@ def terms_in(*texts: str) -> list[Term]:
     >>> [term.slug for term in terms_in("U(n) and 1/R(n)", "time t(n) (s)")]
     ['utilisation', 'redundancy', 't']
     """
-    found = (term_of(symbol) for text in texts for symbol in SYMBOL.findall(text))
-    return list(dict.fromkeys(term for term in found if term is not None))
+    terms = (term_of(symbol) for text in texts for symbol in SYMBOL_PATTERN.findall(text))
+    return list(dict.fromkeys(term for term in terms if term is not None))

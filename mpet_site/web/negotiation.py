@@ -11,5 +11,5 @@ class ContentNegotiation(DefaultContentNegotiation):
         try:
             return super().filter_renderers(renderers, format)
         except Http404 as error:
-            known = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
-            raise invalid_request("format", f"'{format}' is not one of: {known}.") from error
+            formats = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
+            raise invalid_request("format", f"'{format}' is not one of: {formats}.") from error

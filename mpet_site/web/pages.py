@@ -1,4 +1,4 @@
-"""What the list pages and the links to the JSON twins share."""
+"""What the list pages share, and the addresses of pages as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def page_of(
     return paginator(rows, size).get_page(request.GET.get("page"))
 
 
-def csv_address(view: str, asked: Mapping[str, str], filters: Iterable[str]) -> str:
+def csv_address(view: str, parameters: Mapping[str, str], filters: Iterable[str]) -> str:
     """The address of all rows of a list, not only those of one of its pages, as CSV."""
-    chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
+    chosen = {name: parameters[name] for name in ("search", "ordering", *filters) if parameters.get(name)}
     return json_address(view, query=urlencode(chosen | {"format": "csv"}))
 
 
-def list_query(asked: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
+def list_query(parameters: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
     """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
-    chosen = {name: asked[name] for name in ("search", "ordering", *filters) if asked.get(name)}
+    chosen = {name: parameters[name] for name in ("search", "ordering", *filters) if parameters.get(name)}
     return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))

@@ -18,8 +18,8 @@ class KeyPaginator(Paginator):
         first = (number - 1) * self.per_page
         rows: Any = self.object_list
         keys = list(rows.values_list("pk", flat=True)[first : first + self.per_page])
-        found = rows.in_bulk(keys)
-        return Page([found[key] for key in keys if key in found], number, self)
+        row_of = rows.in_bulk(keys)
+        return Page([row_of[key] for key in keys if key in row_of], number, self)
 
 
 class Pagination(PageNumberPagination):

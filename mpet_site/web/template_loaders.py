@@ -10,7 +10,7 @@ PREFORMATTED = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
 INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
 
-def without_indentation(source: str) -> str:
+def strip_indentation(source: str) -> str:
     """Lines stay lines, so that an error names the right one."""
     parts = PREFORMATTED.split(source)
     return "".join(part if PREFORMATTED.match(part) else INDENTATION.sub("", part) for part in parts)
@@ -19,7 +19,7 @@ def without_indentation(source: str) -> str:
 class Unindented:
     def get_contents(self, origin: Any) -> str:
         contents: str = super().get_contents(origin)  # type: ignore[misc]
-        return without_indentation(contents) if origin.name.endswith(".html") else contents
+        return strip_indentation(contents) if origin.name.endswith(".html") else contents
 
 
 class UnindentedFiles(Unindented, FileSystem):

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from mpet_site.web.glossary import BY_SLUG, Term, term_of, terms_in
+from mpet_site.web.glossary import TERM_BY_SLUG, Term, term_of, terms_in
 
 register = template.Library()
 
@@ -18,29 +18,29 @@ def address_of(term: Term) -> str:
     return f"{reverse('glossary')}#{term.slug}"
 
 
-def link(term: Term, text: str) -> SafeString:
+def term_link(term: Term, text: str) -> SafeString:
     return format_html('<a class="term" href="{}" title="{}">{}</a>', address_of(term), term.summary, text)
 
 
 @register.simple_tag
 def term(slug: str, text: str = "") -> SafeString:
     """A link to the term of this slug, a KeyError without one; its text is the term's symbol, or else its name."""
-    found = BY_SLUG[slug]
-    return link(found, text or found.symbol or found.name)
+    glossary_term = TERM_BY_SLUG[slug]
+    return term_link(glossary_term, text or glossary_term.symbol or glossary_term.name)
 
 
-@register.filter
-def explained(text: Any) -> Any:
+@register.filter("explained")
+def link_heading(text: Any) -> Any:
     """The head of a column, or the title of a chart, with a link to the term that it names; any other text as it is."""
-    found = term_of(str(text))
-    return link(found, str(text)) if found else text
+    named_term = term_of(str(text))
+    return term_link(named_term, str(text)) if named_term else text
 
 
-@register.simple_tag
-def symbols_of(chart: Any) -> SafeString:
+@register.simple_tag(name="symbols_of")
+def symbol_links(chart: Any) -> SafeString:
     """Links to the terms of the symbols that stand in a chart: in its title, caption, axes and columns."""
     layout = chart.figure.layout
     axes = [axis.title.text or "" for axis in (layout.xaxis, layout.yaxis)]
-    found = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
-    named = [each for each in found if each != term_of(chart.title)]
-    return format_html_join(" · ", "{}", ((link(each, f"{each.symbol} {each.name}".strip()),) for each in named))
+    named = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
+    others = [each for each in named if each != term_of(chart.title)]
+    return format_html_join(" · ", "{}", ((term_link(each, f"{each.symbol} {each.name}".strip()),) for each in others))

@@ -4,14 +4,15 @@ import numpy as np
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
+from mpet_site.web.fields import numbers
 from profiles.ceilings import roofline_of
 from profiles.models import Platform, Profile, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 
-ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
+CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 
 
-class _Owned(serializers.ModelSerializer):
+class _OwnedSerializer(serializers.ModelSerializer):
     private = serializers.SerializerMethodField(help_text="Only its owner sees it.")
     profiles = serializers.IntegerField(
         source="profile_count", read_only=True, help_text="How many of its profiles you may see."
@@ -28,7 +29,7 @@ class _Owned(serializers.ModelSerializer):
         return row.first_origin if row.first_origin == row.last_origin else "mixed"
 
 
-class PlatformSerializer(_Owned):
+class PlatformSerializer(_OwnedSerializer):
     placement = serializers.ListField(
         child=serializers.IntegerField(), read_only=True, allow_null=True, help_text="CPU numbers as threads fill them"
     )
@@ -69,7 +70,7 @@ class PlatformSerializer(_Owned):
         read_only_fields = fields
 
 
-def ceilings(name: str, *keys: str, unit: str) -> serializers.Serializer:
+def ceilings_serializer(name: str, *keys: str, unit: str) -> serializers.Serializer:
     fields: dict[str, serializers.Field] = {key: serializers.IntegerField() for key in keys}
     return inline_serializer(name, fields | {unit: serializers.FloatField()}, many=True)
 
@@ -77,10 +78,10 @@ def ceilings(name: str, *keys: str, unit: str) -> serializers.Serializer:
 RooflineSerializer = inline_serializer(
     "Roofline",
     {
-        "peak_flops": ceilings("PeakFlops", "n", unit="flop_per_s"),
-        "bandwidth": ceilings("Bandwidth", "n", unit="bytes_per_s"),
-        "handover": ceilings("Handover", "from", "to", unit="one_way_ps"),
-        "lock_handover": ceilings("LockHandover", "n", unit="ps"),
+        "peak_flops": ceilings_serializer("PeakFlops", "n", unit="flop_per_s"),
+        "bandwidth": ceilings_serializer("Bandwidth", "n", unit="bytes_per_s"),
+        "handover": ceilings_serializer("Handover", "from", "to", unit="one_way_ps"),
+        "lock_handover": ceilings_serializer("LockHandover", "n", unit="ps"),
     },
     allow_null=True,
     help_text="As the newest delivery measured them; null where none did.",
@@ -100,7 +101,7 @@ class PlatformDetailSerializer(PlatformSerializer):
         return None if roofline is None else roofline.document
 
 
-class WorkloadSerializer(_Owned):
+class WorkloadSerializer(_OwnedSerializer):
     class Meta:
         model = Workload
         fields = (
@@ -124,14 +125,10 @@ class WorkloadSerializer(_Owned):
         read_only_fields = fields
 
 
-def numbers(**options: Any) -> Any:
-    return serializers.ListField(child=serializers.FloatField(allow_null=True), **options)
-
-
 CurvesSerializer = inline_serializer(
     "Curves",
     {"n": serializers.ListField(child=serializers.IntegerField())}
-    | {name: numbers(help_text="One value for each n; null = invalid.") for name in ROWS},
+    | {name: numbers(help_text="One value for each n; null = invalid.") for name in CURVE_ROWS},
 )
 Fit = type(inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}))
 FitsSerializer = inline_serializer("Fits", {curve: Fit() for curve in CURVE_NAMES})
@@ -222,11 +219,11 @@ class ProfileSerializer(ProfileRowSerializer):
         curves = getattr(profile, "curves", None)
         n = curves.n if curves else np.empty(0, dtype=np.int32)
         values = curves.values if curves else np.empty(0)
-        return {"n": n.tolist()} | dict(zip(ROWS, values.reshape(len(ROWS), len(n)).tolist(), strict=True))
+        return {"n": n.tolist()} | dict(zip(CURVE_ROWS, values.reshape(len(CURVE_ROWS), len(n)).tolist(), strict=True))
 
     @extend_schema_field(FitsSerializer)
     def get_fits(self, profile: Profile) -> dict[str, dict[str, float]]:
-        values, rms = fitted(profile)
+        values, rms = stored_features(profile)
         table = np.column_stack([values.reshape(len(CURVE_NAMES), len(ELEMENTS)), rms]).tolist()
         return {
             curve: dict(zip((*ELEMENTS, "rms"), row, strict=True))
@@ -235,7 +232,7 @@ class ProfileSerializer(ProfileRowSerializer):
 
     @extend_schema_field(FeaturesSerializer)
     def get_features(self, profile: Profile) -> dict[str, Any]:
-        return {"names": list(FEATURE_NAMES), "values": fitted(profile)[0].tolist()}
+        return {"names": list(FEATURE_NAMES), "values": stored_features(profile)[0].tolist()}
 
     @extend_schema_field(SourceSerializer)
     def get_source(self, profile: Profile) -> dict[str, str]:
@@ -244,7 +241,7 @@ class ProfileSerializer(ProfileRowSerializer):
         return {"id": str(source.uid)} | texts
 
 
-def fitted(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+def stored_features(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
     """The 84 elements and 14 residuals; all invalid before the profile has been fitted."""
     vector = getattr(profile, "feature_vector", None)
     if vector is None:

@@ -17,7 +17,7 @@ SPEEDUP = "speedup t(1)/t(n) (ratio)"
 USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
 ONE_TICK_EACH = 5
-EMPTY = go.layout.Template()
+EMPTY_TEMPLATE = go.layout.Template()
 COLOUR_OF_PART = dict(
     zip(
         SCALING_PARTS,
@@ -47,8 +47,8 @@ class Chart:
 
     @property
     def json(self) -> dict[str, Any]:
-        drawn: dict[str, Any] = self.figure.to_plotly_json()
-        return drawn
+        document: dict[str, Any] = self.figure.to_plotly_json()
+        return document
 
 
 def mark_origin(charts: Sequence[Chart], origin: str) -> list[Chart]:
@@ -61,12 +61,13 @@ def mark_origin(charts: Sequence[Chart], origin: str) -> list[Chart]:
 
 
 def origin_of(origins: Iterable[str]) -> str:
-    """
+    """The one origin of several, or "mixed"; "measured" of none.
+
     >>> origin_of(["simulated", "simulated"]), origin_of(["measured", "simulated"]), origin_of([])
     ('simulated', 'mixed', 'measured')
     """
-    known = set(origins)
-    return "mixed" if len(known) > 1 else known.pop() if known else "measured"
+    distinct = set(origins)
+    return "mixed" if len(distinct) > 1 else distinct.pop() if distinct else "measured"
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def figure(
         if largest <= ONE_TICK_EACH:  # or Plotly has ticks at halves, which are written as whole numbers
             x_axis["dtick"] = 1
     layout: dict[str, Any] = {
-        "template": EMPTY,
+        "template": EMPTY_TEMPLATE,
         "xaxis": dict(x_axis),
         "yaxis": {"title": {"text": y_title}, **y_axis},
         "hovermode": hovermode,
@@ -151,11 +152,11 @@ def figure(
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
     }
     if breakpoints is not None:
-        mark(layout, breakpoints, largest)
+        mark_breakpoints(layout, breakpoints, largest)
     return go.Figure(data=list(traces), layout=layout)
 
 
-def mark(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
+def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
     """Vertical lines at the breakpoints that the figure reaches. At once: add_vline takes longer than all traces."""
     marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "SMT threads", 2))
     reached = [(n, label, height) for n, label, height in marks if n is not None and n < largest]
@@ -210,10 +211,10 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
     >>> logarithmic_ticks([1.0, 1.5])["ticktext"]
     ['1', '1.2', '1.4', '1.6']
     """
-    known = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
-    if not len(known):
+    finite = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
+    if not len(finite):
         return {"type": "log"}
-    low, high = known.min(), known.max()
+    low, high = finite.min(), finite.max()
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     span = high / low
     dense, whole = (3.0, 10.0) if few else (10.0, 1e4)

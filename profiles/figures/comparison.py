@@ -63,19 +63,19 @@ def comparison_charts(
 ) -> list[Chart]:
     """Curves side by side, a line each in its `series_style`; no legend, because the names are long and stand in a
     table beside. The data tables have a row a curve. Curves of one point are left out."""
-    drawn = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
-    charts = [comparison_chart(drawn, name, time_unit) for name in measures]
+    numbered = [(index, curve) for index, curve in enumerate(curves) if len(curve.n) > 1]
+    charts = [comparison_chart(numbered, name, time_unit) for name in measures]
     return [chart for chart in charts if chart]
 
 
-def comparison_chart(drawn: Sequence[tuple[int, MeasuredCurve]], name: str, time_unit: str) -> Chart | None:
+def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, time_unit: str) -> Chart | None:
     measure = DRAWN_MEASURES[name]
-    drawn = [(index, curve) for index, curve in drawn if curve.t1_s or not measure.from_t1]
-    if not drawn:
+    numbered = [(index, curve) for index, curve in numbered if curve.t1_s or not measure.from_t1]
+    if not numbered:
         return None
-    values = np.concatenate([measure.value(curve) for _, curve in drawn])
-    widest = max((curve.n for _, curve in drawn), key=lambda n: n.max())
-    traces = [comparison_line(index, curve, measure.value(curve)) for index, curve in drawn]
+    values = np.concatenate([measure.value(curve) for _, curve in numbered])
+    widest = max((curve.n for _, curve in numbered), key=lambda n: n.max())
+    traces = [comparison_line(index, curve, measure.value(curve)) for index, curve in numbered]
     if name == "speedup":
         traces.insert(0, ideal_line(widest))
     axis: dict[str, Any] = {
@@ -87,7 +87,7 @@ def comparison_chart(drawn: Sequence[tuple[int, MeasuredCurve]], name: str, time
         measure.title,
         measure.caption,
         figure(traces, measure.axis.format(unit=time_unit), hovermode="closest", showlegend=False, **axis),
-        comparison_table([curve for _, curve in drawn], measure.value),
+        comparison_table([curve for _, curve in numbered], measure.value),
     )
 
 
@@ -103,6 +103,6 @@ def comparison_table(
     counts = sorted({int(n) for curve in curves for n in curve.n})
     rows = []
     for curve in curves:
-        at = dict(zip(curve.n.tolist(), plot_numbers(value(curve)), strict=True))
-        rows.append((curve.label, *(at.get(n) for n in counts)))
+        value_of = dict(zip(curve.n.tolist(), plot_numbers(value(curve)), strict=True))
+        rows.append((curve.label, *(value_of.get(n) for n in counts)))
     return Table((of, *(f"n = {n}" for n in counts)), rows)

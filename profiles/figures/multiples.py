@@ -33,10 +33,10 @@ class Multiple:
 
 @dataclass(frozen=True)
 class Multiples:
-    """`drawn`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`.
+    """`drawings`: one a curve, None where there is nothing to draw. The axes go from 0 to `n_top` threads and to `top`.
     `rows`: what is drawn as numbers, (curve, n, speedup)."""
 
-    drawn: list[Multiple | None]
+    drawings: list[Multiple | None]
     n_top: int
     top: float
     rows: list[tuple[str, int, float]]
@@ -53,18 +53,18 @@ def path_of(points: Sequence[tuple[float, float]]) -> str:
 def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
     """Speedups over n on common axes; a curve without t(1), or with one thread count, has none."""
     speedups = [speedup_of(curve) if curve.t1_s and len(curve.n) > 1 else np.array([]) for curve in curves]
-    shown = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
-    if not shown:
+    drawable = [(curve.n, speedup) for curve, speedup in zip(curves, speedups, strict=True) if len(speedup)]
+    if not drawable:
         return Multiples([None] * len(curves), 1, 1.0, [])
-    n_top = max(int(n.max()) for n, _ in shown)
-    top = room_for_speedup(np.array([n_top]), np.concatenate([speedup for _, speedup in shown]))[1]
+    n_top = max(int(n.max()) for n, _ in drawable)
+    top = room_for_speedup(np.array([n_top]), np.concatenate([speedup for _, speedup in drawable]))[1]
 
     def place(n: float, speedup: float) -> tuple[float, float]:
         return round(WIDTH * n / n_top, 1), round(HEIGHT * (1 - speedup / top), 1)
 
     ideal_end = min(float(n_top), top)
     ideal = [place(0, 0), place(ideal_end, ideal_end)]
-    drawn = [
+    drawings = [
         Multiple(
             [place(n, value) for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)],
             ideal,
@@ -81,4 +81,4 @@ def small_multiples(curves: Sequence[MeasuredCurve]) -> Multiples:
         if len(speedup)
         for n, value in zip(curve.n.tolist(), speedup.tolist(), strict=True)
     ]
-    return Multiples(drawn, n_top, float(top), rows)
+    return Multiples(drawings, n_top, float(top), rows)

@@ -138,13 +138,13 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
         scatter(name, colour, n, 100 * values, unit=" %", mode="lines+markers", line={"width": 2}, marker={"size": 5})
         for name, (values, colour) in efficiencies.items()
     ]
-    shown = np.concatenate([100 * values for values, _ in efficiencies.values()])
+    percentages = np.concatenate([100 * values for values, _ in efficiencies.values()])
     return Chart(
         "pop",
         "POP efficiencies",
         "Parallel efficiency U(n) falls where threads wait or are managed, computation scaling 1/R(n) where they "
         "compute more than one thread would. Global efficiency S(n)/n is their product.",
-        figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=room_for([100, *shown])),
+        figure(traces, "efficiency (%)", breakpoints=profile.breakpoints, range=room_for([100, *percentages])),
         table({"n": n, **{f"{name} (%)": 100 * values for name, (values, _) in efficiencies.items()}}),
     )
 
@@ -170,27 +170,27 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
 
 def counters_chart(profile: ProfileDrawing) -> Chart | None:
     """The ratios of hardware counters of Table 2 over n, with their fits; None where there are none."""
-    n, at = profile.curves.n, profile.line_n
-    known = [name for name in RELATIVE_MEASURES if np.isfinite(profile.curves.curve(name)).any()]
-    if not known:
+    n, line_n = profile.curves.n, profile.line_n
+    counted = [name for name in RELATIVE_MEASURES if np.isfinite(profile.curves.curve(name)).any()]
+    if not counted:
         return None
-    fitted = profile.fitted_measures(at)
+    fitted = profile.fitted_measures(line_n)
     traces: list[go.Scatter] = []
-    for index, name in enumerate(known):
+    for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
         traces.append(points(name, colour, n, values, legendgroup=name))
         traces.append(
             line(
                 f"{name}, fitted",
                 colour,
-                at,
-                positive(fitted[name]),
+                line_n,
+                positive_or_gap(fitted[name]),
                 legendgroup=name,
                 showlegend=False,
                 line={"width": 1.3},
             )
         )
-    shown = np.concatenate([profile.curves.curve(name) for name in known])
+    ratios = np.concatenate([profile.curves.curve(name) for name in counted])
     return Chart(
         "counters",
         "Ratios of hardware counters",
@@ -200,13 +200,13 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
             "counter / counter (ratio)",
             breakpoints=profile.breakpoints,
             hovermode="closest",
-            **logarithmic_ticks(shown),
+            **logarithmic_ticks(ratios),
         ),
-        table({"n": n, **{name: profile.curves.curve(name) for name in known}}),
+        table({"n": n, **{name: profile.curves.curve(name) for name in counted}}),
     )
 
 
-def positive(values: FloatArray) -> FloatArray:
+def positive_or_gap(values: FloatArray) -> FloatArray:
     """What a logarithmic axis can show."""
     return np.where(values > 0, values, np.nan)
 
@@ -223,9 +223,9 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
 
 def redundancy_chart(profile: ProfileDrawing) -> Chart:
     n = profile.curves.n
-    at = profile.line_n
+    line_n = profile.line_n
     traces = [
-        line("fitted, Eq. 5-7", "fitted", at, profile.fitted(at)[0]),
+        line("fitted, Eq. 5-7", "fitted", line_n, profile.fitted(line_n)[0]),
         points(profile.origin, "measured", n, profile.curves.redundancy),
     ]
     return Chart(
@@ -240,14 +240,14 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
 
 
 def losses_chart(profile: ProfileDrawing) -> Chart:
-    n, at = profile.curves.n, profile.line_n
-    fitted_line, fitted = 100 * profile.fitted(at), 100 * profile.fitted(n)
+    n, line_n = profile.curves.n, profile.line_n
+    fitted_line, fitted = 100 * profile.fitted(line_n), 100 * profile.fitted(n)
     traces: list[go.Scatter] = []
     columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)
         traces.append(points(name, colour, n, measured, unit=" %", legendgroup=part))
-        traces.append(line(f"{name}, fitted", colour, at, fitted_line[row], legendgroup=part, showlegend=False))
+        traces.append(line(f"{name}, fitted", colour, line_n, fitted_line[row], legendgroup=part, showlegend=False))
         columns |= {f"{name} (%)": measured, f"{name}, fitted (%)": fitted[row]}
     return Chart(
         "losses",
@@ -265,10 +265,10 @@ def losses_chart(profile: ProfileDrawing) -> Chart:
 
 
 def efficiency_chart(profile: ProfileDrawing) -> Chart:
-    n, at = profile.curves.n, profile.line_n
-    efficiency, fitted = 100 * profile.speedup / n, 100 * profile.fitted_speedup(at) / at
+    n, line_n = profile.curves.n, profile.line_n
+    efficiency, fitted = 100 * profile.speedup / n, 100 * profile.fitted_speedup(line_n) / line_n
     traces = [
-        line("fitted, Eq. 5-7", "fitted", at, fitted, unit=" %"),
+        line("fitted, Eq. 5-7", "fitted", line_n, fitted, unit=" %"),
         points(profile.origin, "measured", n, efficiency, unit=" %"),
     ]
     return Chart(
@@ -292,7 +292,7 @@ def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Ch
         return []
     if profile.curves.decomposed:
         budget = time_budget_chart if in_time else shares_chart
-        drawn: tuple[Callable[[ProfileDrawing], Chart | None], ...] = (
+        chart_makers: tuple[Callable[[ProfileDrawing], Chart | None], ...] = (
             budget,
             speedup_chart,
             pop_chart,
@@ -302,5 +302,5 @@ def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Ch
             counters_chart,
         )
     else:
-        drawn = (speedup_chart, efficiency_chart, redundancy_chart, residuals_chart, counters_chart)
-    return [chart for chart in (draw(profile) for draw in drawn) if chart]
+        chart_makers = (speedup_chart, efficiency_chart, redundancy_chart, residuals_chart, counters_chart)
+    return [chart for chart in (make(profile) for make in chart_makers) if chart]

@@ -9,24 +9,24 @@ import numpy as np
 import plotly.graph_objects as go
 
 from profiles.figures.base import Chart, Table, figure, plot_numbers, series_style
-from profiles.scaling.roofline import Placed, Roof, Roofline
+from profiles.scaling.roofline import Roof, Roofline, RooflinePoint
 
 REACH = 16.0  # how far the axis goes beyond the ridges
 
 
-def roofline_chart(roofline: Roofline, placed: Sequence[Placed] = ()) -> Chart | None:
+def roofline_chart(roofline: Roofline, points: Sequence[RooflinePoint] = ()) -> Chart | None:
     """None where no roof was measured."""
     roofs = roofline.drawn
     if not roofs:
         return None
-    intensities = [roof.ridge for roof in roofs] + [one.intensity for one in placed]
+    intensities = [roof.ridge for roof in roofs] + [point.intensity for point in points]
     low, high = min(intensities) / REACH, max(intensities) * REACH
     traces = [roof_trace(roof, index, low, high) for index, roof in enumerate(roofs)]
-    if placed:
-        traces.append(points_trace(placed))
+    if points:
+        traces.append(points_trace(points))
     axis: dict[str, Any] = {"type": "log", "exponentformat": "SI", "dtick": 1}
     caption = "What the machine can reach at most: memory bandwidth on the left of a bend, arithmetic on its right."
-    if placed:
+    if points:
         caption += (
             " Points are workloads by their instructions, for lack of counted flop: how far one lies below the slanted "
             "roof is how much of the bandwidth it leaves, whatever is counted; the flat roof does not bound them."
@@ -46,7 +46,7 @@ def roofline_chart(roofline: Roofline, placed: Sequence[Placed] = ()) -> Chart |
             },
             **axis,
         ),
-        roofline_table(roofs, placed),
+        roofline_table(roofs, points),
     )
 
 
@@ -54,9 +54,9 @@ def roof_trace(roof: Roof, index: int, low: float, high: float) -> go.Scatter:
     colour, dash = series_style(index)
     x = [low, roof.ridge, high]
     return go.Scatter(
-        name=threads(roof.n),
+        name=thread_label(roof.n),
         x=plot_numbers(x),
-        y=plot_numbers([roof.at(one) for one in x]),
+        y=plot_numbers([roof.at(intensity) for intensity in x]),
         mode="lines",
         line={"width": 2, "dash": dash},
         meta={"colour": colour},
@@ -64,12 +64,12 @@ def roof_trace(roof: Roof, index: int, low: float, high: float) -> go.Scatter:
     )
 
 
-def points_trace(placed: Sequence[Placed]) -> go.Scatter:
+def points_trace(points: Sequence[RooflinePoint]) -> go.Scatter:
     return go.Scatter(
         name="workloads, by instructions",
-        x=plot_numbers([one.intensity for one in placed]),
-        y=plot_numbers([one.rate for one in placed]),
-        text=[f"{one.name}, {threads(one.n)}" for one in placed],
+        x=plot_numbers([point.intensity for point in points]),
+        y=plot_numbers([point.rate for point in points]),
+        text=[f"{point.name}, {thread_label(point.n)}" for point in points],
         mode="markers",
         marker={"size": 8, "symbol": "circle-open"},
         meta={"colour": "measured"},
@@ -77,14 +77,18 @@ def points_trace(placed: Sequence[Placed]) -> go.Scatter:
     )
 
 
-def threads(n: int) -> str:
+def thread_label(n: int) -> str:
     return "1 thread" if n == 1 else f"{n} threads"
 
 
-def roofline_table(roofs: Sequence[Roof], placed: Sequence[Placed]) -> Table:
+def roofline_table(roofs: Sequence[Roof], points: Sequence[RooflinePoint]) -> Table:
     columns = ("of", "operations per byte", "operations per second", "bytes per second")
     rows: list[tuple[Any, ...]] = [
-        (f"roof of {threads(roof.n)}, at its bend", roof.ridge, roof.flop_per_s, roof.bytes_per_s) for roof in roofs
+        (f"roof of {thread_label(roof.n)}, at its bend", roof.ridge, roof.flop_per_s, roof.bytes_per_s)
+        for roof in roofs
     ]
-    rows += [(f"{one.name}, {threads(one.n)}", one.intensity, one.rate, one.rate / one.intensity) for one in placed]
+    rows += [
+        (f"{point.name}, {thread_label(point.n)}", point.intensity, point.rate, point.rate / point.intensity)
+        for point in points
+    ]
     return Table(columns, rows)

@@ -22,7 +22,7 @@ LISTED_BY: tuple[tuple[Any, ...], ...] = (
 )
 
 
-def listed(name: str, columns: tuple[str, ...], condition: Q = Q()) -> models.Index:  # noqa: B008
+def list_index(name: str, columns: tuple[str, ...], condition: Q = Q()) -> models.Index:  # noqa: B008
     """Over what `visible_to` may select. Partial, because SQLite looks for no value of `hidden` but takes an index
     whose condition is word for word that of the query."""
     return models.Index(fields=columns, condition=Q(hidden=False) & condition, name=name)
@@ -63,7 +63,7 @@ class Profile(Owned):
 
     class Meta:
         ordering = ["pk"]
-        indexes = [models.Index(fields=["platform", "workload"]), *(listed(*one) for one in LISTED_BY)]
+        indexes = [models.Index(fields=["platform", "workload"]), *(list_index(*entry) for entry in LISTED_BY)]
         constraints = [
             models.UniqueConstraint(fields=["source", "platform", "workload"], name="profile_once_per_source"),
             models.CheckConstraint(condition=Q(t1_s__isnull=True) | Q(t1_s__gt=0), name="profile_t1_positive"),

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiles.scaling.losses import loss_shares, scales
-from profiles.scaling.roofline import LINE_BYTES, Placed, Roof, Roofline
+from profiles.scaling.losses import has_scaling, loss_shares
+from profiles.scaling.roofline import CACHE_LINE_BYTES, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 
-COMMUNICATION = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
-LIMITING = 0.1  # of the thread time: less limits nothing
-NEAR_ROOF = 0.5  # of the memory's bandwidth
-FAR_APART = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
-FOLLOWS = 0.15  # a speedup so near that of the bandwidth follows it
+COMMUNICATION_PARTS = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
+LIMITING_SHARE = 0.1  # of the thread time: less limits nothing
+NEAR_ROOF_SHARE = 0.5  # of the memory's bandwidth
+DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
+FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth follows it
 
 
 @dataclass(frozen=True)
@@ -27,23 +27,25 @@ class Boundness:
     sentence: str
 
 
-def boundness(curves: CurveTable, placed: Placed | None = None, roofline: Roofline | None = None) -> Boundness | None:
+def boundness(
+    curves: CurveTable, point: RooflinePoint | None = None, roofline: Roofline | None = None
+) -> Boundness | None:
     """Which resource limits the largest n; None for a sequential profile.
 
-    By the roofline where counters place the profile (`placed`) below the machine's ceilings: from half the memory's
+    By the roofline where counters place the profile (`point`) below the machine's ceilings: from half the memory's
     bandwidth on it is memory-bound. Otherwise by how it scales, and the sentence says so.
     """
-    if not scales(curves):
+    if not has_scaling(curves):
         return None
     lost = communication_share(curves)
     roof = roof_at(roofline, int(curves.n[-1]))
-    if placed is not None and roof is not None and lost <= LIMITING:
-        return by_roofline(placed, roof)
-    if lost > LIMITING and lost >= excess_share(curves):
-        return by_communication(curves, lost, roofline)
-    if roofline is not None and roofline.roofs and (found := by_bandwidth(curves, roofline)) is not None:
-        return found
-    return by_pattern(curves)
+    if point is not None and roof is not None and lost <= LIMITING_SHARE:
+        return boundness_by_roofline(point, roof)
+    if lost > LIMITING_SHARE and lost >= excess_share(curves):
+        return boundness_by_communication(curves, lost, roofline)
+    if roofline is not None and roofline.roofs and (verdict := boundness_by_bandwidth(curves, roofline)) is not None:
+        return verdict
+    return boundness_by_pattern(curves)
 
 
 def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
@@ -56,7 +58,7 @@ def communication_share(curves: CurveTable) -> float:
     """Of the thread time at the largest n: waiting for locks, and the handling of tasks; 0 where nobody split it."""
     if curves.fractions is None:
         return 0.0
-    return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION))
+    return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION_PARTS))
 
 
 def excess_share(curves: CurveTable) -> float:
@@ -64,32 +66,32 @@ def excess_share(curves: CurveTable) -> float:
     return float(np.nan_to_num(loss_shares(curves)[0, -1]))
 
 
-def by_roofline(placed: Placed, roof: Roof) -> Boundness:
+def boundness_by_roofline(point: RooflinePoint, roof: Roof) -> Boundness:
     """
-    >>> by_roofline(Placed("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
+    >>> boundness_by_roofline(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
     'At 8 threads it moves 16 GB/s, 80% of what the memory gives (20 GB/s): memory-bound, by the roofline.'
     """
-    rate = LINE_BYTES * placed.misses / placed.time_s
+    rate = CACHE_LINE_BYTES * point.misses / point.time_s
     share = rate / roof.bytes_per_s
-    moved = f"At {placed.n} threads it moves {rate / 1e9:.3g} GB/s, {share:.0%} of what the memory gives"
+    moved = f"At {point.n} threads it moves {rate / 1e9:.3g} GB/s, {share:.0%} of what the memory gives"
     moved += f" ({roof.bytes_per_s / 1e9:.3g} GB/s)"
-    if share >= NEAR_ROOF:
+    if share >= NEAR_ROOF_SHARE:
         return Boundness("memory", "roofline", f"{moved}: memory-bound, by the roofline.")
     return Boundness("computation", "roofline", f"{moved}: computation-bound, by the roofline.")
 
 
-def by_communication(curves: CurveTable, lost: float, roofline: Roofline | None) -> Boundness:
+def boundness_by_communication(curves: CurveTable, lost: float, roofline: Roofline | None) -> Boundness:
     n = int(curves.n[-1])
     sentence = (
         f"At {n} threads {lost:.0%} of the thread time go into locks and the handling of tasks: communication-bound"
     )
-    transfers = [(at, seconds) for at, seconds in (roofline.lock if roofline else ()) if at <= n]
+    transfers = [(threads, seconds) for threads, seconds in (roofline.lock if roofline else ()) if threads <= n]
     if transfers:
         sentence += f"; the lock-transfer latency is {transfers[-1][1] * 1e9:.3g} ns among {transfers[-1][0]} threads"
     return Boundness("communication", "roofline" if transfers else "scaling", f"{sentence}.")
 
 
-def by_bandwidth(curves: CurveTable, roofline: Roofline) -> Boundness | None:
+def boundness_by_bandwidth(curves: CurveTable, roofline: Roofline) -> Boundness | None:
     """Where the machine's bandwidth gains much less by threads than its arithmetic does: which of them the speedup
     follows. None where they cannot be told apart, or it follows neither."""
     first, last = roof_at(roofline, 1), roof_at(roofline, int(curves.n[-1]))
@@ -97,22 +99,22 @@ def by_bandwidth(curves: CurveTable, roofline: Roofline) -> Boundness | None:
         return None
     bandwidth, peak = last.bytes_per_s / first.bytes_per_s, last.flop_per_s / first.flop_per_s
     speedup = float(curves.t1_s / curves.time_s[curves.n.tolist().index(last.n)])
-    if bandwidth > FAR_APART * peak:
+    if bandwidth > DISTINCT_GAINS * peak:
         return None
-    known = f"From 1 to {last.n} threads the bandwidth grows {bandwidth:.3g} times and the arithmetic {peak:.3g} times"
+    growth = f"From 1 to {last.n} threads the bandwidth grows {bandwidth:.3g} times and the arithmetic {peak:.3g} times"
     for kind, gain in (("memory", bandwidth), ("computation", peak)):
-        if abs(speedup / gain - 1) <= FOLLOWS:
-            sentence = f"{known}; the speedup is {speedup:.3g}: {kind}-bound, by the scaling of the roofline."
+        if abs(speedup / gain - 1) <= FOLLOWING_DEVIATION:
+            sentence = f"{growth}; the speedup is {speedup:.3g}: {kind}-bound, by the scaling of the roofline."
             return Boundness(kind, "roofline", sentence)
     return None
 
 
-def by_pattern(curves: CurveTable) -> Boundness:
+def boundness_by_pattern(curves: CurveTable) -> Boundness:
     """From the curves alone: which of computing in excess and imbalance costs most."""
     n, excess = int(curves.n[-1]), excess_share(curves)
     efficiency = float(curves.t1_s / curves.time_s[-1] / n)
     if not curves.decomposed:
-        if excess < LIMITING:
+        if excess < LIMITING_SHARE:
             return Boundness(
                 "computation",
                 "scaling",
@@ -126,7 +128,7 @@ def by_pattern(curves: CurveTable) -> Boundness:
             "communication or imbalance cannot be told: only wall times were measured.",
         )
     imbalance = float(np.nan_to_num(curves.curve("work_imbalance")[-1]))
-    if max(excess, imbalance) < LIMITING:
+    if max(excess, imbalance) < LIMITING_SHARE:
         sentence = f"No loss takes more than {max(excess, imbalance, 0):.0%} of the thread time at {n} threads: "
         return Boundness("computation", "scaling", f"{sentence}computation-bound, by its scaling alone.")
     if imbalance > excess:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 Indices = NDArray[np.intp]
-PARAMETERS = 6  # m, b, m_nu, b_nu, m_ht, b_ht
+PARAMETERS_PER_CURVE = 6  # m, b, m_nu, b_nu, m_ht, b_ht
 
 
 def fit_curves(
@@ -45,19 +45,19 @@ def fit_curves(
     n, values, gaussian_sum = np.asarray(n), np.asarray(values, dtype=np.float64), np.asarray(gaussian_sum)
     if values.shape != (*gaussian_sum.shape, len(n)):
         raise ValueError(f"{values.shape} values for {gaussian_sum.shape} curves over {len(n)} thread counts")
-    parameters = np.full((len(values), PARAMETERS), np.nan)
+    parameters = np.full((len(values), PARAMETERS_PER_CURVE), np.nan)
     rms = np.full(len(values), np.nan)
     if n.tolist() == [1]:
         return parameters, rms
     valid = ~np.isnan(values)
-    designs = {g: _design(n, n_nu, n_ht, g) for g in {bool(g) for g in gaussian_sum}}
-    for curves, measured, g in _alike(valid, gaussian_sum):
+    designs = {g: _design_matrix(n, n_nu, n_ht, g) for g in {bool(g) for g in gaussian_sum}}
+    for curves, measured, g in _groups_of_alike_curves(valid, gaussian_sum):
         elements = _valid_elements(n[measured], n_nu, n_ht)
         design = designs[g][np.ix_(measured, elements)]
         y = values[np.ix_(curves, measured)]
-        fitted = _products(y, _least_squares(design))
+        fitted = _stable_products(y, _least_squares(design))
         parameters[np.ix_(curves, elements)] = fitted
-        rms[curves] = np.sqrt(((y - _products(fitted, design)) ** 2).mean(axis=1))
+        rms[curves] = np.sqrt(((y - _stable_products(fitted, design)) ** 2).mean(axis=1))
     return parameters, rms
 
 
@@ -78,7 +78,7 @@ def evaluate_curves(
     [7.0, 13.0, 27.0]
     """
     params, n, gaussian_sum = np.asarray(params, dtype=np.float64), np.asarray(n), np.asarray(gaussian_sum, dtype=bool)
-    if params.shape != (*gaussian_sum.shape, PARAMETERS):
+    if params.shape != (*gaussian_sum.shape, PARAMETERS_PER_CURVE):
         raise ValueError(f"{params.shape} parameters for {gaussian_sum.shape} curves")
     params = np.moveaxis(params, -1, 0).copy()
     valid = ~np.isnan(params)
@@ -98,12 +98,12 @@ def evaluate_curves(
 
 def _breakpoints(n_nu: ArrayLike | None, n_ht: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """n_nu and n_ht as arrays, infinite where there is no such effect."""
-    given = (np.asarray(math.nan if at is None else at, dtype=np.float64) for at in (n_nu, n_ht))
-    nu, ht = (np.where(np.isnan(at), math.inf, at) for at in given)
+    given = (np.asarray(math.nan if start is None else start, dtype=np.float64) for start in (n_nu, n_ht))
+    nu, ht = (np.where(np.isnan(start), math.inf, start) for start in given)
     return np.where(nu == ht, math.inf, nu), ht
 
 
-def _design(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: bool) -> FloatArray:
+def _design_matrix(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: bool) -> FloatArray:
     """The factors of the six parameters (N, 6)."""
     columns = []
     for start in (0.0, *_breakpoints(n_nu, n_ht)):
@@ -114,7 +114,7 @@ def _design(n: IntArray, n_nu: float | None, n_ht: float | None, gaussian_sum: b
 
 def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indices:
     """Which of the six parameters the thread counts n determine."""
-    starts = (0.0, *(float(at) for at in _breakpoints(n_nu, n_ht)))
+    starts = (0.0, *(float(start) for start in _breakpoints(n_nu, n_ht)))
     order = np.argsort(starts, kind="stable")
     ends = dict(zip(order.tolist(), [*np.array(starts)[order][1:].tolist(), math.inf], strict=True))
     elements: list[int] = []
@@ -124,7 +124,7 @@ def _valid_elements(n: IntArray, n_nu: float | None, n_ht: float | None) -> Indi
     return np.array(elements, dtype=np.intp)
 
 
-def _alike(valid: BoolArray, gaussian_sum: BoolArray) -> Iterator[tuple[Indices, Indices, bool]]:
+def _groups_of_alike_curves(valid: BoolArray, gaussian_sum: BoolArray) -> Iterator[tuple[Indices, Indices, bool]]:
     """Groups of curves with the same valid n and the same g: their rows, which n, which g. Invalid curves left out."""
     patterns: dict[tuple[bytes, bool], list[int]] = {}
     for row in np.flatnonzero(valid.any(axis=1)).tolist():
@@ -141,7 +141,7 @@ def _least_squares(design: FloatArray) -> FloatArray:
     return matrix
 
 
-def _products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+def _stable_products(rows: FloatArray, matrix: FloatArray) -> FloatArray:
     """rows @ matrix.T, summed so that a row's result does not depend on how many rows there are (BLAS does)."""
     products: FloatArray = np.multiply(rows[:, None, :], matrix[None], order="C").sum(axis=-1)
     return products

@@ -11,7 +11,7 @@ from profiles.scaling.names import FRACTIONS
 from profiles.scaling.runs import CurveTable
 
 LOSSES = ("redundancy", *FRACTIONS)
-WORTH_NAMING = 0.02  # of the thread time
+WORTH_NAMING_SHARE = 0.02  # of the thread time
 
 
 def loss_shares(curves: CurveTable) -> FloatArray:
@@ -33,7 +33,7 @@ def loss_shares(curves: CurveTable) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Pop:
+class PopEfficiencies:
     """The efficiencies of the POP project, (N,) each, without unit: global = parallel x computation scaling."""
 
     parallel: FloatArray
@@ -44,16 +44,16 @@ class Pop:
         return self.parallel * self.computation
 
 
-def pop_efficiencies(curves: CurveTable) -> Pop:
+def pop_efficiencies(curves: CurveTable) -> PopEfficiencies:
     """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3).
 
     Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
     """
-    return Pop(curves.utilisation, 1 / curves.redundancy)
+    return PopEfficiencies(curves.utilisation, 1 / curves.redundancy)
 
 
 @dataclass(frozen=True)
-class Bound:
+class SpeedupBound:
     """What would be without one part at n threads, the others unchanged: an upper bound of what can be won."""
 
     part: str
@@ -63,17 +63,17 @@ class Bound:
     speedup: float
 
 
-def bound_without(curves: CurveTable, part: str, n: int) -> Bound:
+def bound_without(curves: CurveTable, part: str, n: int) -> SpeedupBound:
     """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
 
         t'(n) = t(n) (1 - x),    S'(n) = S(n) / (1 - x),    x the part's share of n t(n)
 
     Example: S = 8 and a work imbalance of 20 %: at best S' = 8 / 0.8 = 10.
     """
-    at = curves.n.tolist().index(n)
-    share = float(loss_shares(curves)[LOSSES.index(part), at])
-    time_s = float(curves.time_s[at]) * (1 - share)
-    return Bound(part, n, share, time_s, float(curves.t1_s) / time_s)
+    column = curves.n.tolist().index(n)
+    share = float(loss_shares(curves)[LOSSES.index(part), column])
+    time_s = float(curves.time_s[column]) * (1 - share)
+    return SpeedupBound(part, n, share, time_s, float(curves.t1_s) / time_s)
 
 
 def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:
@@ -84,9 +84,9 @@ def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int
     """
     ranges: list[tuple[str, int, int]] = []
     previous = ""
-    for at, count in enumerate(n.tolist()):
-        column = np.nan_to_num(shares[:, at], nan=-1.0)
-        part = LOSSES[int(column.argmax())] if column.max() >= WORTH_NAMING else ""
+    for column, count in enumerate(n.tolist()):
+        lost = np.nan_to_num(shares[:, column], nan=-1.0)
+        part = LOSSES[int(lost.argmax())] if lost.max() >= WORTH_NAMING_SHARE else ""
         if part and part == previous:
             ranges[-1] = (part, ranges[-1][1], count)
         elif part:
@@ -114,15 +114,18 @@ class Bottleneck:
 def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
     """The parts that lose at least 2 % of the thread time at the largest n, the costliest first; of a time-only profile
     the redundancy, which then stands for everything."""
-    if not scales(curves):
+    if not has_scaling(curves):
         return []
     shares, n = loss_shares(curves), int(curves.n[-1])
     led = {part: (first, last) for part, first, last in reversed(limiting_ranges(curves.n, shares))}
     order = np.argsort(-np.nan_to_num(shares[:, -1]), kind="stable")
-    found = [bound_without(curves, LOSSES[at], n) for at in order if shares[at, -1] >= WORTH_NAMING]
+    bounds = [bound_without(curves, LOSSES[row], n) for row in order if shares[row, -1] >= WORTH_NAMING_SHARE]
     speedup = float(curves.t1_s / curves.time_s[-1])
-    return [Bottleneck(one.part, n, one.share, speedup, one.speedup, *led.get(one.part, (None, None))) for one in found]
+    return [
+        Bottleneck(bound.part, n, bound.share, speedup, bound.speedup, *led.get(bound.part, (None, None)))
+        for bound in bounds
+    ]
 
 
-def scales(curves: CurveTable) -> bool:
+def has_scaling(curves: CurveTable) -> bool:
     return len(curves.n) > 1 and bool(np.isfinite(curves.t1_s)) and bool(np.isfinite(curves.time_s[-1]))

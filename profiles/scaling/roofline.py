@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-LINE_BYTES = 64  # of a cache line
-LARGEST = 1e30  # of any number here; beyond, it is none
+CACHE_LINE_BYTES = 64  # of a cache line
+LARGEST_CEILING = 1e30  # of any number here; beyond, it is none
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Roofline:
 def read_roofline(environment: Any) -> Roofline | None:
     """Of a delivery's environment.json, which nobody has checked: entries of another shape are left out; None where
     nothing is left."""
-    found = environment.get("roofline") if isinstance(environment, Mapping) else None
-    if not isinstance(found, Mapping):
+    entries = environment.get("roofline") if isinstance(environment, Mapping) else None
+    if not isinstance(entries, Mapping):
         return None
-    peaks = dict(numbers(found.get("peak_flops"), ("n",), "flop_per_s"))
-    bandwidths = dict(numbers(found.get("bandwidth"), ("n",), "bytes_per_s"))
+    peaks = dict(positive_entries(entries.get("peak_flops"), ("n",), "flop_per_s"))
+    bandwidths = dict(positive_entries(entries.get("bandwidth"), ("n",), "bytes_per_s"))
     both = sorted(peaks.keys() & bandwidths.keys())
-    handover = numbers(found.get("handover"), ("from", "to"), "one_way_ps")
-    lock = numbers(found.get("lock_handover"), ("n",), "ps")
+    handover = positive_entries(entries.get("handover"), ("from", "to"), "one_way_ps")
+    lock = positive_entries(entries.get("lock_handover"), ("n",), "ps")
     roofline = Roofline(
         tuple(Roof(key[0], peaks[key], bandwidths[key]) for key in both),
         tuple((key[0], key[1], value / 1e12) for key, value in handover),
@@ -78,9 +78,9 @@ def read_roofline(environment: Any) -> Roofline | None:
     return roofline if roofline.roofs or roofline.handover or roofline.lock else None
 
 
-def numbers(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple[int, ...], float]]:
+def positive_entries(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple[int, ...], float]]:
     """
-    >>> numbers([{"n": 1, "ps": 5}, {"n": "2", "ps": 6}, {"n": 3}, 4], ("n",), "ps")
+    >>> positive_entries([{"n": 1, "ps": 5}, {"n": "2", "ps": 6}, {"n": 3}, 4], ("n",), "ps")
     [((1,), 5.0)]
     """
     return [
@@ -89,12 +89,12 @@ def numbers(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple
         if isinstance(entry, Mapping)
         and all(type(entry.get(key)) is int and entry[key] >= 0 for key in keys)
         and type(entry.get(value)) in {int, float}
-        and 0 < entry[value] < LARGEST
+        and 0 < entry[value] < LARGEST_CEILING
     ]
 
 
 @dataclass(frozen=True)
-class Placed:
+class RooflinePoint:
     """A workload at n threads among the roofs, by its instructions: it has no count of flop."""
 
     name: str
@@ -106,7 +106,7 @@ class Placed:
     @property
     def intensity(self) -> float:
         """Instructions per byte of memory traffic."""
-        return self.instructions / (LINE_BYTES * self.misses)
+        return self.instructions / (CACHE_LINE_BYTES * self.misses)
 
     @property
     def rate(self) -> float:

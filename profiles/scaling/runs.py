@@ -190,10 +190,10 @@ def _counter_medians(counters: CounterTable, n: IntArray) -> dict[str, FloatArra
             rows.setdefault(name, []).append(row)
     medians = {}
     for name, chosen in rows.items():
-        at, median = _medians(counters.n[chosen], counters.value[chosen])
-        measured = np.isin(at, n)
+        counts, median = _medians(counters.n[chosen], counters.value[chosen])
+        measured = np.isin(counts, n)
         medians[name] = np.full(len(n), np.nan)
-        medians[name][np.searchsorted(n, at[measured])] = median[measured]
+        medians[name][np.searchsorted(n, counts[measured])] = median[measured]
     return medians
 
 

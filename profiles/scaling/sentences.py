@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from profiles.scaling.boundness import boundness
-from profiles.scaling.losses import LOSSES, WORTH_NAMING, bound_without, limiting_ranges, loss_shares, scales
-from profiles.scaling.roofline import Placed, Roofline
+from profiles.scaling.losses import LOSSES, WORTH_NAMING_SHARE, bound_without, has_scaling, limiting_ranges, loss_shares
+from profiles.scaling.roofline import Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 
 
@@ -14,21 +14,21 @@ def limit_sentences(
     curves: CurveTable,
     n_nu: int | None = None,
     n_ht: int | None = None,
-    placed: Placed | None = None,
+    point: RooflinePoint | None = None,
     roofline: Roofline | None = None,
 ) -> list[str]:
     """What limits a profile or a prediction, in words and numbers; nothing for a sequential one."""
-    if not scales(curves):
+    if not has_scaling(curves):
         return []
-    said = [scaling_sentence(curves), saturation_sentence(curves)]
+    sentences = [scaling_sentence(curves), saturation_sentence(curves)]
     if curves.decomposed:
-        said += loss_sentences(curves)
-    said += [
+        sentences += loss_sentences(curves)
+    sentences += [
         breakpoint_sentence(curves, n_nu, n_ht, "a second NUMA node is used"),
         breakpoint_sentence(curves, n_ht, None, "SMT threads are used"),
     ]
-    bound = boundness(curves, placed, roofline)
-    return [sentence for sentence in (*said, bound.sentence if bound else "") if sentence]
+    bound = boundness(curves, point, roofline)
+    return [sentence for sentence in (*sentences, bound.sentence if bound else "") if sentence]
 
 
 def scaling_sentence(curves: CurveTable) -> str:
@@ -41,7 +41,7 @@ def saturation_sentence(curves: CurveTable) -> str:
     """Where more threads make it slower."""
     best, last = int(curves.time_s.argmin()), len(curves.n) - 1
     slower = curves.time_s[last] / curves.time_s[best] - 1
-    if best == last or slower < WORTH_NAMING:
+    if best == last or slower < WORTH_NAMING_SHARE:
         return ""
     return f"It is the fastest with {curves.n[best]} threads; with {curves.n[last]} it takes {slower:.0%} longer."
 
@@ -52,23 +52,23 @@ def loss_sentences(curves: CurveTable) -> list[str]:
     last = shares[:, -1]
     if np.isnan(last).any():
         return []
-    order = [int(at) for at in np.argsort(-last) if last[at] >= WORTH_NAMING]
+    order = [int(row) for row in np.argsort(-last) if last[row] >= WORTH_NAMING_SHARE]
     n = int(curves.n[-1])
     if not order:
-        return [f"At {n} threads no part loses more than {WORTH_NAMING:.0%} of the thread time."]
-    named = ", ".join(f"{spell_part(LOSSES[at])} {last[at]:.0%}" for at in order[:3])
+        return [f"At {n} threads no part loses more than {WORTH_NAMING_SHARE:.0%} of the thread time."]
+    named = ", ".join(f"{spell_part(LOSSES[row])} {last[row]:.0%}" for row in order[:3])
     bound = bound_without(curves, LOSSES[order[0]], n)
-    said = [f"Lost thread time at {n} threads: {named}."]
+    sentences = [f"Lost thread time at {n} threads: {named}."]
     if bound.speedup <= n:  # beyond the ideal speedup the parts are no longer independent: no bound to tell
-        said.append(
+        sentences.append(
             f"Without its {spell_part(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
             f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."
         )
     ranges = limiting_ranges(curves.n, shares)
     if len({part for part, _, _ in ranges}) > 1:
         led = "; ".join(f"{spell_part(part)} {span_of_threads(first, to)}" for part, first, to in ranges)
-        said.append(f"The largest loss is {led}.")
-    return said
+        sentences.append(f"The largest loss is {led}.")
+    return sentences
 
 
 def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None, what: str) -> str:

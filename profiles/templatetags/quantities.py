@@ -6,7 +6,7 @@ from typing import Any
 from django import template
 
 register = template.Library()
-UNKNOWN = "–"
+DASH = "–"
 DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 ROUNDING = 1e-9
@@ -24,7 +24,7 @@ def significant(value: Any, digits: int = DIGITS) -> str:
     ('12,300', '1.23e+06', '1.23e-05', '8', '–')
     """
     if is_unknown(value):
-        return UNKNOWN
+        return DASH
     if not isinstance(value, float):
         return str(value)
     rounded = f"{value:.{digits}g}"
@@ -38,7 +38,7 @@ def seconds(value: float | None) -> str:
     ('12.3 ms', '75 s', '42 µs', '62 ns', '–')
     """
     if value is None or is_unknown(value):
-        return UNKNOWN
+        return DASH
     scales = ((1, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
     factor, unit = next((scale for scale in scales if value * scale[0] >= 1), scales[-1])
     scaled = value * factor
@@ -52,7 +52,7 @@ def size(value: int | None) -> str:
     ('32 KiB', '1 GiB', '–')
     """
     if value is None:
-        return UNKNOWN
+        return DASH
     unit = 0
     amount = float(value)
     while amount >= 1024 and unit < 4:
@@ -68,7 +68,7 @@ def percent(value: float | None) -> str:
     ('8.73 %', '150 %', '1,670 times', '0 %', '–')
     """
     if value is None or is_unknown(value):
-        return UNKNOWN
+        return DASH
     if abs(100 * value) >= LARGEST_PERCENT:
         return f"{significant(float(value))} times"
     return f"{significant(100.0 * value) if abs(value) > ROUNDING else 0} %"
@@ -92,7 +92,7 @@ def change(value: float | None) -> str:
     ('-3.14 %', '+42 %', '× 1,670')
     """
     if value is None or is_unknown(value):
-        return UNKNOWN
+        return DASH
     return f"× {significant(1 + value / 100)}" if value > 100 else f"{value:+.3g} %"
 
 
@@ -106,21 +106,21 @@ def unmarked(name: Any, badge: Any) -> str:
     return str(name).removesuffix(" (simulated)") if badge == "simulated" else str(name)
 
 
-@register.filter
-def known(value: Any) -> Any:
+@register.filter("known")
+def known_or_dash(value: Any) -> Any:
     """
-    >>> known(None), known(False), known("x86_64"), known(3)
+    >>> known_or_dash(None), known_or_dash(False), known_or_dash("x86_64"), known_or_dash(3)
     ('–', 'no', 'x86_64', 3)
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return UNKNOWN if is_unknown(value) else value
+    return DASH if is_unknown(value) else value
 
 
-@register.filter
-def words(value: str) -> str:
+@register.filter("words")
+def with_spaces(value: str) -> str:
     """
-    >>> words("work_imbalance")
+    >>> with_spaces("work_imbalance")
     'work imbalance'
     """
     return str(value).replace("_", " ")

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from benchmarks import kit_guide
 from benchmarks.kit_archive import KIT, kit_version
-from benchmarks.kit_guide import kit_workloads, steps
+from benchmarks.kit_guide import kit_steps, kit_workloads
 from tests.mpet_site.api_samples import API
 from tests.pages import text_of, twin_of
 
@@ -22,7 +22,7 @@ def test_every_workload_of_the_kit_says_what_it_computes_stresses_and_is_here_fo
 def test_every_command_names_what_the_kit_has():
     """Targets of the Makefile, its variables, and programs in its folder."""
     makefile = (KIT / "Makefile").read_text()
-    for step in steps("https://mpet.example/"):
+    for step in kit_steps("https://mpet.example/"):
         for target in re.findall(r"^make ([a-z]+)", step.command, re.M):
             assert re.search(rf"^{target}:", makefile, re.M)
         for variable in re.findall(r"\b([A-Z]{3,})=", step.command):

@@ -45,7 +45,7 @@ def bob():
 
 
 def receive(content, owner=None, visibility="public", filename="run.tar.gz"):
-    return services.receive(io.BytesIO(content), owner, visibility, filename)
+    return services.receive_tarball(io.BytesIO(content), owner, visibility, filename)
 
 
 def kept_files(media):
@@ -93,7 +93,7 @@ def test_filenames_lose_their_folders(filename, kept):
 
 def test_django_uploaded_files_are_taken(alice):
     file = SimpleUploadedFile("run.tar.gz", tarball())
-    assert services.receive(file, alice, "public", file.name).status == Upload.Status.ACCEPTED
+    assert services.receive_tarball(file, alice, "public", file.name).status == Upload.Status.ACCEPTED
 
 
 def test_warnings_of_quality_and_of_matching_are_reported(alice):
@@ -135,7 +135,7 @@ def test_two_at_the_same_moment_are_one(alice, media, monkeypatch):
     content = tarball()
     first = receive(content, alice)
     answers = iter([None, first])
-    monkeypatch.setattr(services, "_first_of", lambda upload: next(answers))
+    monkeypatch.setattr(services, "_find_first", lambda upload: next(answers))
     assert receive(content, alice) == first
     assert Upload.objects.count() == 1
     assert len(kept_files(media)) == 1
@@ -251,7 +251,7 @@ def test_an_endless_file_is_not_read_to_its_end(alice, settings):
 
     settings.UPLOAD_MAX_PACKED_BYTES = 3 << 20
     file = Endless()
-    assert services.receive(file, alice, "public", "endless").status == Upload.Status.REJECTED
+    assert services.receive_tarball(file, alice, "public", "endless").status == Upload.Status.REJECTED
     assert file.read_bytes <= 5 << 20
 
 
@@ -262,7 +262,7 @@ def test_unpacked_limit_comes_from_the_settings(alice, settings):
 
 def test_processing_happens_once(alice, monkeypatch):
     upload = receive(tarball(), alice)
-    monkeypatch.setattr(processing, "_accept", None)
+    monkeypatch.setattr(processing, "_ingest_upload", None)
     assert processing.process(upload).status == Upload.Status.ACCEPTED
     Upload.objects.update(status=Upload.Status.PROCESSING)
     assert processing.process(upload).status == Upload.Status.PROCESSING

@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
-from benchmarks.services import receive
+from benchmarks.services import receive_tarball
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
@@ -75,8 +75,8 @@ class Walk:
 
 def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: str = TARGET) -> Walk:
     """Of a database with the sample profiles: what anybody sees, and what needs `owner` to be signed in."""
-    accepted = receive(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), owner, "private", "mine.tar.gz")
-    rejected = receive(SimpleUploadedFile("broken.tar.gz", b"no tarball"), owner, "public", "broken.tar.gz")
+    accepted = receive_tarball(io.BytesIO(packed(sample_measurements(1, 2, seed=4))), owner, "private", "mine.tar.gz")
+    rejected = receive_tarball(SimpleUploadedFile("broken.tar.gz", b"no tarball"), owner, "public", "broken.tar.gz")
     ApiToken.issue(owner, name="laptop")
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {

@@ -9,7 +9,7 @@ import io
 import pytest
 
 from benchmarks.archive import read_archive
-from benchmarks.simulator import PROGRAMS, find_hardware, simulate, tarball
+from benchmarks.simulator import PROGRAMS, find_hardware, simulate, simulate_tarball
 from profiles.ingest import ingest
 from profiles.models import Source
 
@@ -25,7 +25,7 @@ def test_simulate(benchmark):
 @pytest.mark.django_db
 @pytest.mark.benchmark(group="a simulated machine of 16 threads")
 def test_read_and_store(benchmark):
-    packed = tarball(MACHINE)
+    packed = simulate_tarball(MACHINE)
 
     def store(number):
         sha256 = hashlib.sha256(packed + bytes([number])).hexdigest()

@@ -189,7 +189,7 @@ def test_sequential_profile_has_no_fit():
 
 
 def test_progress_counts_profiles(monkeypatch):
-    monkeypatch.setattr(ingest_module, "CHUNK", 4)
+    monkeypatch.setattr(ingest_module, "PROFILES_PER_QUERY", 4)
     seen = []
     deliver(sample_measurements(2, 3), progress=seen.append)
     assert seen == [4, 2]
@@ -240,7 +240,7 @@ def test_all_or_nothing_when_the_last_step_fails(monkeypatch):
 
 
 def test_all_or_nothing_in_a_later_chunk(monkeypatch):
-    monkeypatch.setattr(ingest_module, "CHUNK", 2)
+    monkeypatch.setattr(ingest_module, "PROFILES_PER_QUERY", 2)
     calls = []
 
     def stop(done):

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from profiles.ingest import IngestError
-from profiles.matching import Notes, slug_base
+from profiles.matching import MatchingNotes, slug_base
 from profiles.models import Platform, Profile, Workload
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
@@ -98,7 +98,7 @@ def test_many_near_misses_do_not_drown_the_report():
 
 
 def test_notes_keep_kinds_apart():
-    notes = Notes(limit=1)
+    notes = MatchingNotes(limit=1)
     for kind, message in [("a", "a1"), ("b", "b1"), ("a", "a2")]:
         notes.add(kind, message)
     assert notes.listed() == ["a1", "and 1 more: a", "b1"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from profiles.measurements import Measurements, ProfileRecord, RunTable
-from profiles.quality import Finding, findings, quality_warnings, run_warnings
+from profiles.quality import Finding, find_faults, quality_warnings, run_warnings
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 
@@ -43,7 +43,7 @@ def test_coefficient_of_variation():
     assert run_warnings(runs({1: [0.89, 1.0, 1.11]})) == ["the coefficient of variation is 11.0 % at n = 1"]
     times = [3.0, 5.0, 4.0, 4.4]
     expected = Finding("variation", 0, 2, np.std(times, ddof=1) / np.mean(times), 1)
-    (found,) = findings([runs({1: [9.0, 9.0, 9.0], 2: times})])
+    (found,) = find_faults([runs({1: [9.0, 9.0, 9.0], 2: times})])
     assert replace(found, value=0) == replace(expected, value=0)
     assert found.value == pytest.approx(expected.value, rel=1e-12)
 
@@ -112,5 +112,5 @@ def test_virtual_platforms():
 
 
 def test_nothing_measured_is_nothing_to_warn_of():
-    assert findings([]) == []
+    assert find_faults([]) == []
     assert quality_warnings(Measurements("measured", {}, [], [], [])) == []

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from benchmarks.models import Upload
 from benchmarks.processing import process
-from benchmarks.services import keep
+from benchmarks.services import keep_tarball
 from profiles.management.owners import add_owner_arguments, owner_of
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
     def import_file(self, path: Path, owner: Any, visibility: str) -> bool:
         try:
             with path.open("rb") as file:
-                upload = process(keep(file, owner, visibility, path.name))
+                upload = process(keep_tarball(file, owner, visibility, path.name))
         except OSError as error:
             self.stdout.write(f"{path}: refused\n  error: {error.strerror}")
             return False

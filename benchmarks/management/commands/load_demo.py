@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from tqdm import tqdm
 
 from benchmarks.archive import read_archive
-from benchmarks.simulator import HARDWARE, tarball
+from benchmarks.simulator import HARDWARE, simulate_tarball
 from benchmarks.simulator.hardware import SUFFIX, Hardware
 from benchmarks.simulator.programs import RUNTIME
 from benchmarks.simulator.simulation import GENERATOR
@@ -49,8 +49,8 @@ class Command(BaseCommand):
         if force:
             remove_demo()
         missing = self.missing(seed)
-        for hardware, packed in simulated(missing, seed, jobs):
-            store(hardware, seed, packed)
+        for hardware, packed in simulate_tarballs(missing, seed, jobs):
+            store_tarball(hardware, seed, packed)
         profiles = Profile.objects.filter(source__in=demo_sources()).count()
         state = "loaded" if missing else "there already"
         self.stdout.write(f"demo {state}: {profiles} simulated profiles on {len(HARDWARE)} machines, seed {seed}")
@@ -58,17 +58,17 @@ class Command(BaseCommand):
     def write(self, folder: Path, seed: int, jobs: int) -> None:
         if not folder.is_dir():
             raise CommandError(f"{folder}: there is no such folder")
-        for hardware, packed in simulated(HARDWARE, seed, jobs):
+        for hardware, packed in simulate_tarballs(HARDWARE, seed, jobs):
             (folder / f"mpet-simulated-{slugify(hardware.name)}.tar.gz").write_bytes(packed)
         self.stdout.write(f"{len(HARDWARE)} tarballs in {folder}, seed {seed}")
 
     def missing(self, seed: int) -> list[Hardware]:
         """The machines that are not stored yet. Another demo beside this one would be the same machines twice."""
-        there = set(demo_sources().values_list("label", "generator"))
-        wanted = {(label(hardware, seed), GENERATOR) for hardware in HARDWARE}
-        if there - wanted:
+        stored = set(demo_sources().values_list("label", "generator"))
+        wanted = {(demo_label(hardware, seed), GENERATOR) for hardware in HARDWARE}
+        if stored - wanted:
             raise CommandError("a demo of another seed or version is there; --force replaces it")
-        return [hardware for hardware in HARDWARE if (label(hardware, seed), GENERATOR) not in there]
+        return [hardware for hardware in HARDWARE if (demo_label(hardware, seed), GENERATOR) not in stored]
 
 
 def seed_number(text: str) -> int:
@@ -77,7 +77,7 @@ def seed_number(text: str) -> int:
     return int(text)
 
 
-def label(hardware: Hardware, seed: int) -> str:
+def demo_label(hardware: Hardware, seed: int) -> str:
     return f"{hardware.record().name}, seed {seed}"
 
 
@@ -85,23 +85,23 @@ def demo_sources() -> QuerySet[Source]:
     return Source.objects.filter(kind=Source.Kind.SIMULATOR, owner=None)
 
 
-def simulated(machines: Sequence[Hardware], seed: int, jobs: int) -> Iterator[tuple[Hardware, bytes]]:
+def simulate_tarballs(machines: Sequence[Hardware], seed: int, jobs: int) -> Iterator[tuple[Hardware, bytes]]:
     """The tarball of each machine, as soon as it and those before it are made; the costly machines come first."""
     if not machines:
         return
     processes = min(joblib.effective_n_jobs(jobs), len(machines))
     parallel = joblib.Parallel(n_jobs=processes, return_as="generator")
-    packed: Iterable[bytes] = parallel(joblib.delayed(tarball)(hardware, seed=seed) for hardware in machines)
+    packed: Iterable[bytes] = parallel(joblib.delayed(simulate_tarball)(hardware, seed=seed) for hardware in machines)
     with tqdm(zip(machines, packed, strict=True), desc="simulate", unit="machine", total=len(machines)) as bar:
         yield from bar
 
 
-def store(hardware: Hardware, seed: int, packed: bytes) -> None:
+def store_tarball(hardware: Hardware, seed: int, packed: bytes) -> None:
     """By the way of every tarball: read, check, ingest."""
     ingest(
         read_archive(io.BytesIO(packed)),
         kind=Source.Kind.SIMULATOR,
-        label=label(hardware, seed),
+        label=demo_label(hardware, seed),
         sha256=hashlib.sha256(packed).hexdigest(),
         owner=None,
         private=False,

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from profiles.derivation import refit, to_refit
+from profiles.derivation import profiles_to_refit, refit
 
 
 class Command(BaseCommand):
@@ -16,6 +16,6 @@ class Command(BaseCommand):
 
     def handle(self, *, stale: bool, **options: Any) -> None:
         start = time.perf_counter()
-        with tqdm(total=to_refit(only_stale=stale).count(), desc="refit", unit="profile", leave=False) as bar:
+        with tqdm(total=profiles_to_refit(only_stale=stale).count(), desc="refit", unit="profile", leave=False) as bar:
             count = refit(only_stale=stale, progress=bar.update)
         self.stdout.write(f"{count} profiles in {time.perf_counter() - start:.1f} s")

@@ -30,7 +30,7 @@ from profiles.measurements import (
     ProfileRecord,
     RunTable,
     WorkloadRecord,
-    known,
+    column_or_none,
 )
 from tests.benchmarks.tarballs import CREATED, add, csv_of, files_of, good_files, pack, packed, read, rows_of
 from tests.benchmarks.tarballs import with_manifest as fit
@@ -119,10 +119,10 @@ def runs(draw) -> RunTable:
         time_ns=np.array(times),
         parts_ns=np.array(parts),
         output_checksum=checksums if any(given_at) else None,
-        size=known(size),
-        clock_mhz=known(clock),
-        tasks=known(tasks),
-        waits=known(waits),
+        size=column_or_none(size),
+        clock_mhz=column_or_none(clock),
+        tasks=column_or_none(tasks),
+        waits=column_or_none(waits),
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.archive import ArchiveError, Problem
+from benchmarks.archive import ArchiveError, ArchiveProblem
 from tests.benchmarks import tarballs
 from tests.benchmarks.tarballs import TOP, add, csv_of, pack, packed_tar, read, refusal, rows_of, with_manifest
 from tests.samples import sample_measurements, varied_measurements
@@ -29,7 +29,7 @@ def files() -> dict[str, bytes]:
 
 
 def first(error: ArchiveError) -> tuple:
-    assert error.problems[0] == Problem(error.member, error.line, error.reason)
+    assert error.problems[0] == ArchiveProblem(error.member, error.line, error.reason)
     return error.member, error.line, error.reason
 
 
@@ -536,7 +536,7 @@ def test_lines_are_counted_as_an_editor_counts_them(files):
 
 
 def test_line_numbers_beyond_the_first_piece(files, monkeypatch):
-    monkeypatch.setattr("benchmarks.archive.tables.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("benchmarks.archive.tables.CSV_ROWS_AT_ONCE", 4)
     assert first(changed_row(files, 40, time_ns="0"))[1] == 40
     assert first(changed_row(files, 60, repeat="1"))[1:] == (60, "same workload, n, repeat and pass as in line 59")
     assert first(changed_row(files, 60, output_checksum="x"))[2].endswith("differs from 'abc123' in line 2")
@@ -637,7 +637,7 @@ def survives(content: bytes) -> None:
         assert measurements.profiles
 
 
-def _varied_refusal(change) -> list[Problem]:
+def _varied_refusal(change) -> list[ArchiveProblem]:
     files = tarballs.files_of(tarballs.packed(varied_measurements()))
     rows = rows_of(files["runs.csv"])
     change(rows)

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from benchmarks.simulator import HARDWARE, PROGRAMS, find_hardware
-from benchmarks.simulator.caches import Sharers, costs, hit_share
-from benchmarks.simulator.graphs import nested, pipeline, recursion, search_tree, sparse_lu, wavefront
+from benchmarks.simulator.caches import Sharers, hit_share, instruction_costs
+from benchmarks.simulator.graphs import (
+    nested_graph,
+    pipeline_graph,
+    recursion_graph,
+    search_tree_graph,
+    sparse_lu_graph,
+    wavefront_graph,
+)
 from benchmarks.simulator.programs import Access, Kernel, Tasks
 from benchmarks.simulator.structures import cumulated_sizes
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, STRATEGIES
@@ -30,13 +37,13 @@ TABLE_4 = {  # the paper's: cores, threads, bits of a word
     "A7 (BCM2836)": (4, 4, 32),
 }
 GRAPHS = {
-    "recursion": recursion(6, 0.02, 0.03, skew=0.3, seed=1),
-    "recursion without joins": recursion(5, 0.1, 0.0),
-    "search": search_tree(100, 0.9, seed=2),
-    "nested": nested([1.0, 0.5], 7),
-    "wavefront": wavefront(7, 5),
-    "pipeline": pipeline((1.0, 2.0), streams=3, items=10),
-    "lu": sparse_lu(6, 0.4, seed=3),
+    "recursion": recursion_graph(6, 0.02, 0.03, skew=0.3, seed=1),
+    "recursion without joins": recursion_graph(5, 0.1, 0.0),
+    "search": search_tree_graph(100, 0.9, seed=2),
+    "nested": nested_graph([1.0, 0.5], 7),
+    "wavefront": wavefront_graph(7, 5),
+    "pipeline": pipeline_graph((1.0, 2.0), streams=3, items=10),
+    "lu": sparse_lu_graph(6, 0.4, seed=3),
 }
 
 
@@ -119,12 +126,12 @@ class TestGraphs:
             assert all(count == 1 for count, spawned in zip(graph.waits, graph.spawned, strict=True) if spawned)
 
     def test_longest_paths(self):
-        assert wavefront(7, 5).span == pytest.approx(11 / 35)
-        assert pipeline((1.0, 2.0), streams=1, items=10).span == pytest.approx(21 / 30)
-        assert recursion(3, 0.0, 0.0).span == pytest.approx(1 / 8)
+        assert wavefront_graph(7, 5).span == pytest.approx(11 / 35)
+        assert pipeline_graph((1.0, 2.0), streams=1, items=10).span == pytest.approx(21 / 30)
+        assert recursion_graph(3, 0.0, 0.0).span == pytest.approx(1 / 8)
 
     def test_fill_in_makes_a_factorisation_denser(self):
-        empty, full = sparse_lu(6, 0.0, 0), sparse_lu(6, 1.0, 0)
+        empty, full = sparse_lu_graph(6, 0.0, 0), sparse_lu_graph(6, 1.0, 0)
         assert len(empty) == 6
         assert len(full) == sum(1 + 2 * rest + rest * rest for rest in range(6))
 
@@ -151,19 +158,21 @@ class TestCosts:
     def test_a_sibling_leaves_half_of_the_misses_in_flight(self):
         hardware = find_hardware("i9-9900K")
         deep = Kernel(accesses=(Access(1.0, 1 << 30, parallel=100.0),))
-        alone, beside = (costs(hardware, deep, Sharers(issue=issue), 1).waited_misses for issue in (1, 2))
+        alone, beside = (instruction_costs(hardware, deep, Sharers(issue=issue), 1).waited_misses for issue in (1, 2))
         assert beside == pytest.approx(2 * alone)
 
     def test_wide_vectors_need_fewer_instructions(self):
         vectors = Kernel(vector=1.0)
-        narrow, wide = (costs(find_hardware(name), vectors, Sharers(), 1) for name in ("Xeon E5620", "i9-9900K"))
+        narrow, wide = (
+            instruction_costs(find_hardware(name), vectors, Sharers(), 1) for name in ("Xeon E5620", "i9-9900K")
+        )
         assert wide.counts[0] == pytest.approx(narrow.counts[0] / 2)
 
     def test_without_a_third_level_the_second_is_the_last(self):
-        arm = costs(find_hardware("A53 (S905)"), self.STREAM, Sharers(), 1)
+        arm = instruction_costs(find_hardware("A53 (S905)"), self.STREAM, Sharers(), 1)
         assert arm.counts[7] == pytest.approx(arm.counts[5])  # LLC-LD: what misses the first level
         assert arm.traffic_bytes > 0
 
     def test_nothing_touched_costs_nothing(self):
-        found = costs(find_hardware("i9-9900K"), Kernel(loads=0.0, stores=0.0), Sharers(), 1)
+        found = instruction_costs(find_hardware("i9-9900K"), Kernel(loads=0.0, stores=0.0), Sharers(), 1)
         assert (found.cache_cycles, found.waited_misses, found.traffic_bytes) == (0.0, 0.0, 0.0)

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from benchmarks.simulator import HARDWARE, PROGRAMS
-from benchmarks.simulator.graphs import pipeline, recursion, wavefront
+from benchmarks.simulator.graphs import pipeline_graph, recursion_graph, wavefront_graph
 from benchmarks.simulator.hardware import ALL_COUNTERS
 from benchmarks.simulator.programs import Access, Critical, DynamicLoop, Kernel, Serial, StaticLoop, Tasks
 from tests.benchmarks.simulator.quiet import (
@@ -185,7 +185,7 @@ class TestLoops:
 
 class TestTasks:
     @pytest.mark.parametrize("queue", ["central", "stealing"])
-    @pytest.mark.parametrize("graph", [recursion(6, 0.05, 0.05, 0.2, 1), wavefront(12, 9)])
+    @pytest.mark.parametrize("graph", [recursion_graph(6, 0.05, 0.05, 0.2, 1), wavefront_graph(12, 9)])
     def test_no_faster_than_the_longest_path_and_than_all_threads(self, graph, queue):
         hardware, structure = steady("i9-9900K"), Tasks(graph, queue)
         one = seconds(hardware, program(structure=structure), 1)
@@ -195,13 +195,15 @@ class TestTasks:
             assert bound * 0.999 <= took / one <= (graph.span + 1 / n) * 1.02  # Brent's bounds
 
     def test_stealing_keeps_threads_busy(self):
-        found = shares(steady("i9-9900K"), program(structure=Tasks(recursion(9, 0.0, 0.0), "stealing", batch=10)), 8)
+        found = shares(
+            steady("i9-9900K"), program(structure=Tasks(recursion_graph(9, 0.0, 0.0), "stealing", batch=10)), 8
+        )
         assert found["use"] > 0.97
         assert found["distribution"] > 0
 
     def test_a_pipeline_is_as_fast_as_its_slowest_stage(self):
         stages = (1.0, 3.0, 1.0)
-        structure = Tasks(pipeline(stages, streams=1, items=100), "central")
+        structure = Tasks(pipeline_graph(stages, streams=1, items=100), "central")
         hardware = steady("i9-9900K")
         speedup = seconds(hardware, program(structure=structure), 1) / seconds(
             hardware, program(structure=structure), 8
@@ -209,7 +211,7 @@ class TestTasks:
         assert speedup == pytest.approx(sum(stages) / max(stages), rel=0.03)
 
     def test_creating_small_tasks_costs(self):
-        graph = recursion(7, 0.0, 0.0)
+        graph = recursion_graph(7, 0.0, 0.0)
         hardware = steady("A7 (BCM2836)")
         few, many = (shares(hardware, program(structure=Tasks(graph, "stealing", batch)), 4) for batch in (1, 3000))
         assert few["creation"] < 0.001
@@ -217,7 +219,7 @@ class TestTasks:
         assert few["switching"] < many["switching"]
 
     def test_one_thread_that_creates_all_holds_the_others_up(self):
-        structure = Tasks(recursion(6, 0.0, 0.0), "central", batch=30_000, created_first=True)
+        structure = Tasks(recursion_graph(6, 0.0, 0.0), "central", batch=30_000, created_first=True)
         hardware = steady("i9-9900K")
         forked = replace(structure, created_first=False)
         assert shares(hardware, program(structure=structure), 8)["creation"] > 0

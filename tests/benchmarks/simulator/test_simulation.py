@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.archive import read_archive
-from benchmarks.simulator import HARDWARE, PROGRAMS, find_hardware, simulate, tarball
+from benchmarks.simulator import HARDWARE, PROGRAMS, find_hardware, simulate, simulate_tarball
 from predictor.core.evaluate import evaluate
 from predictor.core.methods import get_method
 from predictor.snapshot.measurements import database_from_measurements
@@ -56,7 +56,7 @@ def test_runs_are_complete(small):
 
 @pytest.mark.parametrize("hardware", [HARDWARE[4], HARDWARE[-1]], ids=lambda one: one.name)
 def test_readers_get_back_what_was_simulated(hardware):
-    made, read = simulate(hardware, SOME, seed=4), read_archive(io.BytesIO(tarball(hardware, SOME, seed=4)))
+    made, read = simulate(hardware, SOME, seed=4), read_archive(io.BytesIO(simulate_tarball(hardware, SOME, seed=4)))
     assert (read.origin, read.platforms, read.workloads) == ("simulated", made.platforms, made.workloads)
     assert read.environment["simulator"]["seed"] == 4
     assert read.warnings == []
@@ -69,7 +69,7 @@ def test_readers_get_back_what_was_simulated(hardware):
 
 def test_the_seed_decides_every_byte():
     hardware = find_hardware("A53 (S905)")
-    first, again, other = (hashlib.sha256(tarball(hardware, SOME, seed=seed)).digest() for seed in (1, 1, 2))
+    first, again, other = (hashlib.sha256(simulate_tarball(hardware, SOME, seed=seed)).digest() for seed in (1, 1, 2))
     assert first == again != other
 
 

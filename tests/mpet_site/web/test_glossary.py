@@ -11,7 +11,7 @@ from django.template import Context, Template
 from django.template.loader import get_template
 from django.urls import reverse
 
-from mpet_site.web.glossary import BY_SLUG, SYMBOL, TERMS, term_of, terms_in
+from mpet_site.web.glossary import SYMBOL_PATTERN, TERM_BY_SLUG, TERMS, term_of, terms_in
 from profiles.figures import Chart, Table
 from tests.pages import text_of
 
@@ -45,8 +45,8 @@ def strings_of(path: Path) -> list[str]:
 
 
 def test_terms_are_whole():
-    assert BY_SLUG.keys() >= DRAWN | TOLD
-    assert len(BY_SLUG) == len(TERMS)
+    assert TERM_BY_SLUG.keys() >= DRAWN | TOLD
+    assert len(TERM_BY_SLUG) == len(TERMS)
     for term in TERMS:
         assert re.fullmatch(r"[a-z][a-z_-]*", term.slug)
         assert term.text.endswith(".")
@@ -63,7 +63,7 @@ def test_the_glossary_imports_no_app_and_no_django():
 
 @pytest.mark.parametrize("slug", sorted(DRAWN))
 def test_it_has_a_picture(slug):
-    assert BY_SLUG[slug].picture
+    assert TERM_BY_SLUG[slug].picture
 
 
 @pytest.mark.parametrize("drawing", sorted({term.drawing for term in TERMS if term.drawing}))
@@ -92,8 +92,12 @@ def test_the_page_shows_every_term_and_is_reached_from_every_page(client, db):
 
 
 def test_every_symbol_in_a_figure_or_a_template_has_a_term():
-    shown = {symbol: path.name for path in PYTHON for text in strings_of(path) for symbol in SYMBOL.findall(text)}
-    shown |= {symbol: path.name for path in TEMPLATES for symbol in SYMBOL.findall(path.read_text(encoding="utf-8"))}
+    shown = {
+        symbol: path.name for path in PYTHON for text in strings_of(path) for symbol in SYMBOL_PATTERN.findall(text)
+    }
+    shown |= {
+        symbol: path.name for path in TEMPLATES for symbol in SYMBOL_PATTERN.findall(path.read_text(encoding="utf-8"))
+    }
     assert shown.keys() >= {"R(n)", "U(n)", "S(n)/n", "t(1)", "n·t(n)", "D_a", "A(n)", "f(n)"}
     assert {symbol: name for symbol, name in shown.items() if term_of(symbol) is None} == {}
 
@@ -104,7 +108,7 @@ def test_every_term_that_a_template_names_exists():
         for path in TEMPLATES
         for slug in re.findall(r"{% term [\"']([^\"']+)[\"']", path.read_text(encoding="utf-8"))
     }
-    assert {slug: name for slug, name in named.items() if slug not in BY_SLUG} == {}
+    assert {slug: name for slug, name in named.items() if slug not in TERM_BY_SLUG} == {}
 
 
 def test_a_term_is_a_link_with_its_first_sentence():

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from django.template.loader import get_template
 
-from mpet_site.web.template_loaders import without_indentation
+from mpet_site.web.template_loaders import strip_indentation
 
 ROOT = Path(__file__).parents[3]
 OURS = sorted(ROOT.glob("*/templates/**/*.html"))
@@ -11,7 +11,7 @@ OURS = sorted(ROOT.glob("*/templates/**/*.html"))
 
 def test_indentation_is_not_sent_except_where_it_shows():
     source = "<ul>\n  <li>one</li>\n</ul>\n<pre>\n  as it is</pre>\n\t<p>\n"
-    assert without_indentation(source) == "<ul>\n<li>one</li>\n</ul>\n<pre>\n  as it is</pre>\n<p>\n"
+    assert strip_indentation(source) == "<ul>\n<li>one</li>\n</ul>\n<pre>\n  as it is</pre>\n<p>\n"
     assert "\n " not in get_template("404.html").render({})
 
 

@@ -12,22 +12,22 @@ UNKNOWN = MeasuredCurve("c", np.array([2, 4]), np.array([3.0, 2.0]), None)
 def test_all_multiples_have_the_same_axes():
     found = small_multiples([HALVES, FLAT])
     assert found.n_top == 8
-    assert found.drawn[0].points[-1][0] == WIDTH / 2
-    assert found.drawn[1].points[-1][0] == WIDTH
-    assert found.drawn[0].points[0][1] == found.drawn[1].points[0][1] == found.drawn[1].points[-1][1]
-    assert found.drawn[0].points[-1][1] == pytest.approx(HEIGHT * (1 - 4 / found.top), abs=0.05)
+    assert found.drawings[0].points[-1][0] == WIDTH / 2
+    assert found.drawings[1].points[-1][0] == WIDTH
+    assert found.drawings[0].points[0][1] == found.drawings[1].points[0][1] == found.drawings[1].points[-1][1]
+    assert found.drawings[0].points[-1][1] == pytest.approx(HEIGHT * (1 - 4 / found.top), abs=0.05)
 
 
 def test_the_best_speedup_is_named_with_its_threads():
-    one = small_multiples([HALVES]).drawn[0]
+    one = small_multiples([HALVES]).drawings[0]
     assert (one.best, one.best_n) == (4.0, 4)
 
 
 def test_a_curve_without_speedup_leaves_its_place_empty():
     found = small_multiples([UNKNOWN, HALVES])
-    assert found.drawn[0] is None
-    assert found.drawn[1] is not None
-    assert small_multiples([UNKNOWN]).drawn == [None]
+    assert found.drawings[0] is None
+    assert found.drawings[1] is not None
+    assert small_multiples([UNKNOWN]).drawings == [None]
 
 
 def test_the_numbers_behind_them_are_there_to_be_saved():

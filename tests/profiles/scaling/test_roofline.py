@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from profiles.figures.roofline import roofline_chart
 from profiles.ingest import ingest
-from profiles.scaling.roofline import Placed, Roof, Roofline, read_roofline
+from profiles.scaling.roofline import Roof, Roofline, RooflinePoint, read_roofline
 from tests.pages import figures_of, text_of
 from tests.samples import sample_measurements
 
@@ -76,7 +76,7 @@ def test_a_workload_s_distance_to_the_slanted_roof_is_the_bandwidth_that_it_leav
     """64 bytes a miss: 1e8 misses in a second are 6.4e9 bytes/s, whatever the instructions do."""
     roof = Roof(1, 1e11, 12.8e9)
     for instructions in (1e9, 5e10):
-        one = Placed("sweep", 1, instructions, 1e8, 1.0)
+        one = RooflinePoint("sweep", 1, instructions, 1e8, 1.0)
         assert one.rate / (roof.bytes_per_s * one.intensity) == pytest.approx(0.5)
     chart = roofline_chart(Roofline((roof,), (), ()), [one])
     assert chart.figure.data[-1].mode == "markers"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
-from profiles.scaling.roofline import Placed, Roof, Roofline
+from profiles.scaling.roofline import Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable, scaling_curves
 from profiles.scaling.sentences import limit_sentences
 from tests.samples import sample_runs
@@ -107,7 +107,7 @@ ROOFLINE = Roofline(roofs=(Roof(1, 10e9, 10e9), Roof(8, 80e9, 20e9)), handover=(
 
 
 def placed(misses):
-    return Placed("w", 8, 1e9, misses, time_s=1.0)
+    return RooflinePoint("w", 8, 1e9, misses, time_s=1.0)
 
 
 class TestBoundness:

@@ -4,7 +4,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from profiles import derivation
-from profiles.derivation import DERIVED_COLUMNS, derive, refit, to_refit
+from profiles.derivation import DERIVED_COLUMNS, derive, profiles_to_refit, refit
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.profiles.deliveries import deliver
 from tests.samples import sample_measurements
@@ -57,7 +57,7 @@ def test_missing_derived_rows_come_back():
     before = derived()
     ScalingCurves.objects.all().delete()
     FeatureVector.objects.all().delete()
-    assert to_refit(only_stale=True).count() == 2
+    assert profiles_to_refit(only_stale=True).count() == 2
     refit(only_stale=True)
     assert derived() == before
 
@@ -83,7 +83,7 @@ def test_derive_of_a_few():
 
 
 def test_chunks_and_progress(monkeypatch):
-    monkeypatch.setattr(derivation, "CHUNK", 4)
+    monkeypatch.setattr(derivation, "PROFILES_PER_QUERY", 4)
     deliver(sample_measurements(2, 3))
     before, seen = derived(), []
     corrupt(Profile.objects.all())
@@ -93,7 +93,7 @@ def test_chunks_and_progress(monkeypatch):
 
 
 def test_an_interrupted_refit_keeps_whole_chunks(monkeypatch):
-    monkeypatch.setattr(derivation, "CHUNK", 4)
+    monkeypatch.setattr(derivation, "PROFILES_PER_QUERY", 4)
     deliver(sample_measurements(2, 3))
     before = derived()
     corrupt(Profile.objects.all())
