@@ -1,3 +1,5 @@
+"""Administrators look at API tokens and revoke them."""
+
 from typing import Any
 
 from django.contrib import admin

@@ -1,3 +1,5 @@
+"""The application that knows users by their sessions and tokens."""
+
 from django.apps import AppConfig
 
 

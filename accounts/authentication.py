@@ -1,3 +1,5 @@
+"""Requests say who they are by a bearer token."""
+
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension

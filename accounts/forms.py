@@ -1,3 +1,5 @@
+"""The forms to create an account and to make a token."""
+
 from datetime import datetime, timedelta
 
 from django import forms

@@ -1,3 +1,5 @@
+"""API tokens: only the digest of a secret is stored."""
+
 import hashlib
 import secrets
 from datetime import datetime, timedelta

@@ -1,3 +1,5 @@
+"""What a user, and a token by its scope, may do."""
+
 from typing import Any
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission

@@ -1,3 +1,5 @@
+"""The addresses of the pages about accounts."""
+
 from django.urls import path
 
 from accounts import views

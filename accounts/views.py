@@ -1,3 +1,5 @@
+"""The pages to sign in, to create an account and to manage tokens."""
+
 from typing import Any
 
 from django.conf import settings

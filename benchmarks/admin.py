@@ -1,3 +1,5 @@
+"""Moderators hide uploads and show them again."""
+
 from typing import Any
 
 from django.contrib import admin

@@ -1,3 +1,5 @@
+"""The application that measures: the kit, its results and the simulator."""
+
 from django.apps import AppConfig
 
 from benchmarks.archive import read_archive

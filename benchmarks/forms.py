@@ -1,3 +1,5 @@
+"""The form that takes a results tarball."""
+
 from typing import Any
 
 from django import forms

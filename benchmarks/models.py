@@ -1,3 +1,5 @@
+"""Uploads: what somebody sent, and what came of it."""
+
 import uuid
 from typing import Any, Self
 

@@ -1,3 +1,5 @@
+"""The addresses of the pages about measuring and uploading."""
+
 from django.urls import path
 
 from benchmarks import views

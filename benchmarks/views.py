@@ -1,3 +1,5 @@
+"""The pages to measure a machine, to upload its results and to read the report."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""The addresses of the API that belong to no application: its root, its schema, its documentation."""
+
 from django.urls import path
 from django.views.decorators.cache import cache_page
 from drf_spectacular.utils import extend_schema

@@ -1,3 +1,5 @@
+"""All addresses of the site, application by application."""
+
 from django.contrib import admin
 from django.urls import include, path
 

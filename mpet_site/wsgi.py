@@ -1,3 +1,5 @@
+"""The entry point for WSGI servers."""
+
 import os
 
 from django.core.wsgi import get_wsgi_application

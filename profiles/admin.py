@@ -1,3 +1,5 @@
+"""Moderators merge platforms and decide which profiles are outliers."""
+
 from typing import Any
 
 from django import forms

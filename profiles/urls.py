@@ -1,3 +1,5 @@
+"""The addresses of the pages about platforms, workloads and profiles."""
+
 from django.urls import path
 
 from profiles import lists, views

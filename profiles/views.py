@@ -1,3 +1,5 @@
+"""The pages of one platform, one workload and one profile."""
+
 from typing import Any
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""How the API writes a token."""
+
 from rest_framework import serializers
 
 from accounts.models import ApiToken

@@ -1,3 +1,5 @@
+"""The addresses of the API about accounts."""
+
 from django.urls import path
 
 from accounts.api import views

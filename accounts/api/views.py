@@ -1,3 +1,5 @@
+"""The API lists a user's own tokens."""
+
 from typing import Any, ClassVar
 
 from django_filters.rest_framework import FilterSet

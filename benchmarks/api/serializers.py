@@ -1,3 +1,5 @@
+"""How the API reads and writes uploads, and writes the guide to the kit."""
+
 from typing import Any
 
 from django.urls import reverse

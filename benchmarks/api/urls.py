@@ -1,3 +1,5 @@
+"""The addresses of the API about uploads and the kit."""
+
 from django.urls import path
 
 from benchmarks.api import views

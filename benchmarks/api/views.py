@@ -1,3 +1,5 @@
+"""The API takes uploads, reports on them, and hands out the kit."""
+
 import hashlib
 from typing import Any, ClassVar
 

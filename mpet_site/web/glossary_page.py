@@ -1,3 +1,5 @@
+"""The page that shows the glossary."""
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 

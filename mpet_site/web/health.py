@@ -1,3 +1,5 @@
+"""The address that tells a supervisor whether the server works."""
+
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse

@@ -1,3 +1,5 @@
+"""Every answer carries a content security policy."""
+
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse

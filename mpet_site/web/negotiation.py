@@ -1,3 +1,5 @@
+"""A `?format=` that no renderer knows is an invalid request, not an unknown page."""
+
 from typing import Any
 
 from django.http import Http404

@@ -1,3 +1,5 @@
+"""Lists are cut into pages, and long lists are cut by key."""
+
 from typing import Any
 
 from django.core.paginator import Page, Paginator

@@ -1,3 +1,5 @@
+"""Bodies of requests are read up to a limit."""
+
 from typing import IO, Any
 
 from django.conf import settings

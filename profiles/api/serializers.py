@@ -1,3 +1,5 @@
+"""How the API writes platforms, workloads and profiles."""
+
 from typing import Any
 
 import numpy as np

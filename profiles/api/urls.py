@@ -1,3 +1,5 @@
+"""The addresses of the API about platforms, workloads and profiles."""
+
 from django.urls import path
 
 from profiles.api import views

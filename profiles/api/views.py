@@ -1,3 +1,5 @@
+"""The API lists platforms, workloads and profiles, and shows each of them."""
+
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponsePermanentRedirect

@@ -1,3 +1,5 @@
+"""A column that holds a numpy array."""
+
 from typing import Any
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Platforms: the machines that were measured."""
+
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import F, Q

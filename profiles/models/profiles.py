@@ -1,3 +1,5 @@
+"""Profiles with their runs and counter readings, and the curves and features derived from these."""
+
 import uuid
 from typing import Any
 

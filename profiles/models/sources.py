@@ -1,3 +1,5 @@
+"""Sources: where profiles came from, who sees them, and how often they changed."""
+
 import uuid
 from typing import Any
 

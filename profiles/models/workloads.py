@@ -1,3 +1,5 @@
+"""Workloads: the parallel sections that were measured."""
+
 from django.db import models
 from django.db.models import Q
 

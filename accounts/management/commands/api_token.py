@@ -1,3 +1,5 @@
+"""The command that prints a new API token."""
+
 from datetime import timedelta
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The command that imports results tarballs."""
+
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,3 +1,5 @@
+"""The command that simulates the demo's machines and stores what they measured."""
+
 import argparse
 import hashlib
 import io

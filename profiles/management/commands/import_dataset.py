@@ -1,3 +1,5 @@
+"""The command that imports a dataset folder."""
+
 import argparse
 import time
 from pathlib import Path

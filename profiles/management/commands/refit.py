@@ -1,3 +1,5 @@
+"""The command that derives curves and features anew."""
+
 import argparse
 import time
 from typing import Any
