@@ -247,7 +247,7 @@ class Database:
     def valid_elements(self, group: int) -> BoolArray:
         """(84,): elements that at least one profile of the group has (hidden ones count: it is only a shortcut)."""
         return self.derive(
-            ("valid", group), lambda: np.asarray(~np.isnan(self.features[self.group == group])).any(axis=0)
+            ("valid", group), lambda: np.asarray((~np.isnan(self.features[self.group == group])).any(axis=0))
         )
 
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
