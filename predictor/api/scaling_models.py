@@ -20,8 +20,8 @@ from predictor.extrapolation.fits import COLUMNS, FitRequest, InvalidFit, fitted
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.points import PointsError
-from predictor.scaling_models.registry import MODELS, describe
-from predictor.scaling_models.task_graph import MEASURES
+from predictor.scaling_models.registry import SCALING_MODELS, describe_model
+from predictor.scaling_models.task_graph import TASK_MEASURES
 from profiles.models import Profile
 
 MOST_POINTS = 500
@@ -128,7 +128,7 @@ class ScalingModelList(ApiView):
 
     @extend_schema(operation_id="scaling_models_list", summary="Scaling models", responses=ScalingModelListSerializer)
     def get(self, request: Request) -> HttpResponseBase:
-        results = [describe(name) for name in MODELS]
+        results = [describe_model(name) for name in SCALING_MODELS]
         data = {"count": len(results), "next": None, "previous": None, "results": nan_to_null(results)}
         return respond_unless_unchanged(request, etag_of(data), lambda: Response(data))
 
@@ -145,7 +145,7 @@ class ScalingModelFit(ApiView):
         responses={200: ScalingFitSerializer},
     )
     def post(self, request: Request, name: str) -> Response:
-        if name not in MODELS:
+        if name not in SCALING_MODELS:
             raise NotFound
         asked = ScalingFitRequestSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
@@ -173,6 +173,6 @@ def fit_request(name: str, asked: dict[str, Any], user: Any) -> FitRequest:
 
 
 def place(error: PointsError) -> str:
-    if error.row is None or error.column not in {*COLUMNS, *MEASURES, "time_s"}:
+    if error.row is None or error.column not in {*COLUMNS, *TASK_MEASURES, "time_s"}:
         return "points"
     return f"points.{error.row}.{error.column}"

@@ -19,7 +19,7 @@ from predictor.extrapolation.fits import (
     request_for_profile,
     unlearned_error,
 )
-from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.models import Profile
 
 OFFERED = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
@@ -95,7 +95,7 @@ def beyond_of(n: Sequence[int], to: int) -> list[int]:
 
 
 def model_part(profile: Profile, user: Any, name: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
-    part = {"model": name, "title": MODELS[name].title, "refusal": ""}
+    part = {"model": name, "title": SCALING_MODELS[name].title, "refusal": ""}
     values = {"model": name, "predict": asked, "settings": {}, "level": LEVEL, "companions": "all"}
     try:
         answer = fitted_answer(request_for_profile(profile, user, values))
@@ -163,7 +163,7 @@ def possible_answer(request: FitRequest) -> dict[str, Any] | None:
 def sized_request(profile: Profile, name: str, settings: dict[str, Any]) -> FitRequest | None:
     """None where the profile has not what the model needs."""
     try:
-        points = points_over_sizes(profile, MODELS[name])
+        points = points_over_sizes(profile, SCALING_MODELS[name])
     except ValueError:
         return None
     largest = max(point["size"] for point in points)
@@ -190,4 +190,4 @@ def larger_third(points: Sequence[dict[str, Any]]) -> list[bool]:
 
 def label(request: FitRequest) -> str:
     degree = request.settings.get("degree")
-    return MODELS[request.model].title + (f", degree {degree}" if degree else "")
+    return SCALING_MODELS[request.model].title + (f", degree {degree}" if degree else "")

@@ -15,8 +15,8 @@ from predictor.scaling_models.companions import Companion, companions_of
 from predictor.scaling_models.linear_laws import LinearLaw
 from predictor.scaling_models.measured import MeasuredPoints, measured_points
 from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
-from predictor.scaling_models.registry import MODELS
-from predictor.scaling_models.task_graph import MEASURES, TaskGraph
+from predictor.scaling_models.registry import SCALING_MODELS
+from predictor.scaling_models.task_graph import TASK_MEASURES, TaskGraphModel
 from predictor.snapshot.cache import snapshot
 from profiles.derivation import run_tables
 from profiles.models import Profile
@@ -46,7 +46,7 @@ class FitRequest:
 
 def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> FitRequest:
     """The measured points of the profile; its platform's n_nu and n_ht where the model has such settings."""
-    model = MODELS[asked["model"]]
+    model = SCALING_MODELS[asked["model"]]
     known = model().get_params()
     breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
     companions: tuple[Companion, ...] = ()
@@ -94,7 +94,7 @@ def points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[
     if len(points.sizes) < 2:
         raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
     columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
-    if model is TaskGraph:
+    if model is TaskGraphModel:
         columns |= points.task_measures()
         if not columns["tasks"].any():
             raise InvalidFit("profile", "Task graph needs a program that spawns tasks; this one spawned none.")
@@ -149,7 +149,7 @@ def _companions(database: Database, profile: Profile, scope: str) -> list[Compan
 
 
 def _model(request: FitRequest) -> ScalingModel:
-    model = MODELS[request.model]()
+    model = SCALING_MODELS[request.model]()
     defaults = model.get_params()
     for name, value in request.settings.items():
         if name not in defaults:
@@ -193,10 +193,10 @@ def _further(request: FitRequest) -> dict[str, Any]:
     if request.model != "task_graph":
         return {}
     for at, point in enumerate(request.points):
-        missing = [name for name in MEASURES if point.get(name) is None]
+        missing = [name for name in TASK_MEASURES if point.get(name) is None]
         if missing:
             raise InvalidFit(f"points.{at}.{missing[0]}", "Needed by Task graph.")
-    return {"measures": {name: [point[name] for point in request.points] for name in MEASURES}}
+    return {"measures": {name: [point[name] for point in request.points] for name in TASK_MEASURES}}
 
 
 def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:

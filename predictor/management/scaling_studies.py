@@ -110,7 +110,7 @@ def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> Re
         every = products or every
     model, seed = ExtendedAmdahl(options["degree"], options["errors"]), options["seed"]
     studies, refusals = _each(every, lambda one: sizes.size_study(one, model, seed), SIZES)
-    columns = sizes.STATISTICS
+    columns = sizes.SIZE_STATISTICS
     rows = [
         [study["workload"], words(way), *(number(study["statistics"][way][column], 3) for column in columns)]
         for study in studies

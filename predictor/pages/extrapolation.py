@@ -14,7 +14,7 @@ from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question
 from predictor.extrapolation.document import beyond as document_of
 from predictor.extrapolation.fits import InvalidFit
 from predictor.figures.extrapolation import beyond_charts
-from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.figures import Breakpoints
 from profiles.models import Profile
 from profiles.views import time_unit
@@ -27,7 +27,7 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     models, to = request.GET.getlist("model") or list(DEFAULT_MODELS), request.GET.get("to", "")
     context: dict[str, Any] = {
         "profile": profile,
-        "offered": [(name, MODELS[name].title, name in models) for name in OFFERED],
+        "offered": [(name, SCALING_MODELS[name].title, name in models) for name in OFFERED],
         "to": to,
         "time_unit": time_unit(profile.workload),
         "section": "workloads",

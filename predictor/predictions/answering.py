@@ -24,7 +24,7 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
     groups = comparable_groups(question, query, database)
     try:
-        outcome = scenarios.run(
+        outcome = scenarios.run_scenario(
             database,
             query,
             question.method,
@@ -50,13 +50,13 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
 
 
-def facts_of(question: Question, snapshot: Snapshot) -> scenarios.Facts:
+def facts_of(question: Question, snapshot: Snapshot) -> scenarios.ScenarioFacts:
     """Only changes need the bound: it is not asked for without."""
     bound: str | None = None
     if question.scenario.is_virtual:
         slug = snapshot.database.workloads[question.workload]
         bound = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
-    return scenarios.Facts(bound, lambda: measures_at_one(snapshot), lambda row: curves_of(snapshot, row))
+    return scenarios.ScenarioFacts(bound, lambda: measures_at_one(snapshot), lambda row: curves_of(snapshot, row))
 
 
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:

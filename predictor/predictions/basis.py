@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from predictor.core.answers import Answer, Candidate
-from predictor.core.scenarios import Outcome, Scenario
+from predictor.core.scenarios import Scenario, ScenarioOutcome
 from predictor.snapshot.building import Snapshot
 
 
@@ -22,7 +22,7 @@ class Basis:
     target: int
     groups: tuple[int, ...]
     references: tuple[int, ...] | None
-    outcome: Outcome
+    outcome: ScenarioOutcome
     scenario: Scenario = field(default_factory=Scenario)
     warnings: tuple[str, ...] = ()
 

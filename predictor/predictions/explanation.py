@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from predictor.core import methods
 from predictor.core.answers import Query
 from predictor.core.threads import one_thread
-from predictor.core.why.influence import Influence, carried_by, predicted_scaling
+from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
 from profiles.ceilings import roofline_of
 from profiles.models import Platform
 from profiles.scaling.boundness import boundness
@@ -67,7 +67,7 @@ def influences(basis: Basis, asked: dict[str, Any]) -> list[Influence]:
     settings = method.settings_from(asked["settings"])
     database = basis.snapshot.database
     with one_thread():
-        return carried_by(database, query, method, settings, basis.answer, leave_out=plain)
+        return influences_on_answer(database, query, method, settings, basis.answer, leave_out=plain)
 
 
 def rows(carried: list[Influence]) -> list[dict[str, Any]]:

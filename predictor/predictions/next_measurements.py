@@ -10,7 +10,7 @@ from django.core.cache import cache
 from predictor.core import methods
 from predictor.core.answers import Query
 from predictor.core.threads import one_thread
-from predictor.core.why.next_measurement import NextMeasurement, measure_next
+from predictor.core.why.next_measurement import NextMeasurement, rank_next_measurements
 from predictor.models import Prediction
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.question import placed
@@ -57,7 +57,7 @@ def computed(answer: dict[str, Any], viewer: Any) -> dict[str, Any]:
         groups = comparable_groups(question, query, snapshot.database)
         asked = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
         with one_thread():
-            found = measure_next(snapshot.database, asked, question.method, question.settings)
+            found = rank_next_measurements(snapshot.database, asked, question.method, question.settings)
     except (RequestError, methods.PredictionError):
         found = []  # what was asked about is gone, or cannot be predicted any more
     return {"method": method.name, "results": [row(one) for one in found]}

@@ -12,7 +12,15 @@ from scipy import stats
 from predictor.scaling_models.amdahl import Amdahl
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.companions import Companion
-from predictor.scaling_models.growth import LAWS, LEAST_RATIO, GrowthLaw, Law, constant, extended, measured_growth
+from predictor.scaling_models.growth import (
+    LAWS,
+    LEAST_GROWTH_RATIO,
+    GrowthLaw,
+    Law,
+    constant,
+    extend_curves,
+    measured_growth,
+)
 from predictor.scaling_models.gustafson import Gustafson
 from predictor.scaling_models.mpet_curve import MpetCurve
 from predictor.scaling_models.points import Points
@@ -20,10 +28,10 @@ from predictor.scaling_models.usl import USL
 from profiles.arrays import FloatArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 
-GRID = 24  # thread counts at which companions are asked
+GRID_POINTS = 24  # thread counts at which companions are asked
 LARGEST_CORRECTION = 1.0  # of log R
 LEAST_FOR_ORIGINS = 4
-ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
+ROLLING_ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
 FURTHER_MODELS: dict[str, type[ScalingModel]] = {"amdahl": Amdahl, "gustafson": Gustafson, "usl": USL}
 WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
 
@@ -127,7 +135,7 @@ class AutomaticChoice(ScalingModel):
         return np.asarray(self.t1_s_ * np.exp(self._log_r(points.n)) / points.n)
 
     def _log_r(self, n: FloatArray) -> FloatArray:
-        own = extended(self._laws()[self.chosen_], self.n_, self.log_r_[None], n)[0]
+        own = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], n)[0]
         return np.asarray(own + self._interpolated(self._replayed_at().correction[self.chosen_], n))
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
@@ -178,7 +186,7 @@ class AutomaticChoice(ScalingModel):
         replay = _Replay(at, weights, {}, {}, {}, len(best))
         known, there = known[best], there[best]
         inside, beyond = at <= self.n_[-1], at[at > self.n_[-1]]
-        between = extended(constant, self.n_, known, at[inside])
+        between = extend_curves(constant, self.n_, known, at[inside])
         for name, law in self._laws().items():
             there_too = law(self.n_, known, beyond) if len(beyond) else np.empty((len(best), 0))
             said = np.concatenate([between, there_too], axis=1)
@@ -207,7 +215,7 @@ class AutomaticChoice(ScalingModel):
         lines = np.zeros(len(log_r), dtype=np.bool_)
         elements, _ = fit_curves(n, np.exp(log_r), self.n_nu, self.n_ht, lines)  # type: ignore[arg-type]
         r = evaluate_curves(elements, at, self.n_nu, self.n_ht, lines)
-        return np.asarray(np.log(np.maximum(r, LEAST_RATIO * np.exp(log_r[:, -1:]))))
+        return np.asarray(np.log(np.maximum(r, LEAST_GROWTH_RATIO * np.exp(log_r[:, -1:]))))
 
     def _own_errors(self) -> dict[str, float]:
         """Of each law and model: later measured points predicted from the earlier ones, over a few origins."""
@@ -217,7 +225,7 @@ class AutomaticChoice(ScalingModel):
             return dict.fromkeys(names, float("nan"))
         errors: dict[str, list[float]] = {name: [] for name in names}
         t = self.t1_s_ * np.exp(self.log_r_) / self.n_
-        for origin in sorted({max(2, round(count * part)) for part in ORIGINS}):
+        for origin in sorted({max(2, round(count * part)) for part in ROLLING_ORIGINS}):
             for name, law in self._laws().items():
                 there = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
                 errors[name].append(_bounded(np.expm1(there - self.log_r_[origin:])))
@@ -249,7 +257,7 @@ def _grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
     measured = np.unique(np.concatenate([one.n for one in companions]).round(6))
     inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
     chosen = [
-        part[np.unique(np.linspace(0, len(part) - 1, GRID).round().astype(int))]
+        part[np.unique(np.linspace(0, len(part) - 1, GRID_POINTS).round().astype(int))]
         for part in (inside, beyond)
         if len(part)
     ]

@@ -12,7 +12,7 @@ from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
 
 # How much a companion counts by its platform, and how much more for the same workload.
-SAME_PLATFORM, SAME_CPU, SAME_MICROARCHITECTURE, SAME_VENDOR, ANY = 1.0, 1.0, 0.5, 0.1, 0.03
+SAME_PLATFORM, SAME_CPU, SAME_MICROARCHITECTURE, SAME_VENDOR, ANY_PLATFORM = 1.0, 1.0, 0.5, 0.1, 0.03
 SAME_WORKLOAD = 4.0
 SCOPES = ("none", "platform", "kin", "all")
 LEAST_KINSHIP = {"platform": SAME_PLATFORM, "kin": SAME_MICROARCHITECTURE, "all": 0.0}
@@ -83,14 +83,14 @@ def _candidates(database: Database, platform: int, workload: int, kinship: Float
 
 def _kinship(database: Database, platform: int) -> FloatArray:
     """Of every platform to this one, (P,)."""
-    kinship = np.full(len(database.platforms), ANY)
+    kinship = np.full(len(database.platforms), ANY_PLATFORM)
     levels = (("vendor", SAME_VENDOR), ("microarchitecture", SAME_MICROARCHITECTURE), ("cpu_model", SAME_CPU))
     for column, level in levels:
         codes = _codes(database, column)
         if codes[platform] >= 0:
             kinship[codes == codes[platform]] = level
     has_hyperthreads = np.isfinite(database.n_ht)
-    kinship[has_hyperthreads != has_hyperthreads[platform]] = ANY
+    kinship[has_hyperthreads != has_hyperthreads[platform]] = ANY_PLATFORM
     kinship[platform] = SAME_PLATFORM
     return kinship
 

@@ -23,10 +23,10 @@ from predictor.scaling_models.usl import USL
 from profiles.arrays import FloatArray
 
 TRAININGS = ("half", "few")
-STATISTICS = ("mean", "median", "p80", "p95", "max", "bias", "count", "refused", "ms_per_fit", "coverage")
-LEVEL = 0.9
+MODEL_STATISTICS = ("mean", "median", "p80", "p95", "max", "bias", "count", "refused", "ms_per_fit", "coverage")
+COVERAGE_LEVEL = 0.9
 
-Rows = NDArray[np.intp]
+LearnedRows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ScalingProtocol:
         if min(self.points, self.least) < 2 or (self.sample is not None and self.sample < 1):
             raise ValueError("points and least are at least 2, sample at least 1")
 
-    def learned(self, n: FloatArray) -> Rows | None:
+    def learned(self, n: FloatArray) -> LearnedRows | None:
         """Which of the ascending thread counts are learned; None = the curve is left out.
 
         >>> ScalingProtocol().learned(np.arange(1.0, 10.0))
@@ -80,7 +80,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ModelOutcome:
     """A model's answer to a case: the mean relative error (0.1 = 10 %) and the mean signed one; else why it refused."""
 
     case: int
@@ -136,7 +136,7 @@ def contenders(scope: str) -> list[Contender]:
 
 def evaluate_contender(
     database: Database, cases: Sequence[Case], contender: Contender, protocol: ScalingProtocol
-) -> Iterator[Outcome]:
+) -> Iterator[ModelOutcome]:
     """The outcome of each case, in order."""
     for index, case in enumerate(cases):
         started = time.process_time()
@@ -144,31 +144,31 @@ def evaluate_contender(
             model = contender.fitted(database, case, protocol)
             there = model.predict(case.n_asked[:, None])
         except ValueError as error:
-            yield Outcome(index, seconds=time.process_time() - started, refusal=str(error))
+            yield ModelOutcome(index, seconds=time.process_time() - started, refusal=str(error))
             continue
         seconds = time.process_time() - started
-        yield outcome(index, case, there, seconds, _interval(model, case.n_asked))
+        yield judge_times(index, case, there, seconds, _interval(model, case.n_asked))
 
 
-def outcome(
+def judge_times(
     index: int, case: Case, there: FloatArray, seconds: float, interval: tuple[FloatArray, FloatArray] | None = None
-) -> Outcome:
+) -> ModelOutcome:
     """What the predicted times are worth. A time that is not finite is a refusal; one below 0 an error beyond 100 %."""
     if not np.isfinite(there).all():
-        return Outcome(index, seconds=seconds, refusal="no finite time")
+        return ModelOutcome(index, seconds=seconds, refusal="no finite time")
     signed = there / case.actual_s - 1.0
     covered = None
     if interval is not None:
         covered = float(((interval[0] <= case.actual_s) & (case.actual_s <= interval[1])).mean())
-    return Outcome(index, float(np.abs(signed).mean()), float(signed.mean()), seconds, covered)
+    return ModelOutcome(index, float(np.abs(signed).mean()), float(signed.mean()), seconds, covered)
 
 
-def statistics(outcomes: Sequence[Outcome]) -> dict[str, float | int | None]:
+def model_statistics(outcomes: Sequence[ModelOutcome]) -> dict[str, float | int | None]:
     """STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none."""
     errors = 100.0 * np.array([one.error for one in outcomes if one.error is not None])
     biases = [one.bias for one in outcomes if one.bias is not None]
     covered = [one.covered for one in outcomes if one.covered is not None]
-    spread: dict[str, float | int | None] = dict.fromkeys(STATISTICS)
+    spread: dict[str, float | int | None] = dict.fromkeys(MODEL_STATISTICS)
     if len(errors):
         p80, p95 = (float(value) for value in np.percentile(errors, [80, 95]))
         spread |= {"mean": float(errors.mean()), "median": float(np.median(errors)), "p80": p80, "p95": p95}
@@ -202,5 +202,5 @@ def _interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArra
     """Of the automatic choice, whose interval costs nothing; others would have to be fitted again."""
     if not isinstance(model, AutomaticChoice):
         return None
-    found: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], LEVEL)
+    found: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], COVERAGE_LEVEL)
     return found

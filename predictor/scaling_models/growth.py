@@ -13,7 +13,7 @@ from profiles.arrays import FloatArray
 
 LEAST_GROWTH = 1e-3
 LARGEST_EXPONENT = 2.0
-LEAST_RATIO = 0.05  # of R(n) to the last measured R: a falling line is not followed further down
+LEAST_GROWTH_RATIO = 0.05  # of R(n) to the last measured R: a falling line is not followed further down
 
 Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
@@ -110,7 +110,7 @@ class GrowthLaw(ScalingModel):
 
     def _times(self, points: Points) -> FloatArray:
         return np.asarray(
-            self.t1_s_ * np.exp(extended(LAWS[self.law], self.n_, self.log_r_[None], points.n)[0]) / points.n
+            self.t1_s_ * np.exp(extend_curves(LAWS[self.law], self.n_, self.log_r_[None], points.n)[0]) / points.n
         )
 
     def parameters(self) -> dict[str, float]:
@@ -130,7 +130,7 @@ def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArra
     return distinct, np.log(distinct * mean_s / t1_s), t1_s
 
 
-def extended(law: Law, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
     """log R of C curves at any thread counts: interpolated up to the last measured n, then by the law. (C, M)"""
     values = np.empty((len(log_r), len(at)))
     beyond = at > n[-1]
@@ -149,4 +149,4 @@ def _slope(x: FloatArray, y: FloatArray) -> FloatArray:
 
 def _line(log_r: FloatArray, slope: FloatArray, beyond: FloatArray) -> FloatArray:
     last = np.exp(log_r[:, -1:])
-    return np.asarray(np.log(np.maximum(last + slope[:, None] * beyond, LEAST_RATIO * last)))
+    return np.asarray(np.log(np.maximum(last + slope[:, None] * beyond, LEAST_GROWTH_RATIO * last)))

@@ -12,7 +12,10 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import CLOCK_RATIO, Points, read_times
 from profiles.arrays import FloatArray
 
-LOWEST, HIGHEST = np.zeros(4), np.array([1.0, 10.0, 1.0, 1.0])  # of f, k, m1, m2 (papers/003, Section 4.3)
+LOWEST_PARAMETERS, HIGHEST_PARAMETERS = (
+    np.zeros(4),
+    np.array([1.0, 10.0, 1.0, 1.0]),
+)  # of f, k, m1, m2 (papers/003, Section 4.3)
 TYPICAL_STEP = np.array([0.1, 1.0, 0.1, 0.1])
 POPULATION, GENERATIONS, SEARCHES = 15, 60, 3
 
@@ -74,8 +77,8 @@ class MemoryWall(ScalingModel):
         self.random_state = random_state
 
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
-        if len(t) < len(LOWEST):
-            raise TooFewPoints("MemoryWall", len(t), len(LOWEST))
+        if len(t) < len(LOWEST_PARAMETERS):
+            raise TooFewPoints("MemoryWall", len(t), len(LOWEST_PARAMETERS))
         phi = _ratio(points)
         t1 = _sequential_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
         speedup = t1 / t
@@ -142,7 +145,7 @@ def _search(
 
     searched = differential_evolution(
         cost,
-        list(zip(LOWEST, HIGHEST, strict=True)),
+        list(zip(LOWEST_PARAMETERS, HIGHEST_PARAMETERS, strict=True)),
         vectorized=True,
         updating="deferred",
         init="sobol",
@@ -152,12 +155,12 @@ def _search(
         rng=random,
         polish=False,
     )
-    best = float(searched.fun), np.clip(searched.x, LOWEST, HIGHEST)
+    best = float(searched.fun), np.clip(searched.x, LOWEST_PARAMETERS, HIGHEST_PARAMETERS)
     for start in _apart(searched.population[np.argsort(searched.population_energies)]):
         polished = least_squares(
             lambda one: memory_wall_speedup(n, phi, one) - speedup,
-            np.clip(start, LOWEST, HIGHEST),
-            bounds=(LOWEST, HIGHEST),
+            np.clip(start, LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
+            bounds=(LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
             x_scale=TYPICAL_STEP,
         )
         best = min(best, (2.0 * polished.cost / len(n), np.asarray(polished.x)), key=lambda one: one[0])
@@ -166,5 +169,5 @@ def _search(
 
 def _apart(population: FloatArray) -> list[FloatArray]:
     """The best member, and the best of those that are not next to it."""
-    away = np.linalg.norm((population - population[0]) / HIGHEST, axis=1) > 0.05
+    away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > 0.05
     return [population[0], *population[away][:1]]

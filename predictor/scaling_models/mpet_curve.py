@@ -13,7 +13,7 @@ from profiles.scaling.curves import evaluate_curves, fit_curves
 from profiles.scaling.names import ELEMENTS
 from profiles.scaling.times import LEAST_REDUNDANCY
 
-LINE = np.zeros(1, dtype=np.bool_)
+NO_GAUSSIAN_SUM = np.zeros(1, dtype=np.bool_)
 
 
 class MpetCurve(ScalingModel):
@@ -47,12 +47,12 @@ class MpetCurve(ScalingModel):
             raise TooFewPoints("MpetCurve", len(n), 2, "thread counts")
         mean_s = np.bincount(at, weights=t) / np.bincount(at)
         self.t1_s_ = float(n[0] * mean_s[0])
-        elements, rms = fit_curves(n, (n * mean_s / self.t1_s_)[None], self.n_nu, self.n_ht, LINE)
+        elements, rms = fit_curves(n, (n * mean_s / self.t1_s_)[None], self.n_nu, self.n_ht, NO_GAUSSIAN_SUM)
         self.elements_ = elements[0]
         self.rms_ = float(rms[0])
 
     def _times(self, points: Points) -> FloatArray:
-        r = evaluate_curves(self.elements_[None], points.n, self.n_nu, self.n_ht, LINE)[0]
+        r = evaluate_curves(self.elements_[None], points.n, self.n_nu, self.n_ht, NO_GAUSSIAN_SUM)[0]
         return np.asarray(self.t1_s_ * np.maximum(r, LEAST_REDUNDANCY) / points.n)
 
     def parameters(self) -> dict[str, float]:

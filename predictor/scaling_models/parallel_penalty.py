@@ -11,11 +11,11 @@ from sklearn.base import clone
 
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, Points, read_times
-from predictor.scaling_models.smoothers import BY_NAME, Choice, Curve, Smoother, choose_smoother
+from predictor.scaling_models.smoothers import SMOOTHERS_BY_NAME, Choice, FittedCurve, Smoother, choose_smoother
 from profiles.arrays import FloatArray
 
 AUTO = "auto"
-Chosen = Smoother | str
+SmootherOrName = Smoother | str
 
 
 def parallel_penalty(n: ArrayLike, time_s: ArrayLike, sequential_s: ArrayLike) -> FloatArray:
@@ -83,8 +83,8 @@ class ParallelPenalty(ScalingModel):
     def __init__(
         self,
         over: Literal["n", "size"] = "n",
-        sequential: Chosen = AUTO,
-        penalty: Chosen = AUTO,
+        sequential: SmootherOrName = AUTO,
+        penalty: SmootherOrName = AUTO,
         epsilon: float = 0.1,
     ) -> None:
         self.over = over
@@ -100,13 +100,13 @@ class ParallelPenalty(ScalingModel):
         self.reference_ = "relative" if sequential_s is None else "absolute"
         self.reasons_: dict[str, Choice] = {}
         self.sequential_s_ = sequential_of
-        self.sequential_curve_: Curve | None = None
+        self.sequential_curve_: FittedCurve | None = None
         if self.over == "size":
             at = np.array(sorted(sequential_of))
             known = np.array([sequential_of[x] for x in at.tolist()])
             self.sequential_curve_ = self._curve("sequential time", self.sequential, at, known, lambda value: value)
         groups, along = (size, points.n) if self.over == "n" else (points.n, size)
-        self.penalty_curves_: dict[float, Curve] = {}
+        self.penalty_curves_: dict[float, FittedCurve] = {}
         for value in np.unique(groups).tolist():
             here = (groups == value) & np.isin(size, list(sequential_of))
             if here.any() and not (self.over == "size" and value == 1 and sequential_s is None):
@@ -114,7 +114,9 @@ class ParallelPenalty(ScalingModel):
                     value, along[here], points.n[here], size[here], t[here]
                 )
 
-    def _penalty_curve(self, group: float, x: FloatArray, n: FloatArray, size: FloatArray, t: FloatArray) -> Curve:
+    def _penalty_curve(
+        self, group: float, x: FloatArray, n: FloatArray, size: FloatArray, t: FloatArray
+    ) -> FittedCurve:
         sequential_s = np.array([self.sequential_s_[one] for one in size.tolist()])
         values = parallel_penalty(n, t, sequential_s)
         last = int(np.argmax(x))
@@ -123,13 +125,13 @@ class ParallelPenalty(ScalingModel):
         return self._curve(name, self.penalty, x, values, lambda value: share + value)
 
     def _curve(
-        self, name: str, smoother: Chosen, x: FloatArray, y: FloatArray, time_of: Callable[[float], float]
-    ) -> Curve:
+        self, name: str, smoother: SmootherOrName, x: FloatArray, y: FloatArray, time_of: Callable[[float], float]
+    ) -> FittedCurve:
         smoother = getattr(self, "held_", {}).get(name, smoother)
         if smoother != AUTO and isinstance(smoother, str):
-            if smoother not in BY_NAME:
-                raise ValueError(f"smoother {smoother!r}: auto, {', '.join(BY_NAME)}")
-            smoother = BY_NAME[smoother]
+            if smoother not in SMOOTHERS_BY_NAME:
+                raise ValueError(f"smoother {smoother!r}: auto, {', '.join(SMOOTHERS_BY_NAME)}")
+            smoother = SMOOTHERS_BY_NAME[smoother]
         if isinstance(smoother, str):
             self.reasons_[name] = choose_smoother(x, y, self.epsilon, time_of=time_of)
             smoother = self.reasons_[name].smoother

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from profiles.arrays import FloatArray
 
 N, SIZE, CLOCK_RATIO = "n", "size", "clock_ratio"
-MEANING = {
+MEANING_OF_COLUMN = {
     N: "thread count, at least 1",
     SIZE: "input size, in the unit that the user chose",
     CLOCK_RATIO: "processor clock over memory clock, above 0",
 }
-LEAST = {N: 1.0, SIZE: -np.inf, CLOCK_RATIO: np.finfo(np.float64).tiny}
+LEAST_OF_COLUMN = {N: 1.0, SIZE: -np.inf, CLOCK_RATIO: np.finfo(np.float64).tiny}
 
 
 class PointsError(ValueError):
@@ -99,7 +99,7 @@ def _column(name: str, values: Any) -> FloatArray:
     column = _numbers(name, values)
     if not len(column):
         raise PointsError(name, None, "needs at least one point")
-    _require(name, column, column >= LEAST[name], f"a {MEANING[name]}")
+    _require(name, column, column >= LEAST_OF_COLUMN[name], f"a {MEANING_OF_COLUMN[name]}")
     return column
 
 

@@ -14,10 +14,10 @@ from predictor.scaling_models.gustafson import Gustafson
 from predictor.scaling_models.memory_wall import MemoryWall
 from predictor.scaling_models.mpet_curve import MpetCurve
 from predictor.scaling_models.parallel_penalty import ParallelPenalty
-from predictor.scaling_models.task_graph import TaskGraph
+from predictor.scaling_models.task_graph import TaskGraphModel
 from predictor.scaling_models.usl import USL
 
-MODELS: dict[str, type[ScalingModel]] = {
+SCALING_MODELS: dict[str, type[ScalingModel]] = {
     "automatic": AutomaticChoice,
     "amdahl": Amdahl,
     "gustafson": Gustafson,
@@ -27,17 +27,17 @@ MODELS: dict[str, type[ScalingModel]] = {
     "parallel_penalty": ParallelPenalty,
     "memory_wall": MemoryWall,
     "extended_amdahl": ExtendedAmdahl,
-    "task_graph": TaskGraph,
+    "task_graph": TaskGraphModel,
 }
 
 
-def describe(name: str) -> dict[str, Any]:
+def describe_model(name: str) -> dict[str, Any]:
     """What a list of models says of one: its columns, its settings with their defaults, where it comes from.
 
-    >>> describe("usl")["title"], describe("gustafson")["optional"]
+    >>> describe_model("usl")["title"], describe_model("gustafson")["optional"]
     ('Universal scalability law', ['size'])
     """
-    model = MODELS[name]
+    model = SCALING_MODELS[name]
     return {
         "name": name,
         "title": model.title,

@@ -17,7 +17,7 @@ from scipy.interpolate import CubicSpline
 
 from profiles.arrays import FloatArray
 
-Curve = Callable[[ArrayLike], FloatArray]
+FittedCurve = Callable[[ArrayLike], FloatArray]
 
 
 class Smoother(Protocol):
@@ -29,7 +29,7 @@ class Smoother(Protocol):
     @property
     def least(self) -> int: ...
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve: ...
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve: ...
 
 
 class SmootherError(ValueError):
@@ -67,7 +67,7 @@ class Polynomial:
     def least(self) -> int:
         return self.degree + 1
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve:
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         kept = x <= self.largest
         _enough(self, x[kept])
         series = Series.fit(x[kept], y[kept], self.degree)
@@ -85,7 +85,7 @@ class NaturalSpline:
     label = "natural spline"
     least = 3
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve:
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         x, y = _sorted(self, x, y)
         spline = CubicSpline(x, y, bc_type="natural")
         ends = x[[0, -1]]
@@ -112,7 +112,7 @@ class EndCubicSpline:
     label = "R's spline"
     least = 3
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve:
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         x, y = _sorted(self, x, y)
         if len(x) == 3:
             return Polynomial(2).fit(x, y)
@@ -148,7 +148,7 @@ class Loess:
     def least(self) -> int:
         return self.degree + 2
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve:
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         _enough(self, x)
         near = max(math.floor(len(x) * self.span + 1e-5), self.degree + 1)
 
@@ -177,12 +177,12 @@ class Mean:
     def least(self) -> int:
         return max(self.first.least, self.second.least)
 
-    def fit(self, x: FloatArray, y: FloatArray) -> Curve:
+    def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         one, other = self.first.fit(x, y), self.second.fit(x, y)
         return lambda at: (one(at) + other(at)) / 2.0
 
 
-BY_NAME: dict[str, Smoother] = {
+SMOOTHERS_BY_NAME: dict[str, Smoother] = {
     "line": Polynomial(1),
     "polynomial_2": Polynomial(2),
     "polynomial_3": Polynomial(3),
@@ -191,7 +191,7 @@ BY_NAME: dict[str, Smoother] = {
     "end_cubic_spline": EndCubicSpline(),
     "loess": Loess(),
 }
-SMOOTHERS = tuple(BY_NAME.values())
+SMOOTHERS = tuple(SMOOTHERS_BY_NAME.values())
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, N, Points, PointsError
 from profiles.arrays import FloatArray
 
-MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
-FOLDS = 5
-LEAST_VALUE = 1e-3  # of the largest: what is smaller counts no more than this
+TASK_MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
+LASSO_FOLDS = 5
+LEAST_RELATIVE_VALUE = 1e-3  # of the largest: what is smaller counts no more than this
 
 
 def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
@@ -42,7 +42,7 @@ def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
     }
 
 
-class TaskGraph(ScalingModel):
+class TaskGraphModel(ScalingModel):
     """time(x, p) = (T1(x, p) + delay(x, p) + no_work(x, p))/p (Eq. 9), from six models with coefficients >= 0:
 
         T1'(x)         = b1 + b2 x + b3 x log x + b4 x^2 + b5 x^2 log x + b6 x^3 + b7 x log log x       (Eq. 11)
@@ -64,7 +64,7 @@ class TaskGraph(ScalingModel):
     >>> work, delay, idle = 1e-6 * x * np.log2(x), 1e-8 * x * (p - 1), 1e-7 * x * (p - 1) ** 2
     >>> measures = {"work_s": work, "delay_s": delay, "no_work_s": idle, "tasks": x, "waits": x}
     >>> X, t = np.stack([p, x], axis=1), (work + delay + idle) / p
-    >>> model = TaskGraph().fit(X, t, measures=measures)
+    >>> model = TaskGraphModel().fit(X, t, measures=measures)
     >>> (np.abs(model.predict(X) / t - 1) < 0.01).all()
     np.True_
     """
@@ -167,7 +167,7 @@ def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
     coefficients = np.zeros(terms.shape[1])
     if not top:
         return coefficients
-    weight = 1.0 / np.maximum(np.abs(values), LEAST_VALUE * top)
+    weight = 1.0 / np.maximum(np.abs(values), LEAST_RELATIVE_VALUE * top)
     weighted = terms * weight[:, None]
     scale = np.abs(weighted).max(axis=0)
     used = scale > 0
@@ -177,7 +177,7 @@ def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
-    if len(target) <= FOLDS:
+    if len(target) <= LASSO_FOLDS:
         return np.asarray(nnls(design, target)[0])
     with (
         warnings.catch_warnings()
@@ -185,7 +185,7 @@ def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
-            model = LassoLarsCV(positive=True, fit_intercept=False, cv=FOLDS).fit(design, target)
+            model = LassoLarsCV(positive=True, fit_intercept=False, cv=LASSO_FOLDS).fit(design, target)
         except ValueError:  # without noise the last penalty can be -1e-17, which scikit-learn 1.9 cannot interpolate at
             return np.asarray(nnls(design, target)[0])
     return np.asarray(model.coef_)
@@ -224,7 +224,7 @@ def _size(points: Points) -> FloatArray:
 
 def _measures(given: Mapping[str, ArrayLike], count: int) -> dict[str, FloatArray]:
     measures = {}
-    for name in MEASURES:
+    for name in TASK_MEASURES:
         if name not in given:
             raise PointsError(name, None, f"needed measure; given: {', '.join(given) or 'none'}")
         values = np.asarray(given[name], dtype=np.float64)

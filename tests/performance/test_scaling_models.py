@@ -10,8 +10,8 @@ from predictor.scaling_models.base import prediction_interval
 from predictor.scaling_models.companions import companions_from_curves
 from predictor.scaling_models.extended_amdahl import ExtendedAmdahl
 from predictor.scaling_models.memory_wall import MemoryWall, memory_wall_speedup
-from predictor.scaling_models.registry import MODELS
-from predictor.scaling_models.task_graph import TaskGraph
+from predictor.scaling_models.registry import SCALING_MODELS
+from predictor.scaling_models.task_graph import TaskGraphModel
 from tests.predictor.scaling_models import papers
 from tests.predictor.scaling_models.test_task_graph import program
 
@@ -32,7 +32,7 @@ def curve(seed):
 def test_on_its_own(benchmark, name):
     settings = {"epsilon": 10.0} if name == "parallel_penalty" else {}
     t = curve(0)[:26]
-    model = benchmark(lambda: MODELS[name](**settings).fit(HALF, t))
+    model = benchmark(lambda: SCALING_MODELS[name](**settings).fit(HALF, t))
     assert model.predict(HALF).shape == (26,)
 
 
@@ -78,7 +78,7 @@ def test_task_graph(benchmark, how):
     X, t, measures = program(2.0 ** np.linspace(13, 27, 63), np.arange(1.0, 9.0), noise=0.02)
 
     def run():
-        model = TaskGraph().fit(X, t, measures=measures)
+        model = TaskGraphModel().fit(X, t, measures=measures)
         return model.predict(X) if how == "fit" else prediction_interval(model, X, t, X, measures=measures)[1]
 
     assert np.isfinite(benchmark.pedantic(run, rounds=2)).all()

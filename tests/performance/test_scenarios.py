@@ -6,7 +6,7 @@ pytest tests/performance/test_scenarios.py --benchmark-enable
 import pytest
 
 from predictor.core.methods import Query, get_method
-from predictor.core.scenarios import Facts, Scenario, run
+from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
 from predictor.predictions.rankings import rank
 from predictor.predictions.request import PredictionRequest
@@ -34,9 +34,9 @@ SCENARIOS = {
 def test_one_answer(benchmark, method, scenario):
     database, _, counted = decomposed_database(platforms=PLATFORMS, workloads=WORKLOADS)
     method = get_method(method)
-    facts = Facts("memory", lambda: counted)
+    facts = ScenarioFacts("memory", lambda: counted)
     arguments = (database, Query(3, 5), method, method.settings())
-    found = benchmark(run, *arguments, scenario=SCENARIOS[scenario], facts=facts)
+    found = benchmark(run_scenario, *arguments, scenario=SCENARIOS[scenario], facts=facts)
     assert found.answer.t1_s > 0
 
 

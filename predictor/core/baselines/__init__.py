@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from predictor.core.answers import Method
-from predictor.core.baselines.laws import AMDAHL, USL
+from predictor.core.baselines.laws import AMDAHL_BASELINE, USL_BASELINE
 from predictor.core.baselines.nearest import COPY, FREQUENCY, IDEAL, SPEED_RATIO, SPEED_RATIO_PER_N
 from predictor.core.baselines.regression import ADDITIVE, BOOSTING, KERNEL_RIDGE, LOW_RANK, RIDGE
 
@@ -20,8 +20,8 @@ BASELINES: tuple[Method[Any], ...] = (
     SPEED_RATIO,
     SPEED_RATIO_PER_N,
     ADDITIVE,
-    AMDAHL,
-    USL,
+    AMDAHL_BASELINE,
+    USL_BASELINE,
     RIDGE,
     KERNEL_RIDGE,
     LOW_RANK,

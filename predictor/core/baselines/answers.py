@@ -15,9 +15,9 @@ from predictor.core.reconstruct import predicted_thread_counts
 from profiles.arrays import FloatArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
-VERSION = "1"
+BASELINE_VERSION = "1"
 
-Settings = TypeVar("Settings")
+BaselineSettings = TypeVar("BaselineSettings")
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,20 @@ class Estimate:
     references: dict[int, float] = field(default_factory=dict)
 
 
-Estimator = Callable[[Database, LogTimes, Settings], Estimate]
+Estimator = Callable[[Database, LogTimes, BaselineSettings], Estimate]
 
 
-def baseline(name: str, settings: type[Settings], estimate: Estimator[Settings], summary: str) -> Method[Settings]:
+def baseline_method(
+    name: str, settings: type[BaselineSettings], estimate: Estimator[BaselineSettings], summary: str
+) -> Method[BaselineSettings]:
     """The estimator as a registered method."""
 
-    def predict(database: Database, query: Query, chosen: Settings) -> Answer:
+    def predict(database: Database, query: Query, chosen: BaselineSettings) -> Answer:
         view = database.without(query.target, query.workload)
         logs = log_times(view, query)
         return _answer(view, query, logs, estimate(view, logs, chosen))
 
-    return Method(name, VERSION, settings, predict, summary, baseline=True)
+    return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True)
 
 
 def _answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:

@@ -8,13 +8,13 @@ import numpy as np
 from scipy.optimize import nnls
 
 from predictor.core.answers import Method
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline
+from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
 from predictor.core.baselines.log_times import LogTimes
-from predictor.core.baselines.nearest import nearest, shape_distance, speed_ratio
+from predictor.core.baselines.nearest import nearest_reference, shape_distance, speed_ratio
 from predictor.core.database import Database
 from profiles.arrays import FloatArray
 
-LEAST_SHARE = 0.01  # of the smallest measured n t(n): a fit without work at n = 1 would give no time at all
+LEAST_WORK_SHARE = 0.01  # of the smallest measured n t(n): a fit without work at n = 1 would give no time at all
 
 Terms = Callable[[FloatArray], FloatArray]
 
@@ -29,13 +29,13 @@ def usl_terms(n: FloatArray) -> FloatArray:
     return np.stack([np.ones_like(n), n - 1, n * (n - 1)])
 
 
-def fitted_law(terms: FloatArray, values: FloatArray) -> FloatArray:
+def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     """Coefficients of at least 0 with which the sum of the terms comes near the values, in relative least squares.
 
     `terms` (K, J), `values` (J,) positive. Returns (K,), in the unit of the values.
 
     >>> n = np.array([1.0, 2.0, 4.0])
-    >>> fitted_law(amdahl_terms(n), 9 + 1 * n).round(9)
+    >>> fit_law(amdahl_terms(n), 9 + 1 * n).round(9)
     array([9., 1.])
     """
     coefficients: FloatArray = nnls((terms / values).T, np.ones(len(values)))[0]
@@ -44,22 +44,22 @@ def fitted_law(terms: FloatArray, values: FloatArray) -> FloatArray:
 
 def _carried(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
     def estimate(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-        p = nearest(shape_distance(logs), logs)
+        p = nearest_reference(shape_distance(logs), logs)
         row = int(database.lookup(logs.platforms[p], logs.workload, logs.group))
         n, time_s = database.curve(row)
         measured_n = n.astype(np.float64)
-        law = fitted_law(terms(measured_n), measured_n * time_s)
-        values = np.maximum(law @ terms(logs.n.astype(np.float64)), LEAST_SHARE * (measured_n * time_s).min())
+        law = fit_law(terms(measured_n), measured_n * time_s)
+        values = np.maximum(law @ terms(logs.n.astype(np.float64)), LEAST_WORK_SHARE * (measured_n * time_s).min())
         return Estimate(np.log(values) + speed_ratio(logs, p), {p: 1.0})
 
     return estimate
 
 
 def _law(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
-    return baseline(
+    return baseline_method(
         name, NoSettings, _carried(terms), f"{whose} law, fitted on the most similar platform, with one speed ratio."
     )
 
 
-AMDAHL = _law("amdahl", amdahl_terms, "Amdahl's")
-USL = _law("usl", usl_terms, "Gunther's universal scalability")
+AMDAHL_BASELINE = _law("amdahl", amdahl_terms, "Amdahl's")
+USL_BASELINE = _law("usl", usl_terms, "Gunther's universal scalability")

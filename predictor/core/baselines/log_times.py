@@ -137,7 +137,7 @@ def valid_mean(values: FloatArray, axis: int | tuple[int, ...]) -> FloatArray:
 
 
 # Several methods are asked the same about the same view; the entry goes when the view does.
-_last: WeakKeyDictionary[Database, tuple[Query, LogTimes]] = WeakKeyDictionary()
+_log_times_of_views: WeakKeyDictionary[Database, tuple[Query, LogTimes]] = WeakKeyDictionary()
 
 
 def log_times(database: Database, query: Query) -> LogTimes:
@@ -147,10 +147,10 @@ def log_times(database: Database, query: Query) -> LogTimes:
     """
     check_query(database, query)
     view = database.without(query.target, query.workload)
-    query_asked, found = _last.get(view, (None, None))
+    query_asked, found = _log_times_of_views.get(view, (None, None))
     if found is None or query_asked != query:
         found = _read(view, query)
-        _last[view] = query, found
+        _log_times_of_views[view] = query, found
     return found
 
 

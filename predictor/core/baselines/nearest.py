@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline
+from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
 from predictor.core.baselines.log_times import LogTimes, valid_mean
 from predictor.core.database import Database
 from predictor.core.errors import TooFewCandidates
@@ -22,7 +22,7 @@ def shape_distance(logs: LogTimes) -> FloatArray:
     return np.sqrt(valid_mean((logs.difference - ratio[:, None, None]) ** 2, axis=(1, 2)))
 
 
-def nearest(distance: FloatArray, logs: LogTimes, among: BoolArray | None = None) -> int:
+def nearest_reference(distance: FloatArray, logs: LogTimes, among: BoolArray | None = None) -> int:
     """Position of the nearest reference; few shared workloads count as farther, ties go by slug."""
     shared = (~np.isnan(logs.difference)).any(axis=2).sum(axis=1)
     far = distance * np.sqrt((shared + 2) / shared)
@@ -34,46 +34,54 @@ def speed_ratio(logs: LogTimes, reference: int) -> float:
     return float(valid_mean(logs.difference[reference], axis=(0, 1)))
 
 
-def copied(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    p = nearest(time_distance(logs), logs)
+def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    p = nearest_reference(time_distance(logs), logs)
     return Estimate(logs.of_workload[p], {p: 1.0})
 
 
-def by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
     known = ~np.isnan(of_references)
     if np.isnan(of_target) or not known.any():
         whose = database.platforms[logs.target] if np.isnan(of_target) else "any reference platform"
         raise TooFewCandidates(0, 1, f"the clock of {whose} is not known")
-    p = nearest(time_distance(logs), logs, known)
+    p = nearest_reference(time_distance(logs), logs, known)
     return Estimate(logs.of_workload[p] + np.log(of_references[p] / of_target), {p: 1.0})
 
 
-def by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    p = nearest(shape_distance(logs), logs)
+def estimate_by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    p = nearest_reference(shape_distance(logs), logs)
     return Estimate(logs.of_workload[p] + speed_ratio(logs, p), {p: 1.0})
 
 
-def by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
-    p = nearest(shape_distance(logs), logs)
+def estimate_by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    p = nearest_reference(shape_distance(logs), logs)
     return Estimate(logs.of_workload[p] + valid_mean(logs.difference[p], axis=0), {p: 1.0})
 
 
-def ideal(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """n t(n) = t(1), with t(1) of the speed ratio."""
-    p = nearest(shape_distance(logs), logs)
+    p = nearest_reference(shape_distance(logs), logs)
     return Estimate(np.full(len(logs.n), logs.of_workload[p, 0] + speed_ratio(logs, p)), {p: 1.0})
 
 
-IDEAL = baseline("ideal", NoSettings, ideal, "t(1) of one speed ratio, divided by n: no loss at all.")
-COPY = baseline("copy-nearest", NoSettings, copied, "The times of the platform whose times are most alike.")
-FREQUENCY = baseline(
-    "frequency-scaling", NoSettings, by_frequency, "The times of the most alike platform, by the ratio of clocks."
+IDEAL = baseline_method("ideal", NoSettings, estimate_ideal, "t(1) of one speed ratio, divided by n: no loss at all.")
+COPY = baseline_method(
+    "copy-nearest", NoSettings, estimate_copy, "The times of the platform whose times are most alike."
 )
-SPEED_RATIO = baseline(
-    "speed-ratio", NoSettings, by_speed_ratio, "One geometric mean speed ratio from the most similar platform."
+FREQUENCY = baseline_method(
+    "frequency-scaling",
+    NoSettings,
+    estimate_by_frequency,
+    "The times of the most alike platform, by the ratio of clocks.",
 )
-SPEED_RATIO_PER_N = baseline(
-    "speed-ratio-per-n", NoSettings, by_speed_ratio_per_n, "A speed ratio for each n from the most similar platform."
+SPEED_RATIO = baseline_method(
+    "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar platform."
+)
+SPEED_RATIO_PER_N = baseline_method(
+    "speed-ratio-per-n",
+    NoSettings,
+    estimate_by_speed_ratio_per_n,
+    "A speed ratio for each n from the most similar platform.",
 )

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import RidgeCV
 
-from predictor.core.baselines.answers import Estimate, NoSettings, baseline
+from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.database import PLATFORM_NUMBER_COLUMNS, Database
 from predictor.core.errors import SettingsError
@@ -57,12 +57,12 @@ class LowRankSettings(_Positive):
     rank: int = 4
 
 
-def additive(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+def estimate_additive(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """z(T,A) = s(T) + mean over p of (z(p,A) - s(p)), for each n."""
     return Estimate(logs.speed[-1] + _wanted(logs).mean(axis=0))
 
 
-def ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """Ridge regression on the residuals at all n; the penalty with the least closed-form leave-one-out error."""
     x = _inputs(logs)
     model = RidgeCV(np.array(RIDGE_PENALTIES)).fit(x[:-1], _wanted(logs)) if len(x) > 2 else None
@@ -70,7 +70,7 @@ def ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     return Estimate(logs.speed[-1] + values)
 
 
-def kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
+def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
     """Ridge regression with a Gaussian kernel on the same."""
     x, y = _inputs(logs), _wanted(logs)
     squares = ((x[:-1] - x[:-1].mean(axis=0)) ** 2).sum(axis=1)
@@ -80,7 +80,7 @@ def kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettin
     return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1:]).ravel())
 
 
-def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
+def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
     """Gradient boosted trees on what the additive model leaves; a row for each reference and n: all residuals at that
     n, ln n, metadata."""
     residuals = logs.all_platforms - logs.speed[:, None]  # trees take NaN
@@ -91,7 +91,7 @@ def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> 
     known = x[:-1].reshape(-1, x.shape[2])
     varied = np.fmax.reduce(known, axis=0) > np.fmin.reduce(known, axis=0)  # the library refuses columns of one value
     if not varied.any():
-        return additive(database, logs, NoSettings())
+        return estimate_additive(database, logs, NoSettings())
     model = HistGradientBoostingRegressor(
         max_iter=settings.trees, learning_rate=settings.learning_rate, early_stopping=False, random_state=0
     )
@@ -100,7 +100,7 @@ def boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> 
     return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1][:, varied]))
 
 
-def low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
+def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
     """Factors of the references' residuals, A's among them; T's from its benchmarks by least squares, then T's A."""
     x, y = _inputs(logs), _wanted(logs)
     columns = np.concatenate([x[:-1], y], axis=1)
@@ -137,10 +137,14 @@ def _metadata(database: Database, platforms: IntArray) -> FloatArray:
     return np.asarray(np.log(np.where(numbers > 0, numbers, np.nan)))
 
 
-ADDITIVE = baseline("additive-log", NoSettings, additive, "Log time = speed of the platform + size of the workload.")
-RIDGE = baseline("ridge", NoSettings, ridge, "Ridge regression on the log times of the benchmarks.")
-KERNEL_RIDGE = baseline(
-    "kernel-ridge", KernelRidgeSettings, kernel_ridge, "Ridge regression with a Gaussian kernel on the same."
+ADDITIVE = baseline_method(
+    "additive-log", NoSettings, estimate_additive, "Log time = speed of the platform + size of the workload."
 )
-BOOSTING = baseline("gradient-boosting", BoostingSettings, boosting, "Gradient boosted trees on the same and metadata.")
-LOW_RANK = baseline("low-rank", LowRankSettings, low_rank, "Low-rank factorisation of the log times.")
+RIDGE = baseline_method("ridge", NoSettings, estimate_ridge, "Ridge regression on the log times of the benchmarks.")
+KERNEL_RIDGE = baseline_method(
+    "kernel-ridge", KernelRidgeSettings, estimate_kernel_ridge, "Ridge regression with a Gaussian kernel on the same."
+)
+BOOSTING = baseline_method(
+    "gradient-boosting", BoostingSettings, estimate_boosting, "Gradient boosted trees on the same and metadata."
+)
+LOW_RANK = baseline_method("low-rank", LowRankSettings, estimate_low_rank, "Low-rank factorisation of the log times.")

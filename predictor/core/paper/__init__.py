@@ -14,16 +14,22 @@ from predictor.core.database import Database
 from predictor.core.evaluate import EvaluationProgress, Outcome, Protocol, chosen_rows, evaluate
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper.ablation import ablation_rows, variants
-from predictor.core.paper.candidates import FEW, MANY, errors_by_distance, sorted_errors, with_candidates
-from predictor.core.paper.influence import influence
-from predictor.core.paper.statistics import PART_NAMES, Row, statistics
+from predictor.core.paper.candidates import (
+    FEW_CANDIDATES,
+    MANY_CANDIDATES,
+    errors_by_distance,
+    method_with_candidates,
+    sorted_errors,
+)
+from predictor.core.paper.influence import influence_rows
+from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 from profiles.arrays import BoolArray
 
-Results = dict[str, list[Row]]
+Results = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]
 
-TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
-DEVICE_CLASSES = ("server", "desktop", "embedded")
+TABLES = ("table5", "figure10", "figure11", "influence_rows", "ablation")
+PAPER_DEVICE_CLASSES = ("server", "desktop", "embedded")
 
 
 def _silent(name: str) -> None:
@@ -40,7 +46,12 @@ def paper_results(
     """
     protocol = Protocol(sample=sample, seed=seed)
     changed = variants()
-    methods = [MPET2020, with_candidates(FEW), with_candidates(MANY), *(variant.method for variant in changed)]
+    methods = [
+        MPET2020,
+        method_with_candidates(FEW_CANDIDATES),
+        method_with_candidates(MANY_CANDIDATES),
+        *(variant.method for variant in changed),
+    ]
     outcomes = evaluate(
         database,
         methods,
@@ -50,21 +61,28 @@ def paper_results(
         progress=stage("candidates and ablation"),
     ).outcomes
     table5 = table5_rows("all", outcomes[MPET2020.name])
-    for device_class in DEVICE_CLASSES:
+    for device_class in PAPER_DEVICE_CLASSES:
         inside = _evaluated_inside(database, device_class, protocol, n_jobs, stage)
         table5 += table5_rows(device_class, inside)
     return {
         "table5": table5,
-        "figure10": [row for count in (FEW, MANY) for row in sorted_errors(count, outcomes[f"{count} candidates"])],
+        "figure10": [
+            row
+            for count in (FEW_CANDIDATES, MANY_CANDIDATES)
+            for row in sorted_errors(count, outcomes[f"{count} candidates"])
+        ],
         "figure11": errors_by_distance(database, protocol, n_jobs=n_jobs, progress=stage("distances")),
-        "influence": influence(database, chosen_rows(database, protocol)),
+        "influence_rows": influence_rows(database, chosen_rows(database, protocol)),
         "ablation": ablation_rows(changed, outcomes),
     }
 
 
-def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[Row]:
+def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[PaperRow]:
     """The three rows of one database set-up."""
-    return [{"platforms": platforms, "part": name, **statistics(outcomes, part)} for part, name in PART_NAMES.items()]
+    return [
+        {"platforms": platforms, "part": name, **table_5_statistics(outcomes, part)}
+        for part, name in PART_NAMES.items()
+    ]
 
 
 def _evaluated_inside(
@@ -72,13 +90,13 @@ def _evaluated_inside(
 ) -> list[Outcome]:
     """mpet2020 on the platforms of one class, from the platforms of that class alone; nothing where there are none."""
     classes = database.platform_table["device_class"]
-    inside = restricted(database, np.array([name == device_class for name in classes], dtype=bool))
+    inside = restrict_to_platforms(database, np.array([name == device_class for name in classes], dtype=bool))
     if not len(chosen_rows(inside, protocol)):
         return []
     found = evaluate(inside, [MPET2020], protocol, n_jobs=n_jobs, progress=stage(device_class))
     return found.outcomes[MPET2020.name]
 
 
-def restricted(database: Database, platforms: BoolArray) -> Database:
+def restrict_to_platforms(database: Database, platforms: BoolArray) -> Database:
     """The database as if the other platforms' profiles did not exist; `platforms` (P,)."""
     return database.part(np.flatnonzero(platforms[database.platform_index] & ~database.hidden))

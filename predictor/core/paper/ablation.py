@@ -9,12 +9,12 @@ from typing import Any
 from predictor.core.answers import Method
 from predictor.core.evaluate import ErrorPart, Outcome
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings
-from predictor.core.paper.statistics import PART_NAMES, Row, statistics
+from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 
 LIMITS = ((1, 1), (3, 3), (5, 5), (10, 3), (10, 10))  # workloads, platforms
 EXPONENTS = (0, 1, 2, 3)
 DISTANCES = ("mean", "individual")
-PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
+VARIED_PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ def variants() -> list[Variant]:
 
 
 def _variant(varied: str, value: str, **choices: Any) -> Variant:
-    named = {f"{part}_{name}": choice for part in PARTS for name, choice in choices.items()}
+    named = {f"{part}_{name}": choice for part in VARIED_PARTS for name, choice in choices.items()}
     return Variant(varied, value, Mpet2020Settings(**named))
 
 
-def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Outcome]]) -> list[Row]:
+def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Outcome]]) -> list[PaperRow]:
     """A row for each part and variant; `is_default` where it is the paper's own choice for that part."""
     return [
         {
@@ -53,9 +53,9 @@ def ablation_rows(chosen: Sequence[Variant], outcomes: Mapping[str, Sequence[Out
             "varied": variant.varied,
             "value": variant.value,
             "is_default": _is_default(variant, part),
-            **statistics(outcomes[variant.method.name], part),
+            **table_5_statistics(outcomes[variant.method.name], part),
         }
-        for part in PARTS
+        for part in VARIED_PARTS
         for variant in chosen
     ]
 

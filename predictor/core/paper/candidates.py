@@ -30,19 +30,19 @@ from predictor.core.mpet2020.candidates import (
 )
 from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from_candidates
-from predictor.core.paper.statistics import PART_NAMES, Row, errors_of
+from predictor.core.paper.statistics import PART_NAMES, PaperRow, errors_of
 from profiles.arrays import FloatArray, IntArray
 
-FEW, MANY = 1, 10
+FEW_CANDIDATES, MANY_CANDIDATES = 1, 10
 T1_WORKLOADS = 5  # of MANY candidates for t(1), as in the paper; two platforms for each
 STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 tries for each pair
 BINS = 10
 POINTS = 1000
-ROWS_AT_ONCE = 20
-PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
+PAIRS_AT_ONCE = 20
+PREDICTED_PARTS: tuple[ErrorPart, ...] = ("t1", "scaling")
 
 
-def with_candidates(count: int) -> Method[Mpet2020Settings]:
+def method_with_candidates(count: int) -> Method[Mpet2020Settings]:
     """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
 
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
@@ -73,13 +73,13 @@ def _by_rank(
     )
 
 
-def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[Row]:
+def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[PaperRow]:
     """Figure 10: the errors of all predictions in ascending order, at most POINTS of them, evenly, with both ends.
 
     `share`: percent of the predictions that err no more.
     """
     rows = []
-    for part in PARTS:
+    for part in PREDICTED_PARTS:
         errors = sorted(errors_of(outcomes, part))
         ranks = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), POINTS)).round().astype(int))
         rows += [
@@ -91,7 +91,7 @@ def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[Row]:
 
 def errors_by_distance(
     database: Database, protocol: Protocol, *, n_jobs: int = 1, progress: EvaluationProgress | None = None
-) -> list[Row]:
+) -> list[PaperRow]:
     """Figure 11: the error of the scaling with one and with many candidates at varying workload distance D_a.
 
     For every pair, STARTS ranks are spread from the nearest candidate to the farthest. From each the vector is
@@ -99,23 +99,27 @@ def errors_by_distance(
     they count. A row: mean and median error of one of BINS bins with equally many predictions.
     """
     rows = chosen_rows(database, protocol)
-    batches = [rows[start : start + ROWS_AT_ONCE] for start in range(0, len(rows), ROWS_AT_ONCE)]
-    tasks = (joblib.delayed(_tried)(database, protocol, batch) for batch in batches)
+    batches = [rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE)]
+    tasks = (joblib.delayed(_errors_of_tries)(database, protocol, batch) for batch in batches)
     points: list[tuple[int, float, float]] = []
     for done, found in enumerate(joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
         points += found
         if progress:
-            progress(min(done * ROWS_AT_ONCE, len(rows)), len(rows))
-    return [row for count in (FEW, MANY) for row in _binned(count, [(x, y) for c, x, y in points if c == count])]
+            progress(min(done * PAIRS_AT_ONCE, len(rows)), len(rows))
+    return [
+        row
+        for count in (FEW_CANDIDATES, MANY_CANDIDATES)
+        for row in _binned(count, [(x, y) for c, x, y in points if c == count])
+    ]
 
 
-def _tried(database: Database, protocol: Protocol, rows: IntArray) -> list[tuple[int, float, float]]:
+def _errors_of_tries(database: Database, protocol: Protocol, rows: IntArray) -> list[tuple[int, float, float]]:
     """(number of candidates, distance, error in percent) of every try for these rows."""
     with threadpool_limits(1):
-        return [point for row in rows.tolist() for point in _tried_for(database, protocol, row)]
+        return [point for row in rows.tolist() for point in _errors_of_row(database, protocol, row)]
 
 
-def _tried_for(database: Database, protocol: Protocol, row: int) -> list[tuple[int, float, float]]:
+def _errors_of_row(database: Database, protocol: Protocol, row: int) -> list[tuple[int, float, float]]:
     view = database.without(*hidden_pairs(database, row, protocol))
     n, time_s = database.curve(row)
     target, workload, group = (int(x[row]) for x in (database.platform_index, database.workload_index, database.group))
@@ -126,10 +130,10 @@ def _tried_for(database: Database, protocol: Protocol, row: int) -> list[tuple[i
     except PredictionError:
         return []
     ranked = select_by_tuple(near, len(near.workloads), len(near.platforms))
-    starts = np.unique(np.linspace(0, max(len(ranked) - MANY, 0), STARTS).astype(int))
+    starts = np.unique(np.linspace(0, max(len(ranked) - MANY_CANDIDATES, 0), STARTS).astype(int))
     points = []
     for start in starts.tolist():
-        for count in (FEW, MANY):
+        for count in (FEW_CANDIDATES, MANY_CANDIDATES):
             chosen = _by_rank(near, start, count, ranked)
             answer = answer_from_candidates(view, query, Mpet2020Settings(), near, t1=t1, scaling=chosen)
             errors, _ = relative_errors(answer, time_s, float(database.t1_s[row]))
@@ -142,7 +146,7 @@ def _distance(distances: FloatArray) -> float:
     return float(np.average(distances, weights=candidate_weights(distances, Mpet2020Settings().scaling_k)))
 
 
-def _binned(count: int, points: list[tuple[float, float]]) -> list[Row]:
+def _binned(count: int, points: list[tuple[float, float]]) -> list[PaperRow]:
     points = sorted(points)
     bins: list[Any] = [part for part in np.array_split(np.array(points).reshape(-1, 2), BINS) if len(part)]
     return [

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.paper.statistics import Row
+from predictor.core.paper.statistics import PaperRow
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
 
 
-def influence(database: Database, rows: IntArray) -> list[Row]:
+def influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
     """The mean share of each part in what n threads lose over one, and in how many profiles it is the largest.
 
-    A row for each of SCALING_PARTS, percent, None where no row is decomposed and parallel. See `loss_shares`.
+    A row for each of SCALING_PARTS, percent, None where no row is decomposed and parallel. See `part_loss_shares`.
     """
     decomposed = np.array([group.decomposed for group in database.groups], dtype=bool)
     shares = [_shares_of(database, row) for row in rows[decomposed[database.group[rows]]].tolist()]
@@ -30,7 +30,7 @@ def influence(database: Database, rows: IntArray) -> list[Row]:
     ]
 
 
-def loss_shares(redundancy: float, fractions: FloatArray) -> FloatArray:
+def part_loss_shares(redundancy: float, fractions: FloatArray) -> FloatArray:
     """The seven parts' shares in the loss at one n (from Eq. 3-4).
 
         n t(n) - t(1) = (R - 1) t(1) + sum over f of f n t(n),    n t(n) = t(1) R / U
@@ -43,7 +43,7 @@ def loss_shares(redundancy: float, fractions: FloatArray) -> FloatArray:
     Parameters: `redundancy` R(n); `fractions` (6,) in the order of FRACTIONS. Returns (7,), summing to 1; NaN where
     an argument is invalid, U is not positive, or nothing is lost.
 
-    >>> loss_shares(1.5, np.array([0, 0.25, 0, 0, 0, 0])).tolist()
+    >>> part_loss_shares(1.5, np.array([0, 0.25, 0, 0, 0, 0])).tolist()
     [0.5, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0]
     """
     utilisation = 1.0 - fractions.sum()
@@ -64,4 +64,4 @@ def _shares_of(database: Database, row: int) -> FloatArray:
     values = evaluate_curves(params, n[-1:], *breakpoints, GAUSSIAN_SUM[: len(SCALING_PARTS)])[:, 0]
     if n[-1] == 1:
         return np.full(len(SCALING_PARTS), np.nan)
-    return loss_shares(float(values[0]), np.maximum(values[1:], 0.0))
+    return part_loss_shares(float(values[0]), np.maximum(values[1:], 0.0))

@@ -9,10 +9,10 @@ import numpy as np
 
 from predictor.core.evaluate import ErrorPart, Outcome
 
-Row = dict[str, Any]
+PaperRow = dict[str, Any]
 
 PART_NAMES: dict[ErrorPart, str] = {"t1": "t(1)", "scaling": "scaling vector", "full": "full"}  # in Table 5's order
-COLUMNS = ("av", "med", "min", "max", "p70", "p80", "p95")
+TABLE_5_COLUMNS = ("av", "med", "min", "max", "p70", "p80", "p95")
 
 
 def errors_of(outcomes: Sequence[Outcome], part: ErrorPart) -> list[float]:
@@ -20,12 +20,12 @@ def errors_of(outcomes: Sequence[Outcome], part: ErrorPart) -> list[float]:
     return [100.0 * outcome.errors[part] for outcome in outcomes if part in outcome.errors]
 
 
-def statistics(outcomes: Sequence[Outcome], part: ErrorPart) -> Row:
+def table_5_statistics(outcomes: Sequence[Outcome], part: ErrorPart) -> PaperRow:
     """The columns of Table 5 in percent, None without any prediction; and how many they rest on."""
     errors = np.array(errors_of(outcomes, part))
     counts = {"count": len(errors), "refused": len(outcomes) - len(errors)}
     if not len(errors):
-        return dict.fromkeys(COLUMNS) | counts
+        return dict.fromkeys(TABLE_5_COLUMNS) | counts
     p70, p80, p95 = np.percentile(errors, [70, 80, 95])
     values = (errors.mean(), np.median(errors), errors.min(), errors.max(), p70, p80, p95)
-    return {name: float(value) for name, value in zip(COLUMNS, values, strict=True)} | counts
+    return {name: float(value) for name, value in zip(TABLE_5_COLUMNS, values, strict=True)} | counts

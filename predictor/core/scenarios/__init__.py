@@ -1,10 +1,18 @@
 """What may be asked beyond a migration: Table 3 and Figure 7 of the paper, as numpy."""
 
-from predictor.core.scenarios.inquiry import Facts
-from predictor.core.scenarios.outcome import Outcome
-from predictor.core.scenarios.run import run
+from predictor.core.scenarios.inquiry import ScenarioFacts
+from predictor.core.scenarios.outcome import ScenarioOutcome
+from predictor.core.scenarios.run import run_scenario
 from predictor.core.scenarios.scenario import SCENARIOS, Scenario
 from predictor.core.scenarios.virtual_platform import UnknownEffect
 from predictor.core.scenarios.virtual_workload import UnknownCharacteristic
 
-__all__ = ["SCENARIOS", "Facts", "Outcome", "Scenario", "UnknownCharacteristic", "UnknownEffect", "run"]
+__all__ = [
+    "SCENARIOS",
+    "Scenario",
+    "ScenarioFacts",
+    "ScenarioOutcome",
+    "UnknownCharacteristic",
+    "UnknownEffect",
+    "run_scenario",
+]

@@ -22,9 +22,9 @@ from profiles.scaling.times import LEAST_UTILISATION
 DEFAULT_LEVEL = 0.9
 OTHERS_WEIGHT = 10.0  # all parallel benchmarks of a platform together weigh as so many of the strategy ...
 OTHERS_COUNT = 3.0  # ... and say as much as so many about how far benchmarks of the strategy differ
-FEWEST_OTHERS = 3
+FEWEST_OTHER_BENCHMARKS = 3
 MOST_MIGRATED = 12
-FRACTION_ROWS = slice(1, 1 + len(FRACTIONS))
+FRACTION_CURVE_ROWS = slice(1, 1 + len(FRACTIONS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Scaling:
         return len(self.workloads)
 
 
-def benchmarks_of(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling:
+def strategy_benchmarks(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling:
     """The benchmarks of the strategy on T, A left out; where T has none, as the method predicts them there."""
     database = inquiry.database
     names = database.workload_table["strategy"]
@@ -98,8 +98,8 @@ def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tu
 def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
     """The six fractions of profiles of one platform at any n (K, 6, J), possible ones: their sum leaves some U."""
     platform = int(database.platform_index[rows[0]])
-    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_ROWS]
-    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_ROWS], params.shape[:2])
+    params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_CURVE_ROWS]
+    gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_CURVE_ROWS], params.shape[:2])
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     fractions = np.clip(np.nan_to_num(evaluate_curves(params, n, *bends, gaussian_sum)), 0.0, 1.0)
     most = 1.0 - LEAST_UTILISATION
@@ -147,10 +147,10 @@ def all_benchmarks(inquiry: Inquiry, alike: Scaling, n: IntArray) -> Scaling | N
     database = inquiry.database
     rows = parallel_rows(database, inquiry.query.target)
     rows = rows[np.isin(database.group[rows], alike.groups) & (database.workload_index[rows] != inquiry.query.workload)]
-    return measured_scaling(database, rows, n, alike.groups) if len(rows) >= FEWEST_OTHERS else None
+    return measured_scaling(database, rows, n, alike.groups) if len(rows) >= FEWEST_OTHER_BENCHMARKS else None
 
 
-def spread(alike: Scaling, everything: Scaling | None, level: float) -> FloatArray:
+def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: float) -> FloatArray:
     """Half the interval of ln t(n) for one more program of the strategy (J,); NaN where one benchmark is all there is.
 
         h = q(level, K - 1 + o) s sqrt(1 + 1/(K + o)),    s^2 = [(K - 1) s_K^2 + o s_all^2] / (K - 1 + o)

@@ -10,9 +10,9 @@ from predictor.core.errors import SettingsError
 from profiles.scaling.names import FRACTIONS, SCALING_PARTS
 
 CHARACTERISTICS = (*SCALING_PARTS, "memory", "work")
-TOPOLOGY = ("n_nu", "n_ht", "n_max")
-PLATFORM_CHANGES = (*TOPOLOGY, "base_mhz")
-MOST = 1000.0  # a larger factor is a mistake
+TOPOLOGY_CHANGES = ("n_nu", "n_ht", "n_max")
+PLATFORM_CHANGES = (*TOPOLOGY_CHANGES, "base_mhz")
+LARGEST_CHANGE_FACTOR = 1000.0  # a larger factor is a mistake
 LARGEST_N_MAX = 4096
 FASTEST_MHZ = 1e6
 
@@ -37,9 +37,11 @@ class WorkloadChanges:
                     f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
                 )
             factor = _number(value)
-            if factor is None or not 0 <= factor <= MOST or (factor == 0 and name == "work"):
+            if factor is None or not 0 <= factor <= LARGEST_CHANGE_FACTOR or (factor == 0 and name == "work"):
                 least = "above 0" if name == "work" else "0"
-                raise SettingsError(f"workload_changes.{name}", f"{value!r} is not a factor from {least} to {MOST:g}")
+                raise SettingsError(
+                    f"workload_changes.{name}", f"{value!r} is not a factor from {least} to {LARGEST_CHANGE_FACTOR:g}"
+                )
             given[name] = factor
         return cls(tuple((name, given[name]) for name in CHARACTERISTICS if name in given))
 
@@ -63,7 +65,7 @@ class WorkloadChanges:
 
 
 @dataclass(frozen=True)
-class Topology:
+class PlatformTopology:
     """Where a platform's curves bend (NaN: nowhere), up to which n, and its clock (NaN: unknown)."""
 
     n_nu: float
@@ -78,7 +80,7 @@ class Topology:
         first, second = (math.inf if math.isnan(at) else at for at in (n_nu, self.n_ht))
         return 0.0, first, second
 
-    def is_as(self, other: Topology) -> bool:
+    def is_as(self, other: PlatformTopology) -> bool:
         same_clock = self.base_mhz == other.base_mhz or math.isnan(self.base_mhz)
         return self.starts == other.starts and self.n_max == other.n_max and same_clock
 
@@ -109,10 +111,10 @@ class PlatformChanges:
     def as_values(self) -> dict[str, float | None] | None:
         return dict(self.values) or None
 
-    def of_platform(self, old: Topology) -> Topology:
+    def of_platform(self, old: PlatformTopology) -> PlatformTopology:
         """The changed platform. Raises SettingsError where the bends would come in the wrong order."""
         new = {name: math.nan if value is None else value for name, value in self.values}
-        changed = Topology(
+        changed = PlatformTopology(
             n_nu=new.get("n_nu", old.n_nu),
             n_ht=new.get("n_ht", old.n_ht),
             n_max=int(new.get("n_max", old.n_max)),

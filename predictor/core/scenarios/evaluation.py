@@ -12,16 +12,16 @@ from predictor.core.answers import Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import measured_scaling, parallel_rows
-from predictor.core.scenarios.inquiry import Facts, Inquiry
+from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
 from profiles.arrays import FloatArray, IntArray
 
-LAWS = ("ideal", "Amdahl", "median of all")
+PLAIN_LAWS = ("ideal", "Amdahl", "median of all")
 
 
 @dataclass(frozen=True)
-class Parallelised:
+class ParallelisationErrors:
     """One workload on one platform: by method or law the mean of |t_pred - t| / t over n > 1, None = refused; and how
     many of the measured times were inside the interval, of how many."""
 
@@ -33,8 +33,8 @@ class Parallelised:
 
 
 def evaluate_parallelisation(
-    database: Database, methods: list[Method[Any]], facts: Facts, *, siblings: bool = False
-) -> Iterator[Parallelised]:
+    database: Database, methods: list[Method[Any]], facts: ScenarioFacts, *, siblings: bool = False
+) -> Iterator[ParallelisationErrors]:
     """Every profile that is parallel and of a known strategy, predicted from its own t(1) on its platform.
 
     `siblings`: other sections of the same application may be benchmarks. The laws know the same: `ideal` t(1)/n,
@@ -49,7 +49,7 @@ def evaluate_parallelisation(
             if strategy in ("", *NO_PARALLEL_STRATEGY):
                 continue
             known = database if siblings else _without_siblings(database, workload)
-            yield _one(known, row, methods, facts, strategy)
+            yield _evaluate_row(known, row, methods, facts, strategy)
 
 
 def _without_siblings(database: Database, workload: int) -> Database:
@@ -61,7 +61,9 @@ def _without_siblings(database: Database, workload: int) -> Database:
     return database.without(everywhere, np.array(alike, dtype=np.int64)[None, :])
 
 
-def _one(database: Database, row: int, methods: list[Method[Any]], facts: Facts, strategy: str) -> Parallelised:
+def _evaluate_row(
+    database: Database, row: int, methods: list[Method[Any]], facts: ScenarioFacts, strategy: str
+) -> ParallelisationErrors:
     platform, workload = int(database.platform_index[row]), int(database.workload_index[row])
     counts, time_s = database.curve(row)
     n, measured = counts[counts > 1].astype(np.int64), time_s[counts > 1]
@@ -81,17 +83,17 @@ def _one(database: Database, row: int, methods: list[Method[Any]], facts: Facts,
     others = others[(database.workload_index[others] != workload) & (database.group[others] == database.group[row])]
     for name, loss in _laws(database, others, n).items():
         errors[name] = None if loss is None else _error(database.t1_s[row] / n * np.exp(loss), measured)
-    return Parallelised(database.platforms[platform], database.workloads[workload], strategy, errors, inside)
+    return ParallelisationErrors(database.platforms[platform], database.workloads[workload], strategy, errors, inside)
 
 
 def _laws(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
     """ln(n t(n) / t(1)) by each of LAWS."""
     if not len(others):
-        return dict(zip(LAWS, (np.zeros(len(n)), None, None), strict=True))
+        return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), None, None), strict=True))
     loss = measured_scaling(database, others, n, (int(database.group[others[0]]),)).loss
     excess = np.exp(loss) - 1.0  # Amdahl: n t(n) / t(1) = 1 + s (n - 1)
     serial = float(np.clip(np.median(excess @ (n - 1) / ((n - 1) @ (n - 1))), 0.0, 1.0))
-    return dict(zip(LAWS, (np.zeros(len(n)), np.log1p(serial * (n - 1)), np.median(loss, axis=0)), strict=True))
+    return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), np.log1p(serial * (n - 1)), np.median(loss, axis=0)), strict=True))
 
 
 def _error(predicted: FloatArray, measured: FloatArray) -> float:

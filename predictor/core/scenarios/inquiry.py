@@ -13,7 +13,7 @@ from profiles.scaling.runs import CurveTable
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class ScenarioFacts:
     """What scenarios use beside the database, read only when it is needed.
 
     `bound` of the workload: memory | communication | computation, None = unknown. `counted`: the relative measures at
@@ -31,7 +31,7 @@ class Inquiry:
     query: Query
     method: Method[Any]
     settings: Any
-    facts: Facts
+    facts: ScenarioFacts
 
     @property
     def target(self) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from predictor.core.answers import Answer
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.scenarios.inquiry import Inquiry
-from predictor.core.scenarios.outcome import MEDIUM, Outcome, refitted
+from predictor.core.scenarios.outcome import MEDIUM, ScenarioOutcome, refit_features
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 from profiles.scaling.runs import CurveTable
@@ -23,19 +23,19 @@ def measured_curves(inquiry: Inquiry) -> CurveTable | None:
     return None if row < 0 else inquiry.facts.curves(row)
 
 
-def measured_answer(inquiry: Inquiry, curves: CurveTable) -> Outcome:
+def measured_answer(inquiry: Inquiry, curves: CurveTable) -> ScenarioOutcome:
     """Measured curves at any n, as an answer without candidates and without interval.
 
     Between thread counts ln(n t) and the fractions are linear in ln n, beyond them they are held; R follows from
     Eq. 3, so that Eq. 3-4 hold at every n.
     """
     n = predicted_thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
-    time_s = np.exp(at_counts(curves.n, np.log(curves.n * curves.time_s), n)) / n
-    values = {name: at_counts(curves.n, curves.curve(name), n) for name in CURVE_NAMES[1:]}
+    time_s = np.exp(interpolate_over_log_n(curves.n, np.log(curves.n * curves.time_s), n)) / n
+    values = {name: interpolate_over_log_n(curves.n, curves.curve(name), n) for name in CURVE_NAMES[1:]}
     used = 1.0 - np.sum([values[name] for name in FRACTIONS], axis=0) if curves.decomposed else np.ones(len(n))
     values |= {"redundancy": n * time_s * used / curves.t1_s, "utilisation": used}
-    answer = refitted(Answer(curves.t1_s, n, time_s, np.empty(0), values, [], []), *inquiry.bends)
-    return Outcome(
+    answer = refit_features(Answer(curves.t1_s, n, time_s, np.empty(0), values, [], []), *inquiry.bends)
+    return ScenarioOutcome(
         answer,
         changes=(f"based on what was measured on {inquiry.target}",),
         lowered=_beyond(curves, n),
@@ -44,10 +44,10 @@ def measured_answer(inquiry: Inquiry, curves: CurveTable) -> Outcome:
     )
 
 
-def at_counts(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArray:
+def interpolate_over_log_n(measured_n: IntArray, values: FloatArray, n: IntArray) -> FloatArray:
     """Values at n, linear in ln n, held outside what was measured. NaN where nothing was.
 
-    >>> at_counts(np.array([1, 4]), np.array([0.0, 2.0]), np.array([1, 2, 8])).tolist()
+    >>> interpolate_over_log_n(np.array([1, 4]), np.array([0.0, 2.0]), np.array([1, 2, 8])).tolist()
     [0.0, 1.0, 2.0]
     """
     known = np.isfinite(values)

@@ -15,7 +15,7 @@ MEDIUM, LOW = 1, 2  # levels of confidence that remain
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ScenarioOutcome:
     """The answer; where something was changed the answer before that, in sentences what was; and what makes it less
     sure: (level that remains, reason)."""
 
@@ -47,14 +47,14 @@ def fractions_of(answer: Answer) -> FloatArray:
     return np.clip(values, 0.0, 1.0) if is_decomposed(answer) else np.zeros_like(values)
 
 
-def half_widths(answer: Answer) -> FloatArray:
+def log_half_widths(answer: Answer) -> FloatArray:
     """Half the interval of ln t(n), (J,); NaN where there is none."""
     if answer.low_s is None or answer.high_s is None:
         return np.full(len(answer.n), np.nan)
     return np.asarray(np.log(answer.high_s / answer.low_s) / 2)
 
 
-def refitted(answer: Answer, n_nu: float, n_ht: float) -> Answer:
+def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
     """The same with the 84 elements fitted to its curves (Eq. 5-9)."""
     known = np.isfinite(answer.time_s)
     if not known.any():
@@ -65,7 +65,7 @@ def refitted(answer: Answer, n_nu: float, n_ht: float) -> Answer:
     return replace(answer, features=feature_fit(profile, n_nu, n_ht).values)
 
 
-def at(answer: Answer, n: IntArray) -> Answer:
+def answer_at(answer: Answer, n: IntArray) -> Answer:
     """The same at some of its thread counts."""
     chosen: BoolArray = np.isin(answer.n, n)
     return replace(

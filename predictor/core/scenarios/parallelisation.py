@@ -17,16 +17,16 @@ from predictor.core.scenarios.benchmarks import (
     OTHERS_WEIGHT,
     Scaling,
     all_benchmarks,
-    benchmarks_of,
-    spread,
+    half_width_of_strategy,
+    strategy_benchmarks,
 )
 from predictor.core.scenarios.inquiry import Inquiry
-from predictor.core.scenarios.outcome import LOW, MEDIUM, Outcome, half_widths, refitted
+from predictor.core.scenarios.outcome import LOW, MEDIUM, ScenarioOutcome, log_half_widths, refit_features
 from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, predict_sequential, sequential_database
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
-FEW = 3
+FEW_BENCHMARKS = 3
 WEIGHT_EXPONENT = 1  # k of r(w) where the method has none of its own
 
 
@@ -49,7 +49,7 @@ class FirstTime:
     warnings: tuple[str, ...] = ()
 
 
-def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
+def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
     """t(n) of a program that runs on one thread only, were it parallelised by `strategy` (Table 3, row 4).
 
         t(n) = t(1)/n exp[median of L_B(n), weights r_B and o/N]    every method but mpet2020: curves
@@ -67,9 +67,9 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     Raises a PredictionError where t(1) or benchmarks are missing.
     """
     n = predicted_thread_counts(inquiry.database, inquiry.query.target, inquiry.query.n)
-    alike = benchmarks_of(inquiry, strategy, n)
-    first = first_time(inquiry)
-    distances = counter_distances(known_at_one(inquiry), inquiry.query.workload, alike.workloads)
+    alike = strategy_benchmarks(inquiry, strategy, n)
+    first = find_first_time(inquiry)
+    distances = counter_distances(database_at_one(inquiry), inquiry.query.workload, alike.workloads)
     weights = strategy_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
     everything = all_benchmarks(inquiry, alike, n)
     if inquiry.predicts_elements:
@@ -77,7 +77,7 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
     else:
         answer = _by_curves(inquiry, n, alike, weights, first=first, everything=everything)
     level = inquiry.setting("level", DEFAULT_LEVEL)
-    half_width = np.hypot(first.half_width, spread(alike, everything, level))
+    half_width = np.hypot(first.half_width, half_width_of_strategy(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
     answer = replace(
         answer,
@@ -88,23 +88,23 @@ def parallelise(inquiry: Inquiry, strategy: str) -> Outcome:
         high_s=answer.time_s * np.exp(half_width) if has_interval else None,
         confidence=ParallelisationConfidence(benchmarks=len(alike), t1_is_measured=first.is_own),
     )
-    return Outcome(answer, lowered=_reasons(strategy, alike), largest_measured_n=int(alike.largest_n.max()))
+    return ScenarioOutcome(answer, lowered=_reasons(strategy, alike), largest_measured_n=int(alike.largest_n.max()))
 
 
-def known_at_one(inquiry: Inquiry) -> Database:
+def database_at_one(inquiry: Inquiry) -> Database:
     return sequential_database(inquiry.database, inquiry.facts.counted)
 
 
-def first_time(inquiry: Inquiry) -> FirstTime:
+def find_first_time(inquiry: Inquiry) -> FirstTime:
     """t(1) on T: measured there, unless the references leave T out; else carried over."""
     query = inquiry.query
     if query.references is None or query.target in query.references:
-        known = known_at_one(inquiry)
+        known = database_at_one(inquiry)
         row = int(known.lookup(query.target, query.workload, range(len(known.groups))))
         if row >= 0:
             return FirstTime(float(known.t1_s[row]))
     answer = predict_sequential(inquiry)
-    half_width = float(np.nan_to_num(half_widths(answer)[0]))
+    half_width = float(np.nan_to_num(log_half_widths(answer)[0]))
     return FirstTime(answer.t1_s, half_width, False, tuple(answer.candidates_t1), tuple(answer.warnings))
 
 
@@ -161,7 +161,7 @@ def _by_curves(
         curves |= dict(zip(FRACTIONS, fractions, strict=True))
         used = 1.0 - fractions.sum(axis=0)
     curves |= {"redundancy": n * time_s * used / first.t1_s, "utilisation": used}
-    return refitted(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *inquiry.bends)
+    return refit_features(Answer(first.t1_s, n, time_s, np.empty(0), curves, [], []), *inquiry.bends)
 
 
 def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -216,7 +216,7 @@ def _warnings(inquiry: Inquiry, strategy: str, alike: Scaling, n: IntArray) -> l
     database, target = inquiry.database, inquiry.query.target
     if alike.is_migrated:
         found.append(f"no benchmark of strategy {strategy} was measured on {inquiry.target}: predicted ones stand in")
-    if len(alike) < FEW:
+    if len(alike) < FEW_BENCHMARKS:
         found.append(f"{len(alike)} benchmarks of strategy {strategy} only")
     largest = int(alike.largest_n.max())
     if n.max() > largest:
@@ -236,5 +236,5 @@ def _about_first(inquiry: Inquiry, first: FirstTime) -> list[str]:
 
 
 def _reasons(strategy: str, alike: Scaling) -> tuple[tuple[int, str], ...]:
-    level = LOW if len(alike) < FEW or alike.is_migrated else MEDIUM
+    level = LOW if len(alike) < FEW_BENCHMARKS or alike.is_migrated else MEDIUM
     return ((level, f"not parallel yet: the scaling is that of {len(alike)} benchmarks of strategy {strategy}"),)

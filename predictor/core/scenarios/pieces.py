@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Answer
-from predictor.core.scenarios.changes import Topology
+from predictor.core.scenarios.changes import PlatformTopology
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS, RELATIVE_MEASURES
 
-LEAST = 1e-4  # of the thread time: shares below are alike
-LEAST_MEASURE = 1e-12
-SHARES = slice(1, 1 + len(FRACTIONS))
-MEASURES = slice(1 + len(FRACTIONS), None)
-ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
+LEAST_LOGGED_SHARE = 1e-4  # of the thread time: shares below are alike
+LEAST_LOGGED_MEASURE = 1e-12
+SHARE_ROWS = slice(1, 1 + len(FRACTIONS))
+MEASURE_ROWS = slice(1 + len(FRACTIONS), None)
+LOG_ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Piece:
         return np.asarray(inside + np.where(beyond > 0, self.slope[:, None] * beyond, 0.0))
 
 
-def logs_of(answer: Answer) -> FloatArray:
+def logs_of_answer(answer: Answer) -> FloatArray:
     """ln(n t(n) / t(1)), log shares ln((f + e) / (U + e)) of the six fractions, logs of the measures, (ROWS, J)."""
     fractions = fractions_of(answer)
     used = 1.0 - fractions.sum(axis=0)
@@ -44,30 +44,30 @@ def logs_of(answer: Answer) -> FloatArray:
     return np.concatenate(
         [
             np.log(answer.n * answer.time_s / answer.t1_s)[None],
-            np.log((fractions + LEAST) / (np.maximum(used, 0.0) + LEAST)),
-            np.log(np.maximum(measures, LEAST_MEASURE)),
+            np.log((fractions + LEAST_LOGGED_SHARE) / (np.maximum(used, 0.0) + LEAST_LOGGED_SHARE)),
+            np.log(np.maximum(measures, LEAST_LOGGED_MEASURE)),
         ]
     )
 
 
-def from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
+def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
     """The answer with these logs at n: U and the fractions sum to 1, and Eq. 3 gives R."""
     time_s = answer.t1_s / n * np.exp(logs[0])
     curves = {name: np.full(len(n), np.nan) for name in answer.curves}
     used = np.ones(len(n))
     if is_decomposed(answer):
-        shares = np.exp(logs[SHARES])
+        shares = np.exp(logs[SHARE_ROWS])
         total = shares.sum(axis=0)
-        used = (1.0 + len(FRACTIONS) * LEAST - LEAST * total) / (1.0 + total)
-        fractions = np.maximum((used + LEAST) * shares - LEAST, 0.0)
+        used = (1.0 + len(FRACTIONS) * LEAST_LOGGED_SHARE - LEAST_LOGGED_SHARE * total) / (1.0 + total)
+        fractions = np.maximum((used + LEAST_LOGGED_SHARE) * shares - LEAST_LOGGED_SHARE, 0.0)
         used = 1.0 - fractions.sum(axis=0)
         curves |= dict(zip(FRACTIONS, fractions, strict=True))
-    curves |= dict(zip(RELATIVE_MEASURES, np.exp(logs[MEASURES]), strict=True))
+    curves |= dict(zip(RELATIVE_MEASURES, np.exp(logs[MEASURE_ROWS]), strict=True))
     curves |= {"redundancy": n * time_s * used / answer.t1_s, "utilisation": used}
     return replace(answer, n=n, time_s=time_s, curves=curves, low_s=None, high_s=None)
 
 
-def piece_of(logs: FloatArray, start: int, end: int) -> Piece:
+def cut_piece(logs: FloatArray, start: int, end: int) -> Piece:
     """The piece of curves (ROWS, n_max), of 1..n_max, from `start` to `end`.
 
     Beyond its end it goes on as over its second half, in ln n; the thread time never falls, nor rises faster than n
@@ -92,22 +92,26 @@ def mean_piece(pieces: list[Piece]) -> Piece:
     return Piece(np.mean(steps, axis=0), np.mean([one.slope for one in pieces], axis=0))
 
 
-def put_together(answer: Answer, old: Topology, new: Topology, n: IntArray, borrowed: dict[int, Piece]) -> Answer:
+def move_pieces(
+    answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray, borrowed: dict[int, Piece]
+) -> Answer:
     """The answer, known at 1..n_max of the old platform, at thread counts n of the new one.
 
         q'(n) = q'(s') + q(s + n - s') - q(s)    s, s' the last breakpoint before n, old and new
 
-    for q each of `logs_of`: what so many threads behind a breakpoint add, they add behind the new one. Where a segment
-    is longer than it was see `piece_of`. Up to the first breakpoint that moved nothing changes. `borrowed`: pieces of
-    the segments (1 NUMA, 2 hyperthreads) that the old platform lacks.
+    for q each of `logs_of_answer`: what so many threads behind a breakpoint add, they add behind the new one. Where a
+    segment is longer than it was see `cut_piece`. Up to the first breakpoint that moved nothing changes.
+
+    Parameters: `n` (K,); `borrowed`: pieces of the segments (1 NUMA, 2 hyperthreads) that the old platform lacks.
+    NaN stays NaN. Source: docs/scenarios.md; the paper gives no equation for it.
 
     Example: n t is 8 s to n_ht = 4, and 10 s at n = 5; with n_ht = 6 it is 8 s to n = 6, and 10 s at n = 7.
     """
-    logs = logs_of(answer)
+    logs = logs_of_answer(answer)
     pieces = _pieces(logs, old) | borrowed
     order = [segment for segment in np.argsort(new.starts).tolist() if new.starts[segment] < n.max()]
     starts = [max(new.starts[segment], 1.0) for segment in order]
-    moved = np.full((ROWS, len(n)), np.nan)
+    moved = np.full((LOG_ROWS, len(n)), np.nan)
     level = logs[:, :1]
     for at, (segment, start) in enumerate(zip(order, starts, strict=True)):
         end = starts[at + 1] if at + 1 < len(starts) else np.inf
@@ -115,26 +119,26 @@ def put_together(answer: Answer, old: Topology, new: Topology, n: IntArray, borr
         moved[:, inside] = level + pieces[segment].at((n[inside] - start).astype(np.int64), start)
         if np.isfinite(end):
             level = level + pieces[segment].at(np.array([int(end - start)]), start)
-    changed = from_logs(answer, n, moved)
-    return _unmoved(answer, changed, unmoved_until(old, new))
+    changed = answer_from_logs(answer, n, moved)
+    return _unmoved(answer, changed, unchanged_until(old, new))
 
 
-def unmoved_until(old: Topology, new: Topology) -> float:
+def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
     """Up to this n both platforms are the same.
 
-    >>> unmoved_until(Topology(np.nan, 4.0, 8), Topology(np.nan, 6.0, 8))
+    >>> unchanged_until(PlatformTopology(np.nan, 4.0, 8), PlatformTopology(np.nan, 6.0, 8))
     4.0
     """
     pairs = zip((*old.starts, float(old.n_max)), (*new.starts, float(old.n_max)), strict=True)
     return float(min([old.n_max, *(min(before, after) for before, after in pairs if before != after)]))
 
 
-def _pieces(logs: FloatArray, topology: Topology) -> dict[int, Piece]:
+def _pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
     """The pieces of the segments that the platform has."""
     has = [segment for segment in np.argsort(topology.starts).tolist() if topology.starts[segment] < topology.n_max]
     starts = [int(max(topology.starts[segment], 1.0)) for segment in has]
     ends = [*starts[1:], topology.n_max]
-    return {segment: piece_of(logs, start, end) for segment, start, end in zip(has, starts, ends, strict=True)}
+    return {segment: cut_piece(logs, start, end) for segment, start, end in zip(has, starts, ends, strict=True)}
 
 
 def _unmoved(before: Answer, after: Answer, until: float) -> Answer:

@@ -11,49 +11,49 @@ from predictor.core.answers import Method, Query
 from predictor.core.database import Database
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query
-from predictor.core.scenarios.changes import Topology
-from predictor.core.scenarios.inquiry import Facts, Inquiry
+from predictor.core.scenarios.changes import PlatformTopology
+from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
 from predictor.core.scenarios.measured import measured_answer, measured_curves
-from predictor.core.scenarios.outcome import Assumed, Outcome, at, refitted
+from predictor.core.scenarios.outcome import Assumed, ScenarioOutcome, answer_at, refit_features
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import Scenario
 from predictor.core.scenarios.sequential import predict_sequential
-from predictor.core.scenarios.virtual_platform import moved_platform
-from predictor.core.scenarios.virtual_workload import changed_workload
+from predictor.core.scenarios.virtual_platform import move_platform
+from predictor.core.scenarios.virtual_workload import change_workload
 
 
-def run(
+def run_scenario(
     database: Database,
     query: Query,
     method: Method[Any],
     settings: Any,
     *,
     scenario: Scenario | None = None,
-    facts: Facts | None = None,
-) -> Outcome:
+    facts: ScenarioFacts | None = None,
+) -> ScenarioOutcome:
     """Answer the query as the scenario asks. Raises a PredictionError, and SettingsError for an impossible platform."""
     check_query(database, query)
     scenario = scenario or Scenario()
-    inquiry = Inquiry(database, query, method, settings, facts or Facts())
+    inquiry = Inquiry(database, query, method, settings, facts or ScenarioFacts())
     return _changed(inquiry, scenario) if scenario.is_virtual else _plain(inquiry, scenario)
 
 
-def _plain(inquiry: Inquiry, scenario: Scenario) -> Outcome:
+def _plain(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     """What the scenario asks, of the workload and platform as they are."""
     if scenario.name == "parallelisation":
         return parallelise(inquiry, str(scenario.strategy))
     if scenario.name == "sequential":
-        return Outcome(predict_sequential(inquiry))
+        return ScenarioOutcome(predict_sequential(inquiry))
     if scenario.is_virtual and (curves := measured_curves(inquiry)) is not None:
         return measured_answer(inquiry, curves)
     answer = inquiry.answer()
-    return Outcome(replace(answer, candidates_t1=[]) if scenario.name == "scaling" else answer)
+    return ScenarioOutcome(replace(answer, candidates_t1=[]) if scenario.name == "scaling" else answer)
 
 
-def _changed(inquiry: Inquiry, scenario: Scenario) -> Outcome:
+def _changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     """The base answer at the platform's own 1..n_max, or at the n asked for and 1, and what the changes make of it."""
     query = inquiry.query
-    old = topology(inquiry.database, query.target)
+    old = platform_topology(inquiry.database, query.target)
     new = scenario.platform.of_platform(old)
     wanted = predicted_thread_counts(inquiry.database, query.target, query.n)
     if query.n is None:
@@ -63,19 +63,19 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> Outcome:
     base = _plain(inquiry.at(tuple((own if moves else asked).tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:
-        moved = moved_platform(inquiry, base.answer, old, new, asked)
-    changed = changed_workload(moved.answer, scenario.workload, inquiry.facts.bound)
-    answer = refitted(changed.answer, new.n_nu, new.n_ht) if scenario.workload.changed else changed.answer
+        moved = move_platform(inquiry, base.answer, old, new, asked)
+    changed = change_workload(moved.answer, scenario.workload, inquiry.facts.bound)
+    answer = refit_features(changed.answer, new.n_nu, new.n_ht) if scenario.workload.changed else changed.answer
     return replace(
         base,
-        answer=at(answer, wanted),
-        baseline=at(base.answer, own if query.n is None else wanted),
+        answer=answer_at(answer, wanted),
+        baseline=answer_at(base.answer, own if query.n is None else wanted),
         changes=(*base.changes, *moved.changes, *changed.changes),
         lowered=(*base.lowered, *moved.lowered, *changed.lowered),
     )
 
 
-def topology(database: Database, platform: int) -> Topology:
+def platform_topology(database: Database, platform: int) -> PlatformTopology:
     clock = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
-    return Topology(*bends, int(database.n_max[platform]), float(clock[platform]))
+    return PlatformTopology(*bends, int(database.n_max[platform]), float(clock[platform]))

@@ -10,13 +10,13 @@ import numpy as np
 from predictor.core.answers import Answer
 from predictor.core.database import Database, Group
 from predictor.core.scenarios.inquiry import Inquiry
-from predictor.core.scenarios.outcome import half_widths
+from predictor.core.scenarios.outcome import log_half_widths
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
-ELEMENT = len(ELEMENTS)
-MEASURES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
-MEASURE_SLOPES, MEASURE_ELEMENTS = MEASURES * ELEMENT, MEASURES * ELEMENT + 1
+ELEMENTS_PER_CURVE = len(ELEMENTS)
+MEASURE_CURVES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
+MEASURE_SLOPES, MEASURE_ELEMENTS = MEASURE_CURVES * ELEMENTS_PER_CURVE, MEASURE_CURVES * ELEMENTS_PER_CURVE + 1
 Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
 
@@ -31,7 +31,7 @@ def predict_sequential(inquiry: Inquiry) -> Answer:
     known = sequential_database(inquiry.database, inquiry.facts.counted)
     answer = inquiry.answer(known, group=None, n=(1,))
     time_s = np.array([answer.t1_s])
-    half_width = half_widths(answer)
+    half_width = log_half_widths(answer)
     curves = {name: np.full(1, np.nan) for name in answer.curves} | {
         name: answer.curves[name] for name in RELATIVE_MEASURES
     }
@@ -64,7 +64,7 @@ def _reduced(database: Database, counted: FloatArray | None) -> Database:
     rows = _one_for_each_pair(database, origins)
     group = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)
     features = np.full((len(rows), len(FEATURE_NAMES)), np.nan)
-    features[:, MEASURE_ELEMENTS] = measures_at_one(database, counted)[rows]
+    features[:, MEASURE_ELEMENTS] = relative_measures_at_one(database, counted)[rows]
     return Database.build(
         revision=database.revision,
         platforms=database.platforms,
@@ -108,7 +108,7 @@ def starts_at_one(database: Database) -> BoolArray:
     return np.asarray((lengths == 0) | (first == 1))
 
 
-def measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
+def relative_measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
     """The relative measures at n = 1 of every row (N, 7): as counted, else of the fitted curve. NaN = not known."""
     slope = np.nan_to_num(database.features[:, MEASURE_SLOPES], nan=0.0)
     fitted = database.features[:, MEASURE_ELEMENTS] + slope

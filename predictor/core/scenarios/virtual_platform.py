@@ -9,18 +9,18 @@ import numpy as np
 from predictor.core.answers import Answer
 from predictor.core.errors import PredictionError
 from predictor.core.scenarios.benchmarks import feature_logs
-from predictor.core.scenarios.changes import Topology
+from predictor.core.scenarios.changes import PlatformTopology
 from predictor.core.scenarios.inquiry import Inquiry
-from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refitted
-from predictor.core.scenarios.pieces import ROWS, Piece, mean_piece, piece_of, put_together
+from predictor.core.scenarios.outcome import LOW, MEDIUM, Assumed, is_decomposed, refit_features
+from predictor.core.scenarios.pieces import LOG_ROWS, Piece, cut_piece, mean_piece, move_pieces
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
 from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
 
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
-PAIRS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
-WIDER_BEYOND = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
+SEGMENT_ELEMENTS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
+WIDENING_BEYOND_SEGMENT = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
 NUMA, HYPERTHREADS = 1, 2
 
 
@@ -28,12 +28,14 @@ class UnknownEffect(PredictionError):
     """The changed platform has an effect of which nothing is known for this workload."""
 
 
-def moved_platform(inquiry: Inquiry, answer: Answer, old: Topology, new: Topology, n: IntArray) -> Assumed:
+def move_platform(
+    inquiry: Inquiry, answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray
+) -> Assumed:
     """The answer for a platform whose curves bend elsewhere, at thread counts `n` (K,).
 
     What a segment of the curves does behind its breakpoint it does behind the new one: by the elements of the curve
-    model for a method that predicts elements (`by_elements`), else by the curves themselves (`pieces.put_together`). Up
-    to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
+    model for a method that predicts elements (`move_elements`), else by the curves themselves (`pieces.move_pieces`).
+    Up to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
     profiles. The clock changes times by the workload's bound.
 
     Parameters: `answer` at 1..n_max of the old platform. Returns the answer at `n`; its interval is as wide in ln t as
@@ -46,16 +48,18 @@ def moved_platform(inquiry: Inquiry, answer: Answer, old: Topology, new: Topolog
     lacking = _lacking(old, new, int(n.max()))
     if inquiry.predicts_elements:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
-        moved = by_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
+        moved = move_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
     else:
-        moved = put_together(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
-    source = carried_from(n, old, new)
+        moved = move_pieces(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
+    source = source_counts(n, old, new)
     moved, clock = _at_clock(_with_interval(answer, moved, source), old, new, inquiry.facts.bound)
     said, lowered = _sentences(old, new, n, source)
-    return Assumed(refitted(moved, *_bends(new)), [*said, *clock.changes], [*lowered, *clock.lowered])
+    return Assumed(refit_features(moved, *_bends(new)), [*said, *clock.changes], [*lowered, *clock.lowered])
 
 
-def by_elements(answer: Answer, old: Topology, new: Topology, n: IntArray, elements: FloatArray) -> Answer:
+def move_elements(
+    answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray, elements: FloatArray
+) -> Answer:
     """The answer with the breakpoints of its curve model moved (Eq. 5-7).
 
         p'(n) = p_model'(n) + [p(m) - p_model(m)]    fractions and measures
@@ -68,7 +72,7 @@ def by_elements(answer: Answer, old: Topology, new: Topology, n: IntArray, eleme
 
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
     """
-    source = carried_from(n, old, new)
+    source = source_counts(n, old, new)
     at = source - 1
     before = evaluate_curves(elements, source, *_bends(old), GAUSSIAN_SUM)
     after = evaluate_curves(elements, n, *_bends(new), GAUSSIAN_SUM)
@@ -105,10 +109,10 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
         if np.isnan(start) or counts[-1] <= start or counts[0] > start:
             continue
         n = np.arange(1, counts[-1] + 1)
-        logs = np.full((ROWS, len(n)), np.nan)
+        logs = np.full((LOG_ROWS, len(n)), np.nan)
         logs[0] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
         logs[1:] = feature_logs(database, row, n)
-        found.append(piece_of(logs, int(start), int(counts[-1])))
+        found.append(cut_piece(logs, int(start), int(counts[-1])))
     if not found:
         raise UnknownEffect(
             f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
@@ -125,7 +129,7 @@ def _other_profiles(inquiry: Inquiry, *, decomposed: bool | None) -> IntArray:
     return np.asarray(rows[alike[database.group[rows]]])
 
 
-def _lacking(old: Topology, new: Topology, largest: int) -> list[int]:
+def _lacking(old: PlatformTopology, new: PlatformTopology, largest: int) -> list[int]:
     """The segments that the new platform has before `largest` threads and the old one has not."""
     return [
         segment
@@ -138,18 +142,18 @@ def _with_borrowed(answer: Answer, lacking: list[int], borrowed: FloatArray) -> 
     """The (14, 6) elements of the answer, and those borrowed for segments that the old platform lacks."""
     elements = answer.features.reshape(len(CURVE_NAMES), len(ELEMENTS)).copy()
     for segment in lacking:
-        pair = PAIRS[segment]
+        pair = SEGMENT_ELEMENTS[segment]
         if np.isnan(borrowed[0, pair]).all():
             raise UnknownEffect(f"nothing is known of how the workload behaves with {SEGMENTS[segment]}")
         elements[:, pair] = borrowed[:, pair]
     return elements
 
 
-def carried_from(n: IntArray, old: Topology, new: Topology) -> IntArray:
+def source_counts(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> IntArray:
     """The thread counts of the old platform that are as far behind their segment's breakpoint, at most its end (K,).
 
-    >>> old, new = Topology(np.nan, 4.0, 8), Topology(np.nan, 8.0, 32)
-    >>> carried_from(np.array([3, 6, 9, 12, 32]), old, new).tolist()
+    >>> old, new = PlatformTopology(np.nan, 4.0, 8), PlatformTopology(np.nan, 8.0, 32)
+    >>> source_counts(np.array([3, 6, 9, 12, 32]), old, new).tolist()
     [3, 4, 5, 8, 8]
     """
     starts = np.array(old.starts)
@@ -163,14 +167,14 @@ def carried_from(n: IntArray, old: Topology, new: Topology) -> IntArray:
     return np.asarray(moved, dtype=np.int64)
 
 
-def _segment(n: IntArray, topology: Topology) -> IntArray:
+def _segment(n: IntArray, topology: PlatformTopology) -> IntArray:
     """Which segment each thread count lies in: that of the last breakpoint before it."""
     starts = np.array(topology.starts)
     begun = np.where(n[:, None] > starts, starts, -1.0)
     return np.asarray(begun.argmax(axis=1))
 
 
-def _bends(topology: Topology) -> tuple[float, float]:
+def _bends(topology: PlatformTopology) -> tuple[float, float]:
     return topology.n_nu, topology.n_ht
 
 
@@ -184,12 +188,14 @@ def _with_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     if answer.low_s is None or answer.high_s is None:
         return moved
     at = source - 1
-    wider = np.exp(WIDER_BEYOND * np.abs(np.log(moved.n / source)))
+    wider = np.exp(WIDENING_BEYOND_SEGMENT * np.abs(np.log(moved.n / source)))
     ratio = moved.time_s / answer.time_s[at]
     return replace(moved, low_s=answer.low_s[at] * ratio / wider, high_s=answer.high_s[at] * ratio * wider)
 
 
-def _at_clock(answer: Answer, old: Topology, new: Topology, bound: str | None) -> tuple[Answer, Assumed]:
+def _at_clock(
+    answer: Answer, old: PlatformTopology, new: PlatformTopology, bound: str | None
+) -> tuple[Answer, Assumed]:
     """Times at another clock: in proportion where it computes, unchanged where it waits for memory.
 
     Where the bound is unknown, half way between (in ln t), and the interval reaches both.
@@ -216,7 +222,9 @@ def _at_clock(answer: Answer, old: Topology, new: Topology, bound: str | None) -
     return scaled, Assumed(scaled, [said], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
 
 
-def _sentences(old: Topology, new: Topology, n: IntArray, source: IntArray) -> tuple[list[str], list[tuple[int, str]]]:
+def _sentences(
+    old: PlatformTopology, new: PlatformTopology, n: IntArray, source: IntArray
+) -> tuple[list[str], list[tuple[int, str]]]:
     said, lowered = [], []
     for name, what in (("n_nu", "further NUMA nodes"), ("n_ht", "SMT threads")):
         before, after = getattr(old, name), getattr(new, name)

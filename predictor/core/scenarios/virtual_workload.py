@@ -16,8 +16,8 @@ from profiles.scaling.times import LEAST_UTILISATION
 
 GROW_WITH_WORK = ("lock_delay", "work_imbalance", "task_distribution")
 MISS_COST = 50.0  # instructions: a miss of the last level takes 200 cycles, overlapped four-fold, at one a cycle
-WIDER = 0.25  # of |ln| of the change: by judgement, not by calibration
-NOTHING = 1e-9  # a smaller fraction of the thread time is none
+WIDENING_OF_CHANGE = 0.25  # of |ln| of the change: by judgement, not by calibration
+NEGLIGIBLE_SHARE = 1e-9  # a smaller fraction of the thread time is none
 
 
 class UnknownCharacteristic(PredictionError):
@@ -41,7 +41,7 @@ class ThreadTime:
         return np.asarray(self.computing + self.parts.sum(axis=0))
 
 
-def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Assumed:
+def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None) -> Assumed:
     """The answer for a workload with these factors on its characteristics (Eq. 3-4).
 
         n t(n) = C(n) + sum_i P_i(n),    C = t(1) R(n),    P_i = f_i(n) n t(n)
@@ -66,7 +66,7 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
     _require_parts(answer, changes)
     if not changes.changed:
         return Assumed(answer)
-    before = split(answer)
+    before = split_thread_time(answer)
     alone = before.computing[one]
     computing = alone + changes.factor("redundancy") * (before.computing - alone)
     computing = np.maximum(computing, LEAST_UTILISATION * alone)
@@ -75,7 +75,7 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
     computing = work * computing * (1 - mu + mu * changes.factor("memory"))
     factors = [changes.factor(name) * (work if name in GROW_WITH_WORK else 1.0) for name in FRACTIONS]
     after = ThreadTime(computing, before.parts * np.array(factors)[:, None])
-    if (after.total <= NOTHING * before.total).any():
+    if (after.total <= NEGLIGIBLE_SHARE * before.total).any():
         raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
     changed = _rebuilt(answer, before, after, int(one[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
@@ -83,13 +83,13 @@ def changed_workload(answer: Answer, changes: WorkloadChanges, bound: str | None
     return Assumed(changed, _sentences(answer, changes, how), _reasons(changes))
 
 
-def split(answer: Answer) -> ThreadTime:
+def split_thread_time(answer: Answer) -> ThreadTime:
     """The thread time of an answer by where it goes (Eq. 3-4)."""
     total = answer.n * answer.time_s
     fractions = fractions_of(answer)
     used = np.maximum(1.0 - fractions.sum(axis=0), LEAST_UTILISATION)
     # Where fractions were too large to be possible, reconstruction kept U at its least: the parts give way.
-    fractions = fractions * ((1.0 - used) / np.maximum(fractions.sum(axis=0), NOTHING))
+    fractions = fractions * ((1.0 - used) / np.maximum(fractions.sum(axis=0), NEGLIGIBLE_SHARE))
     return ThreadTime(total * used, fractions * total)
 
 
@@ -132,7 +132,7 @@ def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, one: int) ->
     ratio = after.total / before.total
     t1_s = float(answer.t1_s * ratio[one])
     time_s = answer.time_s * ratio
-    widening = np.exp(WIDER * np.abs(np.log(ratio)))
+    widening = np.exp(WIDENING_OF_CHANGE * np.abs(np.log(ratio)))
     curves = dict(answer.curves) | {
         "redundancy": after.computing / t1_s,
         "utilisation": after.computing / after.total,
@@ -156,7 +156,7 @@ def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[st
         factor = changes.factor(name)
         said = f"{name.replace('_', ' ')} x {factor:g}"
         if name in FRACTIONS:
-            nothing = not (answer.curves[name] > NOTHING).any()
+            nothing = not (answer.curves[name] > NEGLIGIBLE_SHARE).any()
             said += (
                 ": there is none of it, so that nothing changes"
                 if nothing

@@ -15,7 +15,7 @@ from profiles.arrays import FloatArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, SCALING_PARTS
 from profiles.scaling.runs import CurveTable
 
-TRIED = 3  # of each kind, the heaviest
+HEAVIEST_TRIED = 3  # of each kind, the heaviest
 NAMED_ELEMENTS = 3
 LEAST_CHANGE = 1e-3
 
@@ -31,7 +31,7 @@ class Influence:
     change: float | None
 
 
-def shares(answer: Answer, kind: str) -> dict[str, float]:
+def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
     """Shares of |weight| of the named candidates, by platform (kind "reference") or workload, the largest first.
 
         share(x) = mean over t(1) and the vector of  sum |r| of the candidates with x / sum |r|
@@ -41,7 +41,7 @@ def shares(answer: Answer, kind: str) -> dict[str, float]:
     >>> from predictor.core.answers import Candidate
     >>> given = [Candidate("p", "a", 0, 0, 0, 3.0), Candidate("q", "a", 0, 0, 0, -1.0)]
     >>> nothing = np.zeros(0)
-    >>> shares(Answer(1.0, nothing, nothing, nothing, {}, given, given), "reference")
+    >>> candidate_shares(Answer(1.0, nothing, nothing, nothing, {}, given, given), "reference")
     {'p': 0.75, 'q': 0.25}
     """
     lists = [one for one in (answer.candidates_t1, answer.candidates_scaling) if one]
@@ -55,7 +55,7 @@ def shares(answer: Answer, kind: str) -> dict[str, float]:
     return dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
 
 
-def carried_by(
+def influences_on_answer(
     database: Database, query: Query, method: Method[Any], settings: Any, answer: Answer, *, leave_out: bool = True
 ) -> list[Influence]:
     """The heaviest references and workloads with what t(n) would be without each (leave-one-out), and the elements.
@@ -66,7 +66,7 @@ def carried_by(
 
     def change(kind: str, name: str) -> float | None:
         try:
-            without = method.predict(hidden(database, query, kind, name), at_same_n, settings)
+            without = method.predict(without_candidate(database, query, kind, name), at_same_n, settings)
         except PredictionError:
             return None
         return mean_change(answer.time_s, without.time_s)
@@ -75,12 +75,12 @@ def carried_by(
     found = [
         Influence(kind, name, share, change(kind, name) if leave_out else None)
         for kind in ("reference", "workload")
-        for name, share in list(shares(answer, kind).items())[:TRIED]
+        for name, share in list(candidate_shares(answer, kind).items())[:HEAVIEST_TRIED]
     ]
     return found + element_influences(database, query.target, answer)
 
 
-def hidden(database: Database, query: Query, kind: str, name: str) -> Database:
+def without_candidate(database: Database, query: Query, kind: str, name: str) -> Database:
     """The database without (P,A) of a reference P, or without (T,B) of a workload B."""
     if kind == "reference":
         return database.without(database.platforms.index(name), query.workload)

@@ -15,9 +15,9 @@ from predictor.core.errors import PredictionError
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
-Kind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
-Place: TypeAlias = tuple[int, int]  # platform, workload
-TRIED = 6  # of each kind, the nearest
+MeasurementKind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
+UnmeasuredPair: TypeAlias = tuple[int, int]  # platform, workload
+PLACES_TRIED = 6  # of each kind, the nearest
 MOST_COUNTS = 12
 
 
@@ -34,7 +34,7 @@ class Observation:
 class NextMeasurement:
     """`now` and `expected`: the interval as a factor, the geometric mean over n of sqrt(high / low), from 1 on."""
 
-    kind: Kind
+    kind: MeasurementKind
     platform: str
     workload: str
     now: float
@@ -58,8 +58,8 @@ def interval_factor(answer: Answer) -> float | None:
     return float(np.exp(half.mean())) if len(half) else None
 
 
-def measure_next(
-    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = TRIED
+def rank_next_measurements(
+    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
 ) -> list[NextMeasurement]:
     """Benchmarks on T and platforms for A that were not measured, the one that would narrow the interval most first.
 
@@ -76,10 +76,10 @@ def measure_next(
     if now is None or query.group is None:
         return []
     n = tuple(before.n.tolist())
-    places = [*benchmarks(database, query)[:tried], *platforms(database, query)[:tried]]
-    tries = [observed(database, query.group, place, method, settings) for place in places]
+    places = [*unmeasured_benchmarks(database, query)[:tried], *unmeasured_platforms(database, query)[:tried]]
+    tries = [predict_observation(database, query.group, place, method, settings) for place in places]
     observations = [one for one in tries if one is not None]
-    extended = with_profiles(database, query.group, observations)
+    extended = with_observations(database, query.group, observations)
     found = []
     for one in observations:
         others = [other for other in observations if other is not one]
@@ -87,7 +87,7 @@ def measure_next(
         expected = _factor_in(view, replace(query, n=n), method, settings)
         if expected is not None:
             names = database.platforms[one.platform], database.workloads[one.workload]
-            kind: Kind = "benchmark" if one.platform == query.target else "platform"
+            kind: MeasurementKind = "benchmark" if one.platform == query.target else "platform"
             found.append(NextMeasurement(kind, *names, now, expected))
     return sorted(found, key=lambda one: (one.expected, one.kind, one.platform, one.workload))
 
@@ -99,7 +99,7 @@ def _factor_in(database: Database, query: Query, method: Method[Any], settings: 
         return None
 
 
-def benchmarks(database: Database, query: Query) -> list[Place]:
+def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPair]:
     """(T, B): workloads of the group that T lacks and a platform that has A has, nearest to A first."""
     group = database.group == query.group
     visible = group & ~database.hidden
@@ -110,7 +110,7 @@ def benchmarks(database: Database, query: Query) -> list[Place]:
     return [(query.target, b) for b in _nearest(database, "workloads", query.workload, missing)]
 
 
-def platforms(database: Database, query: Query) -> list[Place]:
+def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPair]:
     """(P, A): platforms of the group without A that share a workload with T, nearest to T first."""
     visible = (database.group == query.group) & ~database.hidden
     have = database.platform_index[visible & (database.workload_index == query.workload)]
@@ -131,7 +131,9 @@ def _nearest(database: Database, kind: Any, of: int, among: IntArray) -> list[in
     return [int(index) for index in among[order]]
 
 
-def observed(database: Database, group: int, place: Place, method: Method[Any], settings: Any) -> Observation | None:
+def predict_observation(
+    database: Database, group: int, place: UnmeasuredPair, method: Method[Any], settings: Any
+) -> Observation | None:
     """What the method expects to be measured there, at counts as they are measured elsewhere; None where it refuses."""
     platform, workload = place
     rows = database.rows_of_workload(workload)
@@ -152,7 +154,7 @@ def observed(database: Database, group: int, place: Place, method: Method[Any], 
     return Observation(platform, workload, answer) if usable else None
 
 
-def with_profiles(database: Database, group: int, observations: Sequence[Observation]) -> Database:
+def with_observations(database: Database, group: int, observations: Sequence[Observation]) -> Database:
     """The visible rows of the database, and the observations as further rows of the group."""
     rows = np.flatnonzero(~database.hidden)
     own = [database.curve(row) for row in rows.tolist()]

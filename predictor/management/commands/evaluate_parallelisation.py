@@ -10,8 +10,8 @@ from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
-from predictor.core.scenarios import Facts
-from predictor.core.scenarios.evaluation import Parallelised, evaluate_parallelisation
+from predictor.core.scenarios import ScenarioFacts
+from predictor.core.scenarios.evaluation import ParallelisationErrors, evaluate_parallelisation
 from predictor.core.threads import one_thread
 from predictor.management.subjects import stored
 from predictor.management.tables import number, table
@@ -37,7 +37,7 @@ class Command(BaseCommand):
         if snapshot is None:
             raise CommandError("nothing is stored")
         methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
-        facts = Facts(counted=lambda: measures_at_one(snapshot))
+        facts = ScenarioFacts(counted=lambda: measures_at_one(snapshot))
         with one_thread():
             found = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
             results = list(tqdm(found, desc="predict", unit="profile", leave=False))
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(table(["method", *STATISTICS], rows, words=1)))
 
 
-def statistics(results: Sequence[Parallelised]) -> dict[str, dict[str, float | None]]:
+def statistics(results: Sequence[ParallelisationErrors]) -> dict[str, dict[str, float | None]]:
     """Errors over the profiles that nobody refused, the same for all; coverage in percent of the measured times."""
     common = [one for one in results if None not in one.errors.values()]
     found: dict[str, dict[str, float | None]] = {}

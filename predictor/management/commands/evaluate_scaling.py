@@ -13,16 +13,16 @@ from predictor.management import scaling_studies as studies
 from predictor.management.tables import number, table
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.evaluation import (
-    STATISTICS,
+    MODEL_STATISTICS,
     TRAININGS,
     Case,
     Contender,
-    Outcome,
+    ModelOutcome,
     ScalingProtocol,
     cases_of,
     contenders,
     evaluate_contender,
-    statistics,
+    model_statistics,
 )
 from predictor.scaling_models.peers import extra_p
 from predictor.snapshot.cache import snapshot
@@ -122,7 +122,7 @@ class Command(BaseCommand):
         results = self.evaluate(database, cases, chosen, protocol)
         if options["peer"]:
             results["extrap"] = self.peer(cases)
-        report = {"profiles": len(cases), "models": {name: statistics(one) for name, one in results.items()}}
+        report = {"profiles": len(cases), "models": {name: model_statistics(one) for name, one in results.items()}}
         return report, summary(report, results), []
 
     def in_memory(self, options: dict[str, Any]) -> list[Measurements] | None:
@@ -149,8 +149,8 @@ class Command(BaseCommand):
 
     def evaluate(
         self, database: Database, cases: list[Case], chosen: list[Contender], protocol: ScalingProtocol
-    ) -> dict[str, list[Outcome]]:
-        results: dict[str, list[Outcome]] = {}
+    ) -> dict[str, list[ModelOutcome]]:
+        results: dict[str, list[ModelOutcome]] = {}
         with tqdm(total=len(chosen) * len(cases), desc="evaluate", unit="fit", leave=False) as bar:
             for contender in chosen:
                 results[contender.name] = []
@@ -159,11 +159,11 @@ class Command(BaseCommand):
                     bar.update()
         return results
 
-    def peer(self, cases: list[Case]) -> list[Outcome]:
+    def peer(self, cases: list[Case]) -> list[ModelOutcome]:
         folder = settings.STATE_DIR / "peers" / "extrap"
-        self.stderr.write(f"Extra-P {extra_p.VERSION} in {folder}; {len(cases)} fits")
+        self.stderr.write(f"Extra-P {extra_p.EXTRA_P_VERSION} in {folder}; {len(cases)} fits")
         try:
-            return extra_p.outcomes(extra_p.prepared(folder), cases)
+            return extra_p.extra_p_outcomes(extra_p.prepare_interpreter(folder), cases)
         except extra_p.PeerError as error:
             raise CommandError(str(error)) from error
 
@@ -201,12 +201,15 @@ def chosen_contenders(wanted: str | None, scope: str) -> list[Contender]:
     return [known[name] for name in names]
 
 
-def summary(report: dict[str, Any], results: dict[str, list[Outcome]]) -> list[str]:
+def summary(report: dict[str, Any], results: dict[str, list[ModelOutcome]]) -> list[str]:
     rows = [
-        [name, *(number(result[statistic], 3) if result[statistic] is not None else "-" for statistic in STATISTICS)]
+        [
+            name,
+            *(number(result[statistic], 3) if result[statistic] is not None else "-" for statistic in MODEL_STATISTICS),
+        ]
         for name, result in report["models"].items()
     ]
-    lines = [f"{report['profiles']} profiles; errors in percent", *table(["model", *STATISTICS], rows, words=1)]
+    lines = [f"{report['profiles']} profiles; errors in percent", *table(["model", *MODEL_STATISTICS], rows, words=1)]
     for name, outcomes in results.items():
         reasons = [one.refusal for one in outcomes if one.refusal]
         if reasons:

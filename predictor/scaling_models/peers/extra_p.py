@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from predictor.scaling_models.evaluation import Case, Outcome, outcome
+from predictor.scaling_models.evaluation import Case, ModelOutcome, judge_times
 
-VERSION = "4.2.0"
+EXTRA_P_VERSION = "4.2.0"
 WORKER = Path(__file__).with_name("extra_p_worker.py")  # not extrap.py: that would hide the package from the worker
 
 
@@ -22,23 +22,31 @@ class PeerError(Exception):
     """The peer could not be installed or did not answer; the message has the end of what it wrote."""
 
 
-def prepared(folder: Path) -> Path:
+def prepare_interpreter(folder: Path) -> Path:
     """The interpreter of Extra-P's environment in the folder, made there (venv, pip) unless it is there already.
 
     It pins an old numpy, so it cannot share this project's environment.
     """
     interpreter = folder / "bin" / "python"
-    done = folder / f"extrap-{VERSION}"
+    done = folder / f"extrap-{EXTRA_P_VERSION}"
     if done.exists() and interpreter.exists():
         return interpreter
     venv.create(folder, with_pip=True, clear=True)
-    install = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", f"extrap=={VERSION}"]
+    install = [
+        str(interpreter),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        f"extrap=={EXTRA_P_VERSION}",
+    ]
     _run(install, "", "cannot install Extra-P")
     done.touch()
     return interpreter
 
 
-def outcomes(interpreter: Path, cases: Sequence[Case]) -> list[Outcome]:
+def extra_p_outcomes(interpreter: Path, cases: Sequence[Case]) -> list[ModelOutcome]:
     """Extra-P's outcome of each case: n t(n) modelled over n, seconds without start and imports."""
     asked = [
         {"n": case.n.tolist(), "value": (case.n * case.time_s).tolist(), "asked": case.n_asked.tolist()}
@@ -48,9 +56,9 @@ def outcomes(interpreter: Path, cases: Sequence[Case]) -> list[Outcome]:
     found = []
     for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
         if answer["value"] is None:
-            found.append(Outcome(index, seconds=answer["seconds"], refusal=answer["reason"]))
+            found.append(ModelOutcome(index, seconds=answer["seconds"], refusal=answer["reason"]))
         else:
-            found.append(outcome(index, case, np.array(answer["value"]) / case.n_asked, answer["seconds"]))
+            found.append(judge_times(index, case, np.array(answer["value"]) / case.n_asked, answer["seconds"]))
     return found
 
 

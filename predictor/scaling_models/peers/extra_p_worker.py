@@ -34,7 +34,7 @@ def model_of(n: list[float], value: list[float]) -> Any:
     return next(iter(generator.models.values())).hypothesis.function
 
 
-def answer(case: dict[str, list[float]]) -> dict[str, Any]:
+def answer_case(case: dict[str, list[float]]) -> dict[str, Any]:
     started = time.process_time()
     try:
         function = model_of(case["n"], case["value"])
@@ -46,9 +46,11 @@ def answer(case: dict[str, list[float]]) -> dict[str, Any]:
 
 def main() -> None:
     cases = json.load(sys.stdin)
-    answer({"n": [1.0, 2.0, 4.0, 8.0, 16.0], "value": [1.0, 2.0, 4.0, 8.0, 16.0], "asked": [32.0]})  # imports, untimed
+    answer_case(
+        {"n": [1.0, 2.0, 4.0, 8.0, 16.0], "value": [1.0, 2.0, 4.0, 8.0, 16.0], "asked": [32.0]}
+    )  # imports, untimed
     with contextlib.redirect_stdout(sys.stderr):
-        answers = [answer(case) for case in cases]
+        answers = [answer_case(case) for case in cases]
     json.dump(answers, sys.stdout)
 
 

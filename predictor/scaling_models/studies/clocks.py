@@ -25,7 +25,7 @@ CLOCKS_MHZ = np.arange(1200.0, 2501.0, 100.0)  # Section 4.1
 MEMORY_MHZ = 2133.0  # DDR4 of the paper's processor; the paper does not print it
 CORES = np.arange(1.0, 25.0)
 SMALLEST = 4
-FOLDS = 3
+SEARCH_FOLDS = 3
 GAMMA = [10.0**e for e in range(-5, 1)]
 LEAST_SPEEDUP = 0.05
 
@@ -75,12 +75,12 @@ def measured_surface(measured: MeasuredWorkload) -> Surface:
     return Surface(str(measured), X, (t1 / points.time_s)[known])
 
 
-def memory_wall(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+def learn_memory_wall(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
     model = MemoryWall(random_state=seed).fit(X, 1.0 / speedup, sequential_s=np.ones(len(X)))
     return model.predict_speedup(asked)
 
 
-def amdahl(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+def learn_amdahl(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
     """Eq. 5 with the f in 0..1 that minimises the mean squared error of the speedup, as in Section 4.2."""
 
     def law(f: float, n: FloatArray) -> FloatArray:
@@ -98,21 +98,21 @@ def _searched(estimator: Any, grid: dict[str, list[float]]) -> Learner:
     """Hyper-parameters by 3-fold cross-validation on a grid, anew for each set of points (Section 4.3)."""
 
     def learner(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
-        folds = KFold(FOLDS, shuffle=True, random_state=seed)
+        folds = KFold(SEARCH_FOLDS, shuffle=True, random_state=seed)
         search = GridSearchCV(estimator, grid, cv=folds, scoring="neg_mean_squared_error")
         return np.asarray(search.fit(X, speedup).predict(asked))
 
     return learner
 
 
-def tree(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+def learn_tree(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
     return np.asarray(DecisionTreeRegressor(random_state=seed).fit(X, speedup).predict(asked))
 
 
 LEARNERS: dict[str, Learner] = {
-    "memory_wall": memory_wall,
-    "amdahl": amdahl,
-    "decision_tree": tree,
+    "memory_wall": learn_memory_wall,
+    "amdahl": learn_amdahl,
+    "decision_tree": learn_tree,
     "svr": _searched(SVR(kernel="rbf"), {"C": [100.0, 1000.0], "gamma": GAMMA}),
     "kernel_ridge": _searched(KernelRidge(kernel="rbf"), {"alpha": [1.0, 0.1, 0.01, 0.001], "gamma": GAMMA}),
 }

@@ -15,7 +15,7 @@ from profiles.arrays import FloatArray
 
 WITHIN = (10, 20)  # percent
 WAYS = ("fitted to all", "size left out", "stream, first estimate", "stream, updated")
-STATISTICS = (
+SIZE_STATISTICS = (
     "mean",
     "median",
     "p95",
@@ -55,7 +55,7 @@ class Mispredictions:
         """
         known = np.isfinite(self.predicted_s)
         if not known.any():
-            return dict.fromkeys(STATISTICS[:-1]) | {"count": 0}
+            return dict.fromkeys(SIZE_STATISTICS[:-1]) | {"count": 0}
         errors = np.abs(self.percent[known])
         named: dict[str, float | int | None] = {
             "mean": float(errors.mean()),

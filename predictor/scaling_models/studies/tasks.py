@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.studies.workloads import MeasuredWorkload
-from predictor.scaling_models.task_graph import DirectRegression, TaskGraph
+from predictor.scaling_models.task_graph import DirectRegression, TaskGraphModel
 from profiles.arrays import FloatArray
 
 TASK_STRATEGIES = ("recursive", "task_graph", "nested")
 EXPONENTIAL = ("fib", "nqueens")  # work grows exponentially in the size: the models get 2^size (Section 5.1)
 MOST_EXPONENT = 100.0
 LEAST_SIZES = 5
-LEARNED = 2 / 3  # of the sizes, the smallest ones
-STATISTICS = ("mean", "median", "max", "bias")
+LEARNED_SHARE = 2 / 3  # of the sizes, the smallest ones
+TASK_STATISTICS = ("mean", "median", "max", "bias")
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
     points = _split_points(measured)
     X = np.stack([points.n, model_size(measured.workload, points.size)], axis=1)
     t, measures = points.time_s, points.task_measures()
-    split = split_of(points)
+    split = split_by_size(points)
     learned, asked = split.learned, split.asked
     known = {name: values[learned] for name, values in measures.items()}
-    graph = TaskGraph().fit(X[learned], t[learned], measures=known)
+    graph = TaskGraphModel().fit(X[learned], t[learned], measures=known)
     models = {"task_graph": graph, "direct": DirectRegression().fit(X[learned], t[learned])}
     there = graph.predict_measures(X[asked])
     columns = {"n": points.n[asked].tolist(), "size": points.size[asked].tolist(), "measured_s": t[asked].tolist()}
@@ -78,9 +78,9 @@ def _extent(points: MeasuredPoints) -> dict[str, list[float]]:
     return {"sizes": points.sizes.tolist(), "n": np.unique(points.n).tolist()}
 
 
-def split_of(points: MeasuredPoints) -> Split:
+def split_by_size(points: MeasuredPoints) -> Split:
     """The paper's Table 1: smaller sizes on fewer workers are learned."""
-    last = points.sizes[max(round(len(points.sizes) * LEARNED), 3) - 1]
+    last = points.sizes[max(round(len(points.sizes) * LEARNED_SHARE), 3) - 1]
     small, few = points.size <= last, np.ones(len(points), dtype=np.bool_)
     counts = np.unique(points.n)
     if len(counts) > 4:
@@ -103,7 +103,7 @@ def _errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str, floa
     signed = 100.0 * (model.predict(X) / t - 1.0)
     errors = np.abs(signed)
     named = (errors.mean(), np.median(errors), errors.max(), signed.mean())
-    return dict(zip(STATISTICS, map(float, named), strict=True))
+    return dict(zip(TASK_STATISTICS, map(float, named), strict=True))
 
 
 def _relative(there: FloatArray, actual: FloatArray, work: FloatArray) -> float:

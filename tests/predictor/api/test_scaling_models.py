@@ -6,7 +6,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.measurements import ProfileRecord, RunTable
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
@@ -31,8 +31,8 @@ def fit(client, model, **body):
 def test_all_models_are_listed():
     response = client_of().get(API + "scaling-models/")
     listed = strict_json(response.content)
-    assert [one["name"] for one in listed["results"]] == list(MODELS)
-    assert listed["count"] == len(MODELS)
+    assert [one["name"] for one in listed["results"]] == list(SCALING_MODELS)
+    assert listed["count"] == len(SCALING_MODELS)
     assert client_of().get(API + "scaling-models/", headers={"if-none-match": response["ETag"]}).status_code == 304
 
 
@@ -99,7 +99,7 @@ def _first(runs, largest):
     return RunTable(**{name: getattr(runs, name)[keep] for name in names})
 
 
-@pytest.mark.parametrize("model", [name for name in MODELS if name not in {"extended_amdahl", "task_graph"}])
+@pytest.mark.parametrize("model", [name for name in SCALING_MODELS if name not in {"extended_amdahl", "task_graph"}])
 def test_every_model_over_n_answers(ada, model):
     settings = {"epsilon": 1.0} if model == "parallel_penalty" else {}
     response = fit(ada, model, predict=[{"n": 24}], settings=settings)

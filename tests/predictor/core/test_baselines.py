@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.core.baselines import BASELINES
-from predictor.core.baselines.laws import amdahl_terms, fitted_law, usl_terms
+from predictor.core.baselines.laws import amdahl_terms, fit_law, usl_terms
 from predictor.core.baselines.log_times import additive_parts, log_times, log_times_at
 from predictor.core.database import Database, Group
 from predictor.core.evaluate import Protocol, evaluate
@@ -116,7 +116,7 @@ def test_frequency_scaling_takes_the_ratio_of_clocks_from_platforms_that_have_on
 )
 def test_laws_find_their_coefficients_again(terms, coefficients):
     n = np.array([1.0, 2, 3, 4, 6, 8])
-    np.testing.assert_allclose(fitted_law(terms(n), coefficients @ terms(n)), coefficients, atol=1e-9)
+    np.testing.assert_allclose(fit_law(terms(n), coefficients @ terms(n)), coefficients, atol=1e-9)
 
 
 def test_a_law_never_predicts_a_time_of_nothing():

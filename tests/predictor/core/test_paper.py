@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from predictor.core.paper.influence import influence_rows, part_loss_shares
+from predictor.core.paper.statistics import table_5_statistics
 
 from predictor.core.answers import Query
 from predictor.core.database import Database, Group
@@ -9,11 +11,9 @@ from predictor.core.evaluate import Outcome, Protocol, evaluate
 from predictor.core.methods import METHODS
 from predictor.core.mpet2020.candidates import find_neighbourhood, select_by_tuple
 from predictor.core.mpet2020.method import Mpet2020Settings
-from predictor.core.paper import DEVICE_CLASSES, TABLES, paper_results, restricted
+from predictor.core.paper import PAPER_DEVICE_CLASSES, TABLES, paper_results, restrict_to_platforms
 from predictor.core.paper.ablation import ablation_rows, variants
-from predictor.core.paper.candidates import errors_by_distance, sorted_errors, with_candidates
-from predictor.core.paper.influence import influence, loss_shares
-from predictor.core.paper.statistics import statistics
+from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
 from profiles.scaling.features import FEATURE_NAMES
 from tests.predictor.core.databases import random_arrays
 
@@ -42,13 +42,13 @@ def outcomes_of(*errors):
 
 
 def test_statistics_are_the_columns_of_table_5():
-    row = statistics(outcomes_of(0.1, 0.2, 0.6, None), "scaling")
+    row = table_5_statistics(outcomes_of(0.1, 0.2, 0.6, None), "scaling")
     assert row["av"] == pytest.approx(30)
     assert row["med"] == pytest.approx(20)
     assert (row["min"], row["max"]) == (pytest.approx(10), pytest.approx(60))
     assert row["p80"] == pytest.approx(np.percentile([10, 20, 60], 80))
     assert (row["count"], row["refused"]) == (3, 1)
-    assert statistics(outcomes_of(None), "scaling")["av"] is None
+    assert table_5_statistics(outcomes_of(None), "scaling")["av"] is None
 
 
 def test_every_table_has_rows_of_equal_columns(results):
@@ -61,7 +61,7 @@ def test_every_table_has_rows_of_equal_columns(results):
 def test_table_5_has_three_parts_for_all_and_for_each_class(results, database):
     named = [(row["platforms"], row["part"]) for row in results["table5"]]
     parts = ("t(1)", "scaling vector", "full")
-    assert named == [(name, part) for name in ("all", *DEVICE_CLASSES) for part in parts]
+    assert named == [(name, part) for name in ("all", *PAPER_DEVICE_CLASSES) for part in parts]
     report = evaluate(database, [METHODS["mpet2020"]], Protocol(sample=20, seed=1)).report().methods["mpet2020"]
     assert results["table5"][2]["av"] == pytest.approx(report.full.mean)
     assert results["table5"][0]["med"] == pytest.approx(report.t1.median)
@@ -80,7 +80,7 @@ def test_a_class_is_predicted_from_its_own_platforms_alone():
 
 def test_restricted_keeps_everything_of_the_platforms_it_keeps(database):
     keep = np.arange(len(database.platforms)) < 4
-    inside = restricted(database, keep)
+    inside = restrict_to_platforms(database, keep)
     rows = np.flatnonzero(keep[database.platform_index])
     assert len(inside) == len(rows)
     for new, old in enumerate(rows.tolist()):
@@ -91,7 +91,7 @@ def test_restricted_keeps_everything_of_the_platforms_it_keeps(database):
 
 @pytest.mark.parametrize("count", [1, 10])
 def test_so_many_candidates_and_the_nearest(database, count):
-    method = with_candidates(count)
+    method = method_with_candidates(count)
     answer = method.predict(database, Query(3, 2), method.settings())
     near = find_neighbourhood(database, Query(3, 2))
     ranked = select_by_tuple(near, len(near.workloads), len(near.platforms))
@@ -131,11 +131,15 @@ def test_processes_change_no_point_of_figure_11(database):
 
 def test_shares_of_a_loss_add_up():
     """Eq. 3-4: n t(n) = t(1) R / U; here R = 1.2, l = 0.1, w = 0.3, so n t = 2 t(1): 0.2 + 0.2 + 0.6 = 1."""
-    shares = loss_shares(1.2, np.array([0.1, 0.3, 0, 0, 0, 0]))
+    shares = part_loss_shares(1.2, np.array([0.1, 0.3, 0, 0, 0, 0]))
     np.testing.assert_allclose(shares, [0.2, 0.2, 0.6, 0, 0, 0, 0])
-    saved = loss_shares(0.5, np.array([0, 0.5, 0, 0, 0, 0]))
+    saved = part_loss_shares(0.5, np.array([0, 0.5, 0, 0, 0, 0]))
     np.testing.assert_allclose(saved, [0.5, 0, 0.5, 0, 0, 0, 0])
-    for nothing in (loss_shares(1.0, np.zeros(6)), loss_shares(1.0, np.full(6, 0.2)), loss_shares(np.nan, np.zeros(6))):
+    for nothing in (
+        part_loss_shares(1.0, np.zeros(6)),
+        part_loss_shares(1.0, np.full(6, 0.2)),
+        part_loss_shares(np.nan, np.zeros(6)),
+    ):
         assert np.isnan(nothing).all()
 
 
@@ -148,7 +152,7 @@ def test_influence_is_read_from_the_fit_at_the_largest_n():
     second[FEATURE_NAMES.index("redundancy.b")] = 1.5
     second[FEATURE_NAMES.index("work_imbalance.b")] = 0.25
     arrays |= {"features": np.array([first, second]), "t1_s": np.ones(2)}
-    rows = {row["parameter"]: row for row in influence(Database.build(**arrays), np.arange(2))}
+    rows = {row["parameter"]: row for row in influence_rows(Database.build(**arrays), np.arange(2))}
     assert rows["redundancy"]["share"] == pytest.approx(75)
     assert rows["work_imbalance"]["share"] == pytest.approx(25)
     assert rows["redundancy"]["count"] == 2
@@ -156,7 +160,7 @@ def test_influence_is_read_from_the_fit_at_the_largest_n():
 
 def test_time_only_profiles_have_no_shares():
     database = Database.build(**random_arrays(0, 3, 3, groups=(Group(False, "", "measured"),)))
-    assert all(row["share"] is None and row["count"] == 0 for row in influence(database, np.arange(len(database))))
+    assert all(row["share"] is None and row["count"] == 0 for row in influence_rows(database, np.arange(len(database))))
 
 
 def test_the_ablation_changes_one_choice_and_marks_the_paper_s():

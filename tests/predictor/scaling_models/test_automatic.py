@@ -6,7 +6,13 @@ import pytest
 from predictor.core.database import Database, Group
 from predictor.scaling_models.automatic import AutomaticChoice
 from predictor.scaling_models.companions import Companion, companions_from_curves, companions_of
-from predictor.scaling_models.evaluation import ScalingProtocol, cases_of, contenders, evaluate_contender, statistics
+from predictor.scaling_models.evaluation import (
+    ScalingProtocol,
+    cases_of,
+    contenders,
+    evaluate_contender,
+    model_statistics,
+)
 from predictor.scaling_models.growth import LAWS
 
 N = np.arange(1.0, 17.0)
@@ -154,12 +160,12 @@ def test_statistics_count_refusals_apart():
     cases = cases_of(known, ScalingProtocol())
     refusing = next(one for one in contenders("all") if one.name == "parallel_penalty")
     fine = next(one for one in contenders("all") if one.name == "amdahl")
-    assert statistics(list(evaluate_contender(known, cases, fine, ScalingProtocol())))["mean"] == pytest.approx(
+    assert model_statistics(list(evaluate_contender(known, cases, fine, ScalingProtocol())))["mean"] == pytest.approx(
         0, abs=1e-6
     )
     outcomes = list(evaluate_contender(known, cases, refusing, ScalingProtocol()))
-    assert statistics(outcomes)["count"] + statistics(outcomes)["refused"] == 3
-    assert statistics([])["median"] is None
+    assert model_statistics(outcomes)["count"] + model_statistics(outcomes)["refused"] == 3
+    assert model_statistics([])["median"] is None
 
 
 def test_unknown_protocols_are_refused():

@@ -18,7 +18,7 @@ from sklearn.utils import estimator_checks
 
 from predictor.scaling_models.memory_wall import memory_wall_speedup
 from predictor.scaling_models.points import PointsError
-from predictor.scaling_models.registry import MODELS, describe
+from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from tests.paths import ROOT
 
 CHECKS = (
@@ -50,16 +50,16 @@ def points(name):
     return frame, t, further
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_scikit_learns_checks(name, check):
-    check(name, MODELS[name]())
+    check(name, SCALING_MODELS[name]())
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 def test_fit_learns_and_predict_answers(name):
     frame, t, further = points(name)
-    model = MODELS[name]()
+    model = SCALING_MODELS[name]()
     with pytest.raises(NotFittedError):
         model.predict(frame)
     before = frame.copy(), t.copy()
@@ -75,28 +75,28 @@ def test_fit_learns_and_predict_answers(name):
     assert model.score(frame, t) > 0.9
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 def test_columns_go_by_name_in_a_frame_and_by_place_in_an_array(name):
     frame, t, further = points(name)
-    model = MODELS[name]()
+    model = SCALING_MODELS[name]()
     columns = [*model.needed, *(column for column in model.optional if frame[column].nunique() > 1)]
     by_place = clone(model).fit(frame[columns].to_numpy(), t, **further).predict(frame[columns].to_numpy())
     assert clone(model).fit(frame, t, **further).predict(frame) == pytest.approx(by_place)
     assert clone(model).fit(frame, t, **further).n_features_in_ >= len(columns)
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "parallel_penalty"])
+@pytest.mark.parametrize("name", [name for name in SCALING_MODELS if name != "parallel_penalty"])
 def test_a_fitted_model_can_be_kept(name):
     """A parallel penalty holds functions; everything else pickles."""
     frame, t, further = points(name)
-    model = MODELS[name]().fit(frame, t, **further)
+    model = SCALING_MODELS[name]().fit(frame, t, **further)
     assert pickle.loads(pickle.dumps(model)).predict(frame) == pytest.approx(model.predict(frame))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 def test_points_that_are_none_are_named(name):
     frame, t, further = points(name)
-    model = MODELS[name]()
+    model = SCALING_MODELS[name]()
     with pytest.raises(PointsError, match="n: needed column"):
         model.fit(frame.drop(columns="n"), t, **further)
     with pytest.raises(PointsError, match=r"n, row 2: 0 is not a thread count"):
@@ -115,12 +115,12 @@ def test_points_that_are_none_are_named(name):
         model.fit(frame.assign(n="many"), t, **further)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 def test_descriptions(name):
-    described = describe(name)
+    described = describe_model(name)
     assert described["summary"]
     assert described["source"]
-    assert set(described["settings"]) == set(MODELS[name]().get_params())
+    assert set(described["settings"]) == set(SCALING_MODELS[name]().get_params())
 
 
 def test_no_django_is_imported():

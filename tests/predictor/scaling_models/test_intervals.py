@@ -6,9 +6,9 @@ import pytest
 from predictor.scaling_models.base import jackknife, prediction_interval
 from predictor.scaling_models.memory_wall import MemoryWall, memory_wall_speedup
 from predictor.scaling_models.parallel_penalty import ParallelPenalty
-from predictor.scaling_models.registry import MODELS
+from predictor.scaling_models.registry import SCALING_MODELS
 from predictor.scaling_models.smoothers import Polynomial
-from predictor.scaling_models.task_graph import TaskGraph
+from predictor.scaling_models.task_graph import TaskGraphModel
 from tests.predictor.scaling_models.test_estimators import points
 from tests.predictor.scaling_models.test_task_graph import program
 
@@ -16,12 +16,12 @@ from tests.predictor.scaling_models.test_task_graph import program
 def fitted(name, noise=0.02):
     frame, t, further = points(name)
     t = t * np.random.default_rng(1).lognormal(0, noise, len(t))
-    model = MODELS[name]() if name != "parallel_penalty" else ParallelPenalty(epsilon=1.0)
+    model = SCALING_MODELS[name]() if name != "parallel_penalty" else ParallelPenalty(epsilon=1.0)
     columns = [*model.needed, *(column for column in model.optional if frame[column].nunique() > 1)]
     return model.fit(frame[columns].to_numpy(), t, **further), frame[columns].to_numpy(), t, further
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", SCALING_MODELS)
 def test_every_model_has_an_interval_around_its_answer(name):
     model, X, t, further = fitted(name)
     new = X[-1:].copy()
@@ -38,7 +38,7 @@ def test_every_model_has_an_interval_around_its_answer(name):
 def test_what_was_measured_beside_the_times_is_left_out_with_its_points():
     """papers/002 beyond the sizes that were learned: most of what comes lies inside."""
     X, t, measures = program(2.0 ** np.arange(10, 19), np.arange(1.0, 5.0), noise=0.05)
-    model = TaskGraph().fit(X, t, measures=measures)
+    model = TaskGraphModel().fit(X, t, measures=measures)
     asked, actual, _ = program(2.0 ** np.arange(19, 22), np.arange(1.0, 5.0))
     low, high = prediction_interval(model, X, t, asked, 0.9, measures=measures)
     assert np.isfinite(low).all()
@@ -68,7 +68,7 @@ def test_the_reference_stays_in_every_refit():
 )
 def test_why_there_is_none(model, n, t, reason):
     X = np.array(n)[:, None]
-    fit = MODELS[model]().fit(X, t)
+    fit = SCALING_MODELS[model]().fit(X, t)
     low, high, said = jackknife(fit, X, t, [[4.0], [8.0]])
     assert reason in said
     assert np.isnan(low).all()

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from predictor.scaling_models.points import PointsError
-from predictor.scaling_models.task_graph import MEASURES, DirectRegression, TaskGraph, positive_fit, task_measures
+from predictor.scaling_models.task_graph import (
+    TASK_MEASURES,
+    DirectRegression,
+    TaskGraphModel,
+    positive_fit,
+    task_measures,
+)
 from profiles.measurements import PARTS
 
 
@@ -29,7 +35,7 @@ ASKED = program(2.0 ** np.arange(21, 25), np.arange(30.0, 37.0))  # Table 1b: la
 
 def test_larger_sizes_on_more_threads():
     X, t, measures = TRAINED
-    model = TaskGraph().fit(X, t, measures=measures)
+    model = TaskGraphModel().fit(X, t, measures=measures)
     assert model.predict(ASKED[0]) == pytest.approx(ASKED[1], rel=0.1)
     there = model.predict_measures(ASKED[0])
     for name in ("work_s", "delay_s", "tasks"):
@@ -39,7 +45,7 @@ def test_larger_sizes_on_more_threads():
 def test_better_than_direct_regression_with_noise():
     """Section 5's comparison: the median error of the two-step model against one regression of the time."""
     X, t, measures = program(2.0 ** np.arange(10, 21), np.arange(1.0, 9.0), seed=1, noise=0.03)
-    ours = TaskGraph().fit(X, t, measures=measures).predict(ASKED[0])
+    ours = TaskGraphModel().fit(X, t, measures=measures).predict(ASKED[0])
     direct = DirectRegression().fit(X, t).predict(ASKED[0])
     errors = [float(np.median(np.abs(said / ASKED[1] - 1))) for said in (ours, direct)]
     assert errors[0] < 0.2
@@ -53,20 +59,20 @@ def test_parts_of_the_kit_map_to_the_identity_of_eq_8():
 
 def test_coefficients_are_never_negative():
     X, t, measures = program(2.0 ** np.arange(10, 21), np.arange(1.0, 9.0), seed=2, noise=0.2)
-    assert min(TaskGraph().fit(X, t, measures=measures).parameters().values()) >= 0
+    assert min(TaskGraphModel().fit(X, t, measures=measures).parameters().values()) >= 0
     assert positive_fit(np.array([[1.0], [2.0]]), np.array([-1.0, -2.0])).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", TASK_MEASURES)
 def test_a_missing_or_broken_measure_is_named(name):
     X, t, measures = TRAINED
     with pytest.raises(PointsError, match=name):
-        TaskGraph().fit(X, t, measures={k: v for k, v in measures.items() if k != name})
+        TaskGraphModel().fit(X, t, measures={k: v for k, v in measures.items() if k != name})
     with pytest.raises(PointsError, match=name):
-        TaskGraph().fit(X, t, measures=measures | {name: -np.ones(len(t))})
+        TaskGraphModel().fit(X, t, measures=measures | {name: -np.ones(len(t))})
 
 
 def test_sizes_below_two_are_refused():
     X, t, measures = TRAINED
     with pytest.raises(PointsError, match="size, row 1: 1:"):
-        TaskGraph().fit(X, t, measures=measures).predict([[1, 4], [1, 1]])
+        TaskGraphModel().fit(X, t, measures=measures).predict([[1, 4], [1, 1]])

@@ -6,7 +6,7 @@ import numpy as np
 
 from predictor.core.answers import Answer
 from predictor.core.database import Database, Group
-from predictor.core.scenarios.outcome import refitted
+from predictor.core.scenarios.outcome import refit_features
 from profiles.scaling.features import feature_fits
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.runs import CurveTable
@@ -31,7 +31,7 @@ def answer_of(n, time_s, *, n_nu=np.nan, n_ht=np.nan, interval=None, decomposed=
         answer = Answer(
             t1_s, n, time_s, answer.features, curves, [], [], low_s=time_s / interval, high_s=time_s * interval
         )
-    return refitted(answer, n_nu, n_ht)
+    return refit_features(answer, n_nu, n_ht)
 
 
 def assert_consistent(answer):

@@ -4,10 +4,10 @@ import pytest
 
 from predictor.core.errors import SettingsError
 from predictor.core.scenarios import SCENARIOS, Scenario
-from predictor.core.scenarios.changes import PlatformChanges, Topology, WorkloadChanges
+from predictor.core.scenarios.changes import PlatformChanges, PlatformTopology, WorkloadChanges
 from profiles.measurements import STRATEGIES
 
-KNOWN = Topology(4.0, 8.0, 16, 2000.0)
+KNOWN = PlatformTopology(4.0, 8.0, 16, 2000.0)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_changed_platform():
 
 def test_a_clock_needs_one_to_compare_with():
     with pytest.raises(SettingsError, match="not known"):
-        PlatformChanges.of({"base_mhz": 3000}).of_platform(Topology(4.0, 8.0, 16))
+        PlatformChanges.of({"base_mhz": 3000}).of_platform(PlatformTopology(4.0, 8.0, 16))
 
 
 @pytest.mark.parametrize(

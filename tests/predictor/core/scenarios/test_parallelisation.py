@@ -8,7 +8,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
 from predictor.core.methods import METHODS, get_method
-from predictor.core.scenarios import Facts, Scenario, run
+from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.parallelisation import counter_distances
 from predictor.core.scenarios.sequential import sequential_database
 from profiles.measurements import STRATEGIES
@@ -19,13 +19,13 @@ from tests.predictor.core.scenarios.answers import assert_consistent, decomposed
 
 def asked(database, query, strategy="wavefront", method="mpet", counted=None, **settings):
     method = get_method(method)
-    return run(
+    return run_scenario(
         database,
         query,
         method,
         method.settings_from(settings),
         scenario=Scenario.of("parallelisation", strategy, strategies=STRATEGIES),
-        facts=Facts(counted=lambda: counted),
+        facts=ScenarioFacts(counted=lambda: counted),
     )
 
 

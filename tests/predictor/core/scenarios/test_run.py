@@ -4,7 +4,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.errors import SettingsError, UnknownTarget
 from predictor.core.methods import METHODS, get_method
-from predictor.core.scenarios import Facts, Scenario, run
+from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
 from tests.predictor.core.scenarios.answers import assert_consistent, decomposed_database
 
@@ -20,7 +20,7 @@ def database():
 
 def asked(database, scenario, query=Query(0, 1), method="mpet", **facts):  # noqa: B008
     method = get_method(method)
-    return run(database, query, method, method.settings(), scenario=scenario, facts=Facts(**facts))
+    return run_scenario(database, query, method, method.settings(), scenario=scenario, facts=ScenarioFacts(**facts))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -7,8 +7,8 @@ from predictor.core.answers import Query
 from predictor.core.database import Database, Group
 from predictor.core.errors import TooFewCandidates
 from predictor.core.methods import get_method
-from predictor.core.scenarios import Facts, Scenario, run
-from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, measures_at_one, sequential_database
+from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
+from predictor.core.scenarios.sequential import MEASURE_ELEMENTS, relative_measures_at_one, sequential_database
 from tests.predictor.core.scenarios.answers import decomposed_database
 
 SEQUENTIAL = Scenario("sequential")
@@ -16,8 +16,8 @@ SEQUENTIAL = Scenario("sequential")
 
 def asked(database, query, method="mpet", counted=None):
     method = get_method(method)
-    facts = Facts(counted=lambda: counted)
-    return run(database, query, method, method.settings(), scenario=SEQUENTIAL, facts=facts).answer
+    facts = ScenarioFacts(counted=lambda: counted)
+    return run_scenario(database, query, method, method.settings(), scenario=SEQUENTIAL, facts=facts).answer
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020", "speed-ratio"])
@@ -65,7 +65,7 @@ def test_the_paper_ranks_by_counters_and_refuses_without():
 
 def test_counters_at_one_thread_are_counted_or_of_the_fit():
     database, _, counted = decomposed_database(sequential=("w0",))
-    fitted = measures_at_one(database)
+    fitted = relative_measures_at_one(database)
     rows = database.workload_index == 0
     assert np.isnan(fitted[rows]).all()
     np.testing.assert_allclose(fitted[~rows], counted[~rows])

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from predictor.core.answers import Query
 from predictor.core.methods import get_method
-from predictor.core.scenarios import Scenario, UnknownEffect, run
-from predictor.core.scenarios.changes import PlatformChanges, Topology
-from predictor.core.scenarios.inquiry import Facts, Inquiry
-from predictor.core.scenarios.pieces import logs_of, piece_of, put_together, unmoved_until
-from predictor.core.scenarios.virtual_platform import by_elements, carried_from, moved_platform
+from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
+from predictor.core.scenarios.changes import PlatformChanges, PlatformTopology
+from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
+from predictor.core.scenarios.pieces import cut_piece, logs_of_answer, move_pieces, unchanged_until
+from predictor.core.scenarios.virtual_platform import move_elements, move_platform, source_counts
 from tests.predictor.core.scenarios.answers import answer_of, assert_consistent, decomposed_database
 
 NONE = np.nan
-EIGHT = Topology(NONE, 4.0, 8, 2000.0)
+EIGHT = PlatformTopology(NONE, 4.0, 8, 2000.0)
 N = np.arange(1, 9)
 # thread time 8 s to n = 4, then 1 s more with each thread
 TIMES = (8.0 + np.maximum(N - 4, 0)) / N
@@ -24,14 +24,14 @@ TIMES = (8.0 + np.maximum(N - 4, 0)) / N
 def moved(new, n, *, bound=None, method="mpet", answer=None, interval=None):
     answer = answer or answer_of(N, TIMES, n_ht=4, interval=interval)
     method = get_method(method)
-    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), Facts(bound))
-    return moved_platform(inquiry, answer, EIGHT, new, np.asarray(n))
+    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), ScenarioFacts(bound))
+    return move_platform(inquiry, answer, EIGHT, new, np.asarray(n))
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_a_later_breakpoint(method):
     """n_ht from 4 to 6: 8 s to n = 6, then 9 and 10 s."""
-    found = moved(Topology(NONE, 6.0, 8, 2000.0), N, method=method).answer
+    found = moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, method=method).answer
     np.testing.assert_allclose(N * found.time_s, [8, 8, 8, 8, 8, 8, 9, 10], rtol=1e-9)
     assert_consistent(found)
 
@@ -39,13 +39,13 @@ def test_a_later_breakpoint(method):
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_an_earlier_breakpoint(method):
     """n_ht from 4 to 2, and as many threads behind it as there were: 8 s to n = 2, then 9, 10, 11, 12 s."""
-    found = moved(Topology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method).answer
+    found = moved(PlatformTopology(NONE, 2.0, 6, 2000.0), np.arange(1, 7), method=method).answer
     np.testing.assert_allclose(np.arange(1, 7) * found.time_s, [8, 8, 9, 10, 11, 12], rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_no_hyperthreads(method):
-    found = moved(Topology(NONE, NONE, 8, 2000.0), N, method=method)
+    found = moved(PlatformTopology(NONE, NONE, 8, 2000.0), N, method=method)
     np.testing.assert_allclose(N * found.answer.time_s, 8.0, rtol=1e-9)
     assert "no effect of SMT threads" in found.changes[0]
     assert np.isnan(found.answer.features[4])
@@ -53,7 +53,7 @@ def test_no_hyperthreads(method):
 
 @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
 def test_more_threads_continue_the_last_slope(method):
-    found = moved(Topology(NONE, 4.0, 16, 2000.0), np.arange(1, 17), method=method, interval=1.1)
+    found = moved(PlatformTopology(NONE, 4.0, 16, 2000.0), np.arange(1, 17), method=method, interval=1.1)
     times = np.arange(1, 17) * found.answer.time_s
     np.testing.assert_allclose(times[:8], 8.0 + np.maximum(N - 4, 0), rtol=1e-9)
     if method == "mpet2020":  # Eq. 5 is linear in n
@@ -71,12 +71,12 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
     """No platform of the database has further NUMA nodes; all but the first have hyperthreads."""
     method = get_method("mpet")
     database = decomposed_database()[0]
-    query, facts = Query(0, 0), Facts()
+    query, facts = Query(0, 0), ScenarioFacts()
     plain = method.predict(database, query, method.settings())
-    old = Topology(NONE, NONE, 4, 2000.0)
+    old = PlatformTopology(NONE, NONE, 4, 2000.0)
     inquiry = Inquiry(database, query, method, method.settings(), facts)
     n = np.arange(1, 7)
-    found = moved_platform(inquiry, plain, old, Topology(NONE, 4.0, 6, 2000.0), n)
+    found = move_platform(inquiry, plain, old, PlatformTopology(NONE, 4.0, 6, 2000.0), n)
     others = [database.curve(row) for row in database.rows_of_workload(0).tolist()[1:]]
     added = np.mean([np.log(6 * time_s[5] / (4 * time_s[3])) for _, time_s in others])
     assert np.log(6 * found.answer.time_s[5] / (4 * found.answer.time_s[3])) == pytest.approx(added)
@@ -87,17 +87,17 @@ def test_an_effect_that_the_platform_lacks_is_that_of_others():
         inquiry = Inquiry(database, query, method, method.settings(), facts)
         plain = method.predict(database, query, method.settings())
         with pytest.raises(UnknownEffect, match="further NUMA nodes"):
-            moved_platform(inquiry, plain, old, Topology(2.0, NONE, 4, 2000.0), n[:4])
+            move_platform(inquiry, plain, old, PlatformTopology(2.0, NONE, 4, 2000.0), n[:4])
 
 
 def test_a_breakpoint_beyond_all_threads_changes_nothing():
-    found = moved(Topology(NONE, 4.0, 8, 2000.0), N).answer
+    found = moved(PlatformTopology(NONE, 4.0, 8, 2000.0), N).answer
     np.testing.assert_array_equal(found.time_s, answer_of(N, TIMES, n_ht=4).time_s)
-    four = Topology(NONE, NONE, 4, 2000.0)
+    four = PlatformTopology(NONE, NONE, 4, 2000.0)
     answer = answer_of(N[:4], TIMES[:4])
     method = get_method("mpet")
-    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), Facts())
-    found = moved_platform(inquiry, answer, four, Topology(NONE, 9.0, 4, 2000.0), N[:4])
+    inquiry = Inquiry(decomposed_database()[0], Query(0, 1), method, method.settings(), ScenarioFacts())
+    found = move_platform(inquiry, answer, four, PlatformTopology(NONE, 9.0, 4, 2000.0), N[:4])
     np.testing.assert_array_equal(found.answer.time_s, answer.time_s)
     assert "no thread count lies beyond it" in found.changes[0]
 
@@ -105,7 +105,7 @@ def test_a_breakpoint_beyond_all_threads_changes_nothing():
 @pytest.mark.parametrize(("bound", "factor", "wider"), [("computation", 0.5, 1), ("memory", 1, 1), (None, 0.5**0.5, 2)])
 def test_a_clock_of_twice_the_speed(bound, factor, wider):
     """Unknown: half way in ln t, and the interval reaches from half the time to all of it."""
-    found = moved(Topology(NONE, 4.0, 8, 4000.0), N, bound=bound, interval=1.1).answer
+    found = moved(PlatformTopology(NONE, 4.0, 8, 4000.0), N, bound=bound, interval=1.1).answer
     np.testing.assert_allclose(found.time_s, TIMES * factor)
     assert found.t1_s == pytest.approx(8 * factor)
     np.testing.assert_allclose(found.high_s / found.low_s, 1.21 * wider)
@@ -117,15 +117,15 @@ def test_what_is_unexplained_is_carried_along():
     bumpy = TIMES + 0.5 / N * np.isin(N, [3, 7])
     answer = answer_of(N, bumpy, n_ht=4)
     elements = answer.features.reshape(14, 6)
-    same = by_elements(answer, EIGHT, EIGHT, N, elements)
+    same = move_elements(answer, EIGHT, EIGHT, N, elements)
     np.testing.assert_allclose(same.time_s, bumpy, rtol=1e-12)
-    assert carried_from(np.array([9]), EIGHT, Topology(NONE, 6.0, 16)).tolist() == [7]
+    assert source_counts(np.array([9]), EIGHT, PlatformTopology(NONE, 6.0, 16)).tolist() == [7]
 
 
 def test_a_sequential_workload_has_no_breakpoints():
     answer = answer_of(N, [8.0, *[np.nan] * 7])
     with pytest.raises(UnknownEffect, match="no scaling"):
-        moved(Topology(NONE, 6.0, 8, 2000.0), N, answer=answer)
+        moved(PlatformTopology(NONE, 6.0, 8, 2000.0), N, answer=answer)
 
 
 TOPOLOGIES = st.tuples(st.sampled_from([NONE, 2.0, 3.0]), st.sampled_from([NONE, 4.0, 6.0]), st.integers(5, 24))
@@ -134,13 +134,13 @@ TOPOLOGIES = st.tuples(st.sampled_from([NONE, 2.0, 3.0]), st.sampled_from([NONE,
 @given(old=TOPOLOGIES, new=TOPOLOGIES, seed=st.integers(0, 5))
 def test_pieces_stay_consistent_and_begin_as_before(old, new, seed):
     rng = np.random.default_rng(seed)
-    old, new = Topology(*old), Topology(*new)
+    old, new = PlatformTopology(*old), PlatformTopology(*new)
     assume(not any(new.starts[at] < new.n_max and old.starts[at] >= old.n_max for at in (1, 2)))
     n = np.arange(1, old.n_max + 1)
     answer = answer_of(n, 8 / n**0.8 * rng.uniform(0.9, 1.1, len(n)), lock_delay=rng.uniform(0, 0.4, len(n)))
-    found = put_together(answer, old, new, np.arange(1, new.n_max + 1), {})
+    found = move_pieces(answer, old, new, np.arange(1, new.n_max + 1), {})
     assert_consistent(found)
-    until = int(min(unmoved_until(old, new), new.n_max))
+    until = int(min(unchanged_until(old, new), new.n_max))
     np.testing.assert_array_equal(found.time_s[:until], answer.time_s[:until])
     if old == new:
         np.testing.assert_array_equal(found.time_s, answer.time_s)
@@ -148,7 +148,7 @@ def test_pieces_stay_consistent_and_begin_as_before(old, new, seed):
 
 def test_a_piece_rises_at_most_as_n():
     answer = answer_of(N, np.full(8, 8.0))
-    piece = piece_of(logs_of(answer), 4, 8)
+    piece = cut_piece(logs_of_answer(answer), 4, 8)
     assert piece.slope[0] == pytest.approx(1.0)
     assert piece.at(np.array([12]), 4.0)[0, 0] == pytest.approx(np.log(16 / 4))
 
@@ -159,7 +159,7 @@ def test_the_same_platform_again_is_the_same_answer(method):
     database = decomposed_database()[0]
     same = Scenario(platform=PlatformChanges.of({"n_max": 8, "n_ht": 4, "base_mhz": 2000}))
     plain = method.predict(database, Query(0, 1), method.settings())
-    found = run(database, Query(0, 1), method, method.settings(), scenario=same)
+    found = run_scenario(database, Query(0, 1), method, method.settings(), scenario=same)
     np.testing.assert_array_equal(found.answer.time_s, plain.time_s)
     np.testing.assert_array_equal(found.baseline.time_s, plain.time_s)
     assert found.changes == ()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from predictor.core.scenarios.changes import CHARACTERISTICS, WorkloadChanges
-from predictor.core.scenarios.virtual_workload import MISS_COST, UnknownCharacteristic, changed_workload, memory_share
+from predictor.core.scenarios.virtual_workload import MISS_COST, UnknownCharacteristic, change_workload, memory_share
 from profiles.scaling.names import FRACTIONS
 from tests.predictor.core.scenarios.answers import answer_of, assert_consistent
 
@@ -15,7 +15,7 @@ HALF_LOCKED = {"n": N, "time_s": [8.0, 5.0, 2.5], "lock_delay": [0.0, 0.1, 0.2]}
 
 
 def changed(answer, bound=None, **factors):
-    return changed_workload(answer, WorkloadChanges.of(factors), bound)
+    return change_workload(answer, WorkloadChanges.of(factors), bound)
 
 
 def test_locks_halved():

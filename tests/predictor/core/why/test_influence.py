@@ -7,7 +7,7 @@ import pytest
 
 from predictor.core.answers import Query
 from predictor.core.methods import get_method
-from predictor.core.why.influence import carried_by, mean_change, predicted_scaling, shares
+from predictor.core.why.influence import candidate_shares, influences_on_answer, mean_change, predicted_scaling
 from profiles.scaling.names import CURVE_NAMES
 from tests.predictor.core.curves import curve_database
 
@@ -29,7 +29,7 @@ def asked(database, name):
 def test_shares_make_one(database, name):
     *_, answer = asked(database, name)
     for kind in ("reference", "workload"):
-        found = shares(answer, kind)
+        found = candidate_shares(answer, kind)
         assert sum(found.values()) == pytest.approx(1)
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
@@ -37,7 +37,7 @@ def test_shares_make_one(database, name):
 @pytest.mark.parametrize("name", METHODS)
 def test_the_change_is_what_the_method_answers_without_it(database, name):
     query, method, settings, answer = asked(database, name)
-    found = carried_by(database, query, method, settings, answer)
+    found = influences_on_answer(database, query, method, settings, answer)
     for one in found:
         if one.kind == "reference":
             view = database.without(database.platforms.index(one.name), query.workload)
@@ -57,7 +57,7 @@ def test_shares_alone_cost_no_prediction(database):
     def refuse(*_):
         raise AssertionError("asked")
 
-    found = carried_by(database, query, replace(method, predict=refuse), settings, answer, leave_out=False)
+    found = influences_on_answer(database, query, replace(method, predict=refuse), settings, answer, leave_out=False)
     assert {one.change for one in found if one.kind != "element"} == {None}
 
 
@@ -65,13 +65,15 @@ def test_a_reference_that_is_alone_leaves_nothing(database):
     query, method, settings, _ = asked(database, "mpet-log")
     query = replace(query, references=(7,))
     answer = method.predict(database, query, settings)
-    alone = next(one for one in carried_by(database, query, method, settings, answer) if one.kind == "reference")
+    alone = next(
+        one for one in influences_on_answer(database, query, method, settings, answer) if one.kind == "reference"
+    )
     assert (alone.name, alone.share, alone.change) == (database.platforms[7], pytest.approx(1), None)
 
 
 def test_elements_are_those_that_change_the_last_time_most(database):
     query, method, settings, answer = asked(database, "mpet")
-    named = [one for one in carried_by(database, query, method, settings, answer) if one.kind == "element"]
+    named = [one for one in influences_on_answer(database, query, method, settings, answer) if one.kind == "element"]
     assert {one.name for one in named} <= {"redundancy.m", "redundancy.b"}
     changes = [abs(one.change) for one in named]
     assert changes == sorted(changes, reverse=True)

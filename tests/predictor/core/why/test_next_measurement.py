@@ -9,11 +9,11 @@ from predictor.core.answers import Query
 from predictor.core.methods import get_method
 from predictor.core.why.next_measurement import (
     Observation,
-    benchmarks,
     interval_factor,
-    measure_next,
-    platforms,
-    with_profiles,
+    rank_next_measurements,
+    unmeasured_benchmarks,
+    unmeasured_platforms,
+    with_observations,
 )
 from tests.predictor.core.curves import curve_database
 
@@ -47,7 +47,7 @@ def test_what_stands_first_narrows_the_interval_at_least_as_the_median_one_does(
     better = []
     for seed in range(10):
         database, rows, query = with_gaps(seed)
-        found = measure_next(seen(database, rows), query, MPET, MPET.settings())
+        found = rank_next_measurements(seen(database, rows), query, MPET, MPET.settings())
         after = [truly(database, rows, query, one) for one in found]
         better.append(after[0] <= np.median(after))
     assert sum(better) >= 9
@@ -57,7 +57,7 @@ def test_what_is_expected_is_nearly_what_happens():
     ratios = []
     for seed in range(4):
         database, rows, query = with_gaps(seed)
-        for one in measure_next(seen(database, rows), query, MPET, MPET.settings()):
+        for one in rank_next_measurements(seen(database, rows), query, MPET, MPET.settings()):
             ratios.append(np.log(one.expected) / np.log(truly(database, rows, query, one)))
     assert 0.7 < np.median(ratios) < 1.2
 
@@ -65,7 +65,7 @@ def test_what_is_expected_is_nearly_what_happens():
 def test_only_what_is_missing_is_named_sorted_by_gain():
     database, rows, query = with_gaps(1)
     view = seen(database, rows)
-    found = measure_next(view, query, MPET, MPET.settings(), tried=4)
+    found = rank_next_measurements(view, query, MPET, MPET.settings(), tried=4)
     assert [one.expected for one in found] == sorted(one.expected for one in found)
     assert {one.kind for one in found} == {"benchmark", "platform"}
     for one in found:
@@ -78,35 +78,37 @@ def test_only_what_is_missing_is_named_sorted_by_gain():
 def test_the_pair_itself_is_never_looked_at():
     database, rows, query = with_gaps(2)
     pair = int(database.lookup(query.target, query.workload, 0))
-    with_pair = measure_next(seen(database, rows[rows != pair]), query, MPET, MPET.settings(), tried=2)
-    assert with_pair == measure_next(seen(database, np.union1d(rows, [pair])), query, MPET, MPET.settings(), tried=2)
+    with_pair = rank_next_measurements(seen(database, rows[rows != pair]), query, MPET, MPET.settings(), tried=2)
+    assert with_pair == rank_next_measurements(
+        seen(database, np.union1d(rows, [pair])), query, MPET, MPET.settings(), tried=2
+    )
 
 
 def test_with_references_that_were_chosen_no_platform_is_named():
     database, rows, query = with_gaps(1)
     chosen = tuple(np.setdiff1d(np.arange(18), [query.target]).tolist())
-    assert platforms(seen(database, rows), replace(query, references=chosen)) == []
+    assert unmeasured_platforms(seen(database, rows), replace(query, references=chosen)) == []
 
 
 def test_a_method_without_intervals_expects_nothing():
     database, rows, query = with_gaps(1)
     method = get_method("mpet2020")
-    assert measure_next(seen(database, rows), query, method, method.settings()) == []
+    assert rank_next_measurements(seen(database, rows), query, method, method.settings()) == []
 
 
 def test_where_everything_is_measured_nothing_is_left():
     database = curve_database(1, 8, 6, missing=0.0)
     query = Query(2, 3, group=0)
-    assert benchmarks(database, query) == platforms(database, query) == []
-    assert measure_next(database, query, MPET, MPET.settings()) == []
+    assert unmeasured_benchmarks(database, query) == unmeasured_platforms(database, query) == []
+    assert rank_next_measurements(database, query, MPET, MPET.settings()) == []
 
 
 def test_an_observation_becomes_a_row():
     database, rows, query = with_gaps(1)
     view = seen(database, rows)
-    place = benchmarks(view, query)[0]
+    place = unmeasured_benchmarks(view, query)[0]
     answer = MPET.predict(view, Query(place[1], place[0], group=0, n=(1, 4, 16)), MPET.settings())
-    extended = with_profiles(view, 0, [Observation(*place, answer)])
+    extended = with_observations(view, 0, [Observation(*place, answer)])
     row = int(extended.lookup(*place, 0))
     n, time_s = extended.curve(row)
     assert n.tolist() == [1, 4, 16]

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmarks.archive import write_archive
-from predictor.scaling_models.evaluation import STATISTICS, Case
+from predictor.scaling_models.evaluation import MODEL_STATISTICS, Case
 from predictor.scaling_models.peers import extra_p, extra_p_worker
 from profiles.ingest import ingest
 from tests.predictor.management.commands.test_evaluate import folder  # noqa: F401 - a fixture
@@ -28,7 +28,7 @@ def test_table_and_json_agree(folder, capsys):  # noqa: F811
     result = report(folder, "--least", "2")
     assert result["profiles"] == 24
     assert set(result["models"]) == {"automatic", "amdahl"}
-    assert set(result["models"]["amdahl"]) == set(STATISTICS)
+    assert set(result["models"]["amdahl"]) == set(MODEL_STATISTICS)
     rows = {line.split()[0]: line.split() for line in capsys.readouterr().out.splitlines()[1:]}
     assert float(rows["amdahl"][1]) == pytest.approx(result["models"]["amdahl"]["mean"], rel=0.01)
 
@@ -141,7 +141,7 @@ def test_a_peer_speaks_for_itself(tmp_path, monkeypatch):
         " + [{'value': None, 'seconds': 2.0, 'reason': 'too few'} for case in cases[1:]]))\n"
     )
     monkeypatch.setattr(extra_p, "WORKER", worker)
-    good, refused = extra_p.outcomes(sys.executable, [CASE, CASE])
+    good, refused = extra_p.extra_p_outcomes(sys.executable, [CASE, CASE])
     assert (good.error, good.seconds) == (pytest.approx(0.5), 1.0)  # n t = 6 at n = 4: 1.5 s, not 1 s
     assert (refused.error, refused.refusal) == (None, "too few")
 
@@ -151,12 +151,12 @@ def test_a_peer_that_fails_says_what_it_wrote(tmp_path, monkeypatch):
     worker.write_text("raise SystemExit('no such thing')\n")
     monkeypatch.setattr(extra_p, "WORKER", worker)
     with pytest.raises(extra_p.PeerError, match="no such thing"):
-        extra_p.outcomes(sys.executable, [CASE])
+        extra_p.extra_p_outcomes(sys.executable, [CASE])
 
 
 def test_the_worker_survives_what_a_case_does():
     """Extra-P is not in this environment: a refusal, not a crash."""
-    assert extra_p_worker.answer({"n": [1.0], "value": [1.0], "asked": [2.0]})["value"] is None
+    assert extra_p_worker.answer_case({"n": [1.0], "value": [1.0], "asked": [2.0]})["value"] is None
 
 
 @pytest.mark.shared_data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.scaling_models.base import TooFewPoints
-from predictor.scaling_models.studies.tasks import model_size, split_of, task_study
+from predictor.scaling_models.studies.tasks import model_size, split_by_size, task_study
 from predictor.scaling_models.studies.workloads import MeasuredWorkload, measured_workloads
 from tests.predictor.scaling_models.studies.kit import COUNTS, SORT_SIZES, runs_of, sort_parts_s, sort_runs, sweep
 
@@ -27,7 +27,7 @@ def test_larger_sizes_are_asked():
 def test_fewer_threads_are_learned_where_there_are_many():
     cells = [(n, size, np.nan, sort_parts_s(size, n)) for size in SORT_SIZES for n in range(1, 9)]
     many = MeasuredWorkload("mergesort", "box", "recursive", runs_of(cells, 2**20), 2.0**20)
-    split = split_of(many.points.over_sizes)
+    split = split_by_size(many.points.over_sizes)
     points = many.points.over_sizes
     assert points.n[split.learned].max() == 5
     assert points.n[split.asked].min() == 6
