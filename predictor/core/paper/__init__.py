@@ -28,7 +28,7 @@ from profiles.arrays import BoolArray
 Results = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]
 
-TABLES = ("table5", "figure10", "figure11", "influence_rows", "ablation")
+TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
 PAPER_DEVICE_CLASSES = ("server", "desktop", "embedded")
 
 
