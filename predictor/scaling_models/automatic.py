@@ -171,26 +171,30 @@ class AutomaticChoice(ScalingModel):
 
     def _replayed(self, companions: Sequence[Companion]) -> _Replay | None:
         """None where no companion was measured over the range of our thread counts and elsewhere too."""
-        usable = [one for one in companions if one.n[0] <= self.n_[0] and one.n[-1] >= self.n_[-1] * (1 - 1e-9)]
-        at = _grid(self.n_, usable) if usable else self.n_
-        if len(at) == len(self.n_):
+        usable = [
+            companion
+            for companion in companions
+            if companion.n[0] <= self.n_[0] and companion.n[-1] >= self.n_[-1] * (1 - 1e-9)
+        ]
+        grid = _grid(self.n_, usable) if usable else self.n_
+        if len(grid) == len(self.n_):
             return None
-        known = np.stack([one.at(self.n_) for one in usable])
-        there = np.stack([one.at(at) for one in usable]) - known[:, :1]
-        known -= known[:, :1]
-        distance = np.sqrt(((known - self.log_r_) ** 2).mean(axis=1))
-        kinship = np.array([one.weight for one in usable])
+        log_r_at_own = np.stack([companion.at(self.n_) for companion in usable])
+        log_r_at_grid = np.stack([companion.at(grid) for companion in usable]) - log_r_at_own[:, :1]
+        log_r_at_own -= log_r_at_own[:, :1]
+        distance = np.sqrt(((log_r_at_own - self.log_r_) ** 2).mean(axis=1))
+        kinship = np.array([companion.weight for companion in usable])
         weight = kinship * (self.similarity / (self.similarity + distance)) ** 2
         best = np.argsort(-weight, kind="stable")[: self.most_companions]
-        weights = np.where(np.isfinite(there[best]), weight[best][:, None], 0.0)
-        replay = _Replay(at, weights, {}, {}, {}, len(best))
-        known, there = known[best], there[best]
-        inside, beyond = at <= self.n_[-1], at[at > self.n_[-1]]
-        between = extend_curves(constant, self.n_, known, at[inside])
+        weights = np.where(np.isfinite(log_r_at_grid[best]), weight[best][:, None], 0.0)
+        replay = _Replay(grid, weights, {}, {}, {}, len(best))
+        log_r_at_own, log_r_at_grid = log_r_at_own[best], log_r_at_grid[best]
+        inside, beyond = grid <= self.n_[-1], grid[grid > self.n_[-1]]
+        between = extend_curves(constant, self.n_, log_r_at_own, grid[inside])
         for name, law in self._laws().items():
-            there_too = law(self.n_, known, beyond) if len(beyond) else np.empty((len(best), 0))
-            said = np.concatenate([between, there_too], axis=1)
-            self._judge(replay, name, np.nan_to_num(there - said, nan=0.0))
+            extrapolated = law(self.n_, log_r_at_own, beyond) if len(beyond) else np.empty((len(best), 0))
+            law_log_r = np.concatenate([between, extrapolated], axis=1)
+            self._judge(replay, name, np.nan_to_num(log_r_at_grid - law_log_r, nan=0.0))
         return replay
 
     def _judge(self, replay: _Replay, name: str, missed: FloatArray) -> None:
@@ -200,9 +204,9 @@ class AutomaticChoice(ScalingModel):
         summed = (weights * bounded).sum(axis=0)
         left_out = missed - (summed - weights * bounded) / (total - weights + self.shrinkage)
         errors = np.minimum(np.abs(np.expm1(-left_out)), WORST_ERROR)
-        asked = replay.at > self.n_[-1]  # between our points all laws say the same
-        asked = asked if asked.any() else ~np.isin(replay.at, self.n_)
-        replay.error[name] = float((weights * errors)[:, asked].sum() / weights[:, asked].sum())
+        is_judged = replay.at > self.n_[-1]  # between our points all laws say the same
+        is_judged = is_judged if is_judged.any() else ~np.isin(replay.at, self.n_)
+        replay.error[name] = float((weights * errors)[:, is_judged].sum() / weights[:, is_judged].sum())
         replay.correction[name] = summed / (total + self.shrinkage)
         variance = (weights * left_out**2).sum(axis=0) / np.maximum(total, 1e-300)
         replay.spread[name] = np.sqrt(np.where(total > 0, variance, 0.0))
@@ -211,10 +215,10 @@ class AutomaticChoice(ScalingModel):
         """The laws that can be asked for many curves at once."""
         return LAWS | {"mpet_curve": self._mpet_curve}
 
-    def _mpet_curve(self, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+    def _mpet_curve(self, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
         lines = np.zeros(len(log_r), dtype=np.bool_)
         elements, _ = fit_curves(n, np.exp(log_r), self.n_nu, self.n_ht, lines)  # type: ignore[arg-type]
-        r = evaluate_curves(elements, at, self.n_nu, self.n_ht, lines)
+        r = evaluate_curves(elements, n_new, self.n_nu, self.n_ht, lines)
         return np.asarray(np.log(np.maximum(r, LEAST_GROWTH_RATIO * np.exp(log_r[:, -1:]))))
 
     def _own_errors(self) -> dict[str, float]:
@@ -227,8 +231,8 @@ class AutomaticChoice(ScalingModel):
         t = self.t1_s_ * np.exp(self.log_r_) / self.n_
         for origin in sorted({max(2, round(count * part)) for part in ROLLING_ORIGINS}):
             for name, law in self._laws().items():
-                there = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
-                errors[name].append(_bounded(np.expm1(there - self.log_r_[origin:])))
+                predicted = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
+                errors[name].append(_bounded(np.expm1(predicted - self.log_r_[origin:])))
             for name, model in FURTHER_MODELS.items():
                 errors[name].append(_error(model(), self.n_, t, origin))
         return {name: float(np.mean(values)) for name, values in errors.items()}
@@ -246,15 +250,15 @@ def _bounded(errors: FloatArray) -> float:
 def _error(model: ScalingModel, n: FloatArray, t: FloatArray, origin: int) -> float:
     """The mean relative error of the points from `origin` on, predicted from those before; the worst where refused."""
     try:
-        there = model.fit(n[:origin, None], t[:origin]).predict(n[origin:, None])
+        predicted_s = model.fit(n[:origin, None], t[:origin]).predict(n[origin:, None])
     except ValueError:
         return WORST_ERROR
-    return _bounded(there / t[origin:] - 1.0)
+    return _bounded(predicted_s / t[origin:] - 1.0)
 
 
 def _grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
     """Thread counts at which companions were measured: some between ours, and up to GRID beyond; ours come first."""
-    measured = np.unique(np.concatenate([one.n for one in companions]).round(6))
+    measured = np.unique(np.concatenate([companion.n for companion in companions]).round(6))
     inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
     chosen = [
         part[np.unique(np.linspace(0, len(part) - 1, GRID_POINTS).round().astype(int))]

@@ -141,10 +141,10 @@ def _refits(
         out = groups == group
         refit = model.refittable()
         refit.fit(points.take(~out).matrix(), t[~out], **_taken(measured, ~out))
-        left = refit.predict(points.take(out).matrix())
-        there = refit.predict(new.matrix())
-        logs.append(np.log(np.where(there > 0, there, np.nan)))
-        errors[out] = np.log(np.where(left > 0, left, np.nan) / t[out])
+        left_out = refit.predict(points.take(out).matrix())
+        at_new = refit.predict(new.matrix())
+        logs.append(np.log(np.where(at_new > 0, at_new, np.nan)))
+        errors[out] = np.log(np.where(left_out > 0, left_out, np.nan) / t[out])
     return np.array(logs), errors[~np.isnan(errors)]
 
 

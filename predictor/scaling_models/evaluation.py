@@ -108,12 +108,12 @@ def cases_of(database: Database, protocol: ScalingProtocol) -> list[Case]:
         learned = protocol.learned(threads)
         if learned is None:
             continue
-        asked = np.setdiff1d(np.arange(len(n)), learned)
+        held_out = np.setdiff1d(np.arange(len(n)), learned)
         pair = int(database.platform_index[row]), int(database.workload_index[row])
-        cases.append(Case(row, *pair, threads[learned], time_s[learned], threads[asked], time_s[asked]))
+        cases.append(Case(row, *pair, threads[learned], time_s[learned], threads[held_out], time_s[held_out]))
     if protocol.sample is not None and protocol.sample < len(cases):
         chosen = np.random.default_rng(protocol.seed).choice(len(cases), protocol.sample, replace=False)
-        cases = [cases[at] for at in np.sort(chosen)]
+        cases = [cases[index] for index in np.sort(chosen)]
     return cases
 
 
@@ -142,21 +142,25 @@ def evaluate_contender(
         started = time.process_time()
         try:
             model = contender.fitted(database, case, protocol)
-            there = model.predict(case.n_asked[:, None])
+            predicted_s = model.predict(case.n_asked[:, None])
         except ValueError as error:
             yield ModelOutcome(index, seconds=time.process_time() - started, refusal=str(error))
             continue
         seconds = time.process_time() - started
-        yield judge_times(index, case, there, seconds, _interval(model, case.n_asked))
+        yield judge_times(index, case, predicted_s, seconds, _interval(model, case.n_asked))
 
 
 def judge_times(
-    index: int, case: Case, there: FloatArray, seconds: float, interval: tuple[FloatArray, FloatArray] | None = None
+    index: int,
+    case: Case,
+    predicted_s: FloatArray,
+    seconds: float,
+    interval: tuple[FloatArray, FloatArray] | None = None,
 ) -> ModelOutcome:
     """What the predicted times are worth. A time that is not finite is a refusal; one below 0 an error beyond 100 %."""
-    if not np.isfinite(there).all():
+    if not np.isfinite(predicted_s).all():
         return ModelOutcome(index, seconds=seconds, refusal="no finite time")
-    signed = there / case.actual_s - 1.0
+    signed = predicted_s / case.actual_s - 1.0
     covered = None
     if interval is not None:
         covered = float(((interval[0] <= case.actual_s) & (case.actual_s <= interval[1])).mean())
@@ -165,9 +169,9 @@ def judge_times(
 
 def model_statistics(outcomes: Sequence[ModelOutcome]) -> dict[str, float | int | None]:
     """STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none."""
-    errors = 100.0 * np.array([one.error for one in outcomes if one.error is not None])
-    biases = [one.bias for one in outcomes if one.bias is not None]
-    covered = [one.covered for one in outcomes if one.covered is not None]
+    errors = 100.0 * np.array([outcome.error for outcome in outcomes if outcome.error is not None])
+    biases = [outcome.bias for outcome in outcomes if outcome.bias is not None]
+    covered = [outcome.covered for outcome in outcomes if outcome.covered is not None]
     spread: dict[str, float | int | None] = dict.fromkeys(MODEL_STATISTICS)
     if len(errors):
         p80, p95 = (float(value) for value in np.percentile(errors, [80, 95]))
@@ -176,7 +180,7 @@ def model_statistics(outcomes: Sequence[ModelOutcome]) -> dict[str, float | int 
     if covered:
         spread["coverage"] = 100.0 * float(np.mean(covered))
     if outcomes:
-        spread["ms_per_fit"] = 1000.0 * float(np.mean([one.seconds for one in outcomes]))
+        spread["ms_per_fit"] = 1000.0 * float(np.mean([outcome.seconds for outcome in outcomes]))
     return spread | {"count": len(errors), "refused": len(outcomes) - len(errors)}
 
 
@@ -202,5 +206,5 @@ def _interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArra
     """Of the automatic choice, whose interval costs nothing; others would have to be fitted again."""
     if not isinstance(model, AutomaticChoice):
         return None
-    found: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], COVERAGE_LEVEL)
-    return found
+    interval: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], COVERAGE_LEVEL)
+    return interval

@@ -56,9 +56,9 @@ class ExtendedAmdahl(ScalingModel):
         size = _size(points)
         weight = self._weight(size)[points.n == 1]
         sequential = points.n == 1
-        found = len(np.unique(size[sequential]))
-        if found <= self.degree:
-            raise TooFewPoints("ExtendedAmdahl", found, self.degree + 1, "sizes at n = 1")
+        size_count = len(np.unique(size[sequential]))
+        if size_count <= self.degree:
+            raise TooFewPoints("ExtendedAmdahl", size_count, self.degree + 1, "sizes at n = 1")
         self.domain_ = _domain_of(size[sequential])
         basis = legendre.legvander(_mapped(size[sequential], self.domain_), self.degree)
         self.polynomial_ = np.linalg.lstsq(basis * weight[:, None], t[sequential] * weight, rcond=None)[0]
@@ -132,18 +132,18 @@ def streaming_predictions(model: ExtendedAmdahl, X: Any, t: ArrayLike, *, update
     """
     points = model._read(X)
     times = read_times(t, len(points))
-    rows, said = points.matrix(), np.full(len(points), np.nan)
+    rows, predicted_s = points.matrix(), np.full(len(points), np.nan)
     sizes: set[float] = set()
     ready = False
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if ready:
-            said[at] = model.predict(row[None])[0]
+            predicted_s[index] = model.predict(row[None])[0]
         if update or not ready:
-            model.partial_fit(row[None], times[at : at + 1])
+            model.partial_fit(row[None], times[index : index + 1])
         if not ready:
             sizes |= {float(row[1])} if row[0] == 1 else set()
             ready = len(sizes) > model.degree and bool(np.isfinite(model.parallel_fraction_))
-    return said
+    return predicted_s
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,10 @@ class _Highest:
         n, largest = float(points.n.max()), float(size[top].max())
         if (n, largest) < (self.n, self.size):
             return self
-        here = top & (size == largest)
+        is_highest = top & (size == largest)
         before = self.count if (n, largest) == (self.n, self.size) else 0
-        count = before + int(here.sum())
-        return _Highest(n, largest, count, float((before * self.mean_s + t[here].sum()) / count))
+        count = before + int(is_highest.sum())
+        return _Highest(n, largest, count, float((before * self.mean_s + t[is_highest].sum()) / count))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +197,8 @@ class _Sums:
             return self
         degree = len(self.xy) - 1
         nodes = np.polynomial.chebyshev.chebpts1(degree + 1)
-        there = legendre.legvander(_mapped(_unmapped(nodes, self.domain), domain), degree)
-        change = np.linalg.solve(legendre.legvander(nodes, degree), there).T
+        on_new_domain = legendre.legvander(_mapped(_unmapped(nodes, self.domain), domain), degree)
+        change = np.linalg.solve(legendre.legvander(nodes, degree), on_new_domain).T
         return _Sums(domain, change @ self.xx @ change.T, change @ self.xy)
 
 
@@ -224,6 +224,6 @@ def _mapped(size: FloatArray, domain: tuple[float, float]) -> FloatArray:
     return np.asarray((2.0 * size - start - end) / (end - start))
 
 
-def _unmapped(at: FloatArray, domain: tuple[float, float]) -> FloatArray:
+def _unmapped(mapped: FloatArray, domain: tuple[float, float]) -> FloatArray:
     start, end = domain
-    return np.asarray((start + end + at * (end - start)) / 2.0)
+    return np.asarray((start + end + mapped * (end - start)) / 2.0)

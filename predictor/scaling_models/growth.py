@@ -18,7 +18,7 @@ LEAST_GROWTH_RATIO = 0.05  # of R(n) to the last measured R: a falling line is n
 Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
 
-def constant(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def constant(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """R stays what it was: every further thread helps as much as the last one.
 
     All laws: `n` (N,) ascending, `log_r` (C, N) the logarithms of R of C curves, `at` (M,); returns log R (C, M).
@@ -26,20 +26,20 @@ def constant(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
     >>> np.exp(constant(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[1.5]])
     """
-    return np.repeat(log_r[:, -1:], len(at), axis=1)
+    return np.repeat(log_r[:, -1:], len(n_new), axis=1)
 
 
-def power(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """R = R(n_last) (n/n_last)^c, c by least squares over all points.
 
     >>> np.exp(power(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[2.25]])
     """
     exponent = _slope(np.log(n), log_r)
-    return np.asarray(log_r[:, -1:] + exponent[:, None] * np.log(at / n[-1]))
+    return np.asarray(log_r[:, -1:] + exponent[:, None] * np.log(n_new / n[-1]))
 
 
-def recent_line(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def recent_line(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """The straight line through the last point with the least squares slope of the later half: the line of Eq. 5 of
     the segment that the measurements reached, without needing to know where it began.
 
@@ -47,20 +47,20 @@ def recent_line(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
     array([[8.]])
     """
     later = max(2, len(n) // 2)
-    return _line(log_r, _slope(n[-later:], np.exp(log_r[:, -later:])), at - n[-1])
+    return _line(log_r, _slope(n[-later:], np.exp(log_r[:, -later:])), n_new - n[-1])
 
 
-def chord(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """The straight line from the first to the last point, not falling: Amdahl's law through both.
 
     >>> np.exp(chord(np.array([1.0, 3, 4]), np.log([[1.0, 1.1, 1.6]]), np.array([6.0]))).round(9)
     array([[2.]])
     """
     r = np.exp(log_r[:, [0, -1]])
-    return _line(log_r, np.maximum((r[:, 1] - r[:, 0]) / max(n[-1] - n[0], LEAST_GROWTH), 0.0), at - n[-1])
+    return _line(log_r, np.maximum((r[:, 1] - r[:, 0]) / max(n[-1] - n[0], LEAST_GROWTH), 0.0), n_new - n[-1])
 
 
-def overhead_power(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def overhead_power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """R = 1 + c (n - n_1)^e through the last point: the overhead is a power of the threads that were added; e by
     least squares of logarithms, 0..2. Overheads below 0.001 count as 0.001.
 
@@ -69,7 +69,7 @@ def overhead_power(n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArr
     """
     added, overhead = np.log(n[1:] - n[0]), np.log(np.maximum(np.expm1(log_r[:, 1:]), LEAST_GROWTH))
     exponent = np.clip(_slope(added, overhead), 0.0, LARGEST_EXPONENT)
-    further = overhead[:, -1:] + exponent[:, None] * (np.log(at - n[0]) - added[-1])
+    further = overhead[:, -1:] + exponent[:, None] * (np.log(n_new - n[0]) - added[-1])
     return np.asarray(np.log1p(np.exp(further)))
 
 
@@ -124,20 +124,20 @@ def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArra
     >>> n, np.exp(log_r).round(9), t1_s
     (array([1., 2.]), array([1. , 1.5]), 4.0)
     """
-    distinct, at = np.unique(n, return_inverse=True)
-    mean_s = np.bincount(at, weights=t) / np.bincount(at)
+    distinct, index = np.unique(n, return_inverse=True)
+    mean_s = np.bincount(index, weights=t) / np.bincount(index)
     t1_s = float(distinct[0] * mean_s[0])
     return distinct, np.log(distinct * mean_s / t1_s), t1_s
 
 
-def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, at: FloatArray) -> FloatArray:
+def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """log R of C curves at any thread counts: interpolated up to the last measured n, then by the law. (C, M)"""
-    values = np.empty((len(log_r), len(at)))
-    beyond = at > n[-1]
+    values = np.empty((len(log_r), len(n_new)))
+    beyond = n_new > n[-1]
     if beyond.any():
-        values[:, beyond] = law(n, log_r, at[beyond])
-    for curve, known in zip(values, np.exp(log_r), strict=True):
-        curve[~beyond] = np.log(np.interp(at[~beyond], n, known))
+        values[:, beyond] = law(n, log_r, n_new[beyond])
+    for curve, r in zip(values, np.exp(log_r), strict=True):
+        curve[~beyond] = np.log(np.interp(n_new[~beyond], n, r))
     return values
 
 

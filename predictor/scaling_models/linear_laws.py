@@ -77,6 +77,6 @@ class LinearLaw(ScalingModel):
             step[k] = 1e-6 * max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * 1e-3)
             up, down = self._named(self.coefficients_ + step), self._named(self.coefficients_ - step)
             for name, gradient in gradients.items():
-                known = np.isfinite([up[name], down[name]]).all()
-                gradient[k] = (up[name] - down[name]) / (2 * step[k]) if known else np.nan
+                is_finite = np.isfinite([up[name], down[name]]).all()
+                gradient[k] = (up[name] - down[name]) / (2 * step[k]) if is_finite else np.nan
         return gradients

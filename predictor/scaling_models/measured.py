@@ -37,7 +37,7 @@ class MeasuredPoints:
         return len(self.n)
 
     def take(self, rows: NDArray[np.bool_]) -> MeasuredPoints:
-        return MeasuredPoints(*(getattr(self, one.name)[rows] for one in fields(self)))
+        return MeasuredPoints(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @property
     def sizes(self) -> FloatArray:
@@ -94,10 +94,10 @@ class MeasuredPoints:
         """The mean of the column over the points of the same size, NaN where all of it is unknown."""
         means = np.full(len(self), np.nan)
         for size in self.sizes:
-            here = self.size == size
-            told = here & ~np.isnan(column)
-            if told.any():
-                means[here] = column[told].mean()
+            of_size = self.size == size
+            is_counted = of_size & ~np.isnan(column)
+            if is_counted.any():
+                means[of_size] = column[is_counted].mean()
         return means
 
 
@@ -145,5 +145,5 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
 
 def _counted(column: FloatArray | None, rows: NDArray[np.intp]) -> float:
     """The mean of what was counted in these runs."""
-    told = np.array([]) if column is None else column[rows][~np.isnan(column[rows])]
-    return float(told.mean()) if len(told) else float("nan")
+    counts = np.array([]) if column is None else column[rows][~np.isnan(column[rows])]
+    return float(counts.mean()) if len(counts) else float("nan")

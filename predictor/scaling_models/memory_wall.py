@@ -98,9 +98,9 @@ class MemoryWall(ScalingModel):
 
     def _sequential_time(self, phi: FloatArray) -> FloatArray:
         per_cycle = (self.sequential_s_ / self._cycles(self.clock_ratios_)).mean()
-        at = np.minimum(np.searchsorted(self.clock_ratios_, phi), len(self.clock_ratios_) - 1)
-        measured = self.clock_ratios_[at] == phi
-        return np.asarray(np.where(measured, self.sequential_s_[at], per_cycle * self._cycles(phi)))
+        index = np.minimum(np.searchsorted(self.clock_ratios_, phi), len(self.clock_ratios_) - 1)
+        measured = self.clock_ratios_[index] == phi
+        return np.asarray(np.where(measured, self.sequential_s_[index], per_cycle * self._cycles(phi)))
 
     def _cycles(self, phi: FloatArray) -> FloatArray:
         """Proportional to t(1) at a fixed clock of the memory (Eq. 3, 9)."""
@@ -119,9 +119,9 @@ def _sequential_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatA
     """t(1) at the clock ratio of each point: the mean of the times at n = 1 there."""
     t1 = np.full(len(t), np.nan)
     for ratio in np.unique(phi):
-        here = phi == ratio
-        if (here & (n == 1)).any():
-            t1[here] = t[here & (n == 1)].mean()
+        at_ratio = phi == ratio
+        if (at_ratio & (n == 1)).any():
+            t1[at_ratio] = t[at_ratio & (n == 1)].mean()
     if np.isnan(t1).any():
         missing = np.unique(phi[np.isnan(t1)])
         raise TooFewPoints(f"MemoryWall at clock ratio {missing[0]:g}", 0, 1, "point at n = 1, or sequential_s")
@@ -131,8 +131,8 @@ def _sequential_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatA
 def _global_fit(n: FloatArray, phi: FloatArray, speedup: FloatArray, seed: Any) -> FloatArray:
     """The best of a few searches: a single one ends in a local optimum for about one surface in thirty."""
     random = np.random.default_rng(seed)
-    found = [_search(n, phi, speedup, random) for _ in range(SEARCHES)]
-    return min(found, key=lambda one: one[0])[1]
+    fits = [_search(n, phi, speedup, random) for _ in range(SEARCHES)]
+    return min(fits, key=lambda fit: fit[0])[1]
 
 
 def _search(
@@ -158,12 +158,12 @@ def _search(
     best = float(searched.fun), np.clip(searched.x, LOWEST_PARAMETERS, HIGHEST_PARAMETERS)
     for start in _apart(searched.population[np.argsort(searched.population_energies)]):
         polished = least_squares(
-            lambda one: memory_wall_speedup(n, phi, one) - speedup,
+            lambda parameters: memory_wall_speedup(n, phi, parameters) - speedup,
             np.clip(start, LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
             bounds=(LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
             x_scale=TYPICAL_STEP,
         )
-        best = min(best, (2.0 * polished.cost / len(n), np.asarray(polished.x)), key=lambda one: one[0])
+        best = min(best, (2.0 * polished.cost / len(n), np.asarray(polished.x)), key=lambda fit: fit[0])
     return best
 
 

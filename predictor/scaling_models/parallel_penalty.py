@@ -102,22 +102,24 @@ class ParallelPenalty(ScalingModel):
         self.sequential_s_ = sequential_of
         self.sequential_curve_: FittedCurve | None = None
         if self.over == "size":
-            at = np.array(sorted(sequential_of))
-            known = np.array([sequential_of[x] for x in at.tolist()])
-            self.sequential_curve_ = self._curve("sequential time", self.sequential, at, known, lambda value: value)
+            sizes = np.array(sorted(sequential_of))
+            sequential_times = np.array([sequential_of[x] for x in sizes.tolist()])
+            self.sequential_curve_ = self._curve(
+                "sequential time", self.sequential, sizes, sequential_times, lambda value: value
+            )
         groups, along = (size, points.n) if self.over == "n" else (points.n, size)
         self.penalty_curves_: dict[float, FittedCurve] = {}
         for value in np.unique(groups).tolist():
-            here = (groups == value) & np.isin(size, list(sequential_of))
-            if here.any() and not (self.over == "size" and value == 1 and sequential_s is None):
+            of_group = (groups == value) & np.isin(size, list(sequential_of))
+            if of_group.any() and not (self.over == "size" and value == 1 and sequential_s is None):
                 self.penalty_curves_[value] = self._penalty_curve(
-                    value, along[here], points.n[here], size[here], t[here]
+                    value, along[of_group], points.n[of_group], size[of_group], t[of_group]
                 )
 
     def _penalty_curve(
         self, group: float, x: FloatArray, n: FloatArray, size: FloatArray, t: FloatArray
     ) -> FittedCurve:
-        sequential_s = np.array([self.sequential_s_[one] for one in size.tolist()])
+        sequential_s = np.array([self.sequential_s_[point_size] for point_size in size.tolist()])
         values = parallel_penalty(n, t, sequential_s)
         last = int(np.argmax(x))
         share = sequential_s[last] / n[last]
@@ -142,21 +144,21 @@ class ParallelPenalty(ScalingModel):
         groups, along = (size, points.n) if self.over == "n" else (points.n, size)
         times = self._sequential_times(size) / points.n
         for value in np.unique(groups).tolist():
-            here = groups == value
+            of_group = groups == value
             if value in self.penalty_curves_:
-                times[here] += self.penalty_curves_[value](along[here])
+                times[of_group] += self.penalty_curves_[value](along[of_group])
             elif not (self.over == "size" and value == 1 and self.reference_ == "relative"):
                 fixed = "size" if self.over == "n" else "n"
-                known = ", ".join(f"{one:g}" for one in self.penalty_curves_)
+                measured = ", ".join(f"{curve_of:g}" for curve_of in self.penalty_curves_)
                 raise ValueError(
-                    f"{fixed} = {value:g} was not measured (measured: {known}); the model is over {self.over}"
+                    f"{fixed} = {value:g} was not measured (measured: {measured}); the model is over {self.over}"
                 )
         return times
 
     def _sequential_times(self, size: FloatArray) -> FloatArray:
         if self.sequential_curve_ is not None:
             return np.asarray(self.sequential_curve_(size), dtype=np.float64)
-        return np.array([self.sequential_s_.get(one, np.nan) for one in size.tolist()])
+        return np.array([self.sequential_s_.get(point_size, np.nan) for point_size in size.tolist()])
 
     def refittable(self) -> ParallelPenalty:
         """The curves that were chosen are kept: with fewer points others might be, or none."""
@@ -176,8 +178,11 @@ def _size(points: Points) -> FloatArray:
 def _reference(points: Points, t: FloatArray, sequential_s: ArrayLike | None) -> dict[float, float]:
     """T(x) by size: what was given, or the mean of the times at n = 1."""
     size = _size(points)
-    known = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
+    is_reference = points.n == 1 if sequential_s is None else np.ones(len(t), dtype=np.bool_)
     times = t if sequential_s is None else read_times(sequential_s, len(t))
-    if not known.any():
+    if not is_reference.any():
         raise TooFewPoints("ParallelPenalty", 0, 1, "points at n = 1, or sequential_s")
-    return {one: float(times[known & (size == one)].mean()) for one in np.unique(size[known]).tolist()}
+    return {
+        known_size: float(times[is_reference & (size == known_size)].mean())
+        for known_size in np.unique(size[is_reference]).tolist()
+    }

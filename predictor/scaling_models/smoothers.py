@@ -71,7 +71,7 @@ class Polynomial:
         kept = x <= self.largest
         _enough(self, x[kept])
         series = Series.fit(x[kept], y[kept], self.degree)
-        return lambda at: np.asarray(series(np.asarray(at, dtype=np.float64)))
+        return lambda x_new: np.asarray(series(np.asarray(x_new, dtype=np.float64)))
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class NaturalSpline:
         ends = x[[0, -1]]
         slopes = spline(ends, 1)
 
-        def curve(at: ArrayLike) -> FloatArray:
-            u = np.asarray(at, dtype=np.float64)
+        def curve(x_new: ArrayLike) -> FloatArray:
+            u = np.asarray(x_new, dtype=np.float64)
             inside = np.clip(u, *ends)
             return np.asarray(spline(inside) + np.where(u < inside, slopes[0], slopes[1]) * (u - inside))
 
@@ -119,8 +119,8 @@ class EndCubicSpline:
         first, last = (_cubic(x[part], y[part]) for part in (slice(None, 4), slice(-4, None)))
         spline = _spline_of_third_derivatives(x, y, first, last)
 
-        def curve(at: ArrayLike) -> FloatArray:
-            u = np.asarray(at, dtype=np.float64)
+        def curve(x_new: ArrayLike) -> FloatArray:
+            u = np.asarray(x_new, dtype=np.float64)
             below = u - x[0]
             start = y[0] + below * (spline(x[0], 1) + below * spline(x[0], 2) / 2)
             return np.asarray(np.where(u < x[0], start, spline(u)))
@@ -159,7 +159,7 @@ class Loess:
             design = np.vander((x - u) / max(reach, 1e-300), self.degree + 1, increasing=True)
             return float(np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0][0])
 
-        return lambda at: np.array([value(u) for u in np.atleast_1d(np.asarray(at, dtype=np.float64))])
+        return lambda x_new: np.array([value(u) for u in np.atleast_1d(np.asarray(x_new, dtype=np.float64))])
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ class Mean:
         return max(self.first.least, self.second.least)
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
-        one, other = self.first.fit(x, y), self.second.fit(x, y)
-        return lambda at: (one(at) + other(at)) / 2.0
+        first, second = self.first.fit(x, y), self.second.fit(x, y)
+        return lambda x_new: (first(x_new) + second(x_new)) / 2.0
 
 
 SMOOTHERS_BY_NAME: dict[str, Smoother] = {
@@ -237,7 +237,7 @@ def choose_smoother(
         return (value - actual) / abs(actual) if actual else math.copysign(math.inf, value) if value else 0.0
 
     errors = {smoother.label: error_of(value) for smoother, value in estimates.items()}
-    nearest = sorted(estimates, key=lambda one: round(abs(errors[one.label]), 9))  # the simplest of equals
+    nearest = sorted(estimates, key=lambda smoother: round(abs(errors[smoother.label]), 9))  # the simplest of equals
     if nearest and abs(errors[nearest[0].label]) < epsilon:
         return Choice(nearest[0], errors[nearest[0].label], errors)
     if len(nearest) > 1:
@@ -248,22 +248,22 @@ def choose_smoother(
 
 
 def _enough(smoother: Smoother, x: FloatArray) -> None:
-    found = len(np.unique(x))
-    if found < smoother.least:
-        raise SmootherError(f"{smoother.label} needs {smoother.least} points with different x; found {found}")
+    distinct = len(np.unique(x))
+    if distinct < smoother.least:
+        raise SmootherError(f"{smoother.label} needs {smoother.least} points with different x; found {distinct}")
 
 
 def _sorted(smoother: Smoother, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ascending; equal x count by the mean of their y."""
     _enough(smoother, x)
-    ascending, at = np.unique(x, return_inverse=True)
-    return ascending, np.bincount(at, weights=y) / np.bincount(at)
+    ascending, index = np.unique(x, return_inverse=True)
+    return ascending, np.bincount(index, weights=y) / np.bincount(index)
 
 
 def _cubic(x: FloatArray, y: FloatArray) -> float:
     """The third derivative of the cubic through four points."""
     return 6.0 * float(
-        sum(value / np.prod(at - np.delete(x, i)) for i, (at, value) in enumerate(zip(x, y, strict=True)))
+        sum(value / np.prod(x_i - np.delete(x, i)) for i, (x_i, value) in enumerate(zip(x, y, strict=True)))
     )
 
 

@@ -107,11 +107,11 @@ class TaskGraphModel(ScalingModel):
         return np.asarray((parts["work_s"] + parts["delay_s"] + parts["no_work_s"]) / points.n)
 
     def _counts(self, size: FloatArray, counts: FloatArray) -> FloatArray:
-        sizes, at = np.unique(size, return_inverse=True)
-        return positive_fit(_count_terms(sizes), np.bincount(at, weights=counts) / np.bincount(at))
+        sizes, index = np.unique(size, return_inverse=True)
+        return positive_fit(_count_terms(sizes), np.bincount(index, weights=counts) / np.bincount(index))
 
     def _delay_terms(self, size: FloatArray, p: FloatArray) -> FloatArray:
-        counts = np.stack([_count_terms(size) @ one for one in (self.tasks_, self.waits_)], axis=1)
+        counts = np.stack([_count_terms(size) @ coefficients for coefficients in (self.tasks_, self.waits_)], axis=1)
         return (counts[:, :, None] * _sharing(p)[:, None, :]).reshape(len(p), -1)
 
     def parameters(self) -> dict[str, float]:
@@ -124,7 +124,11 @@ class TaskGraphModel(ScalingModel):
             "c": self.delay_,
             "f": self.no_work_,
         }
-        return {f"{letter}{k}": float(value) for letter, one in models.items() for k, value in enumerate(one, start=1)}
+        return {
+            f"{letter}{k}": float(value)
+            for letter, coefficients in models.items()
+            for k, value in enumerate(coefficients, start=1)
+        }
 
 
 class DirectRegression(ScalingModel):

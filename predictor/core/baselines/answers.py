@@ -87,12 +87,12 @@ def _curves(redundancy: FloatArray, *, decomposed: bool) -> dict[str, FloatArray
 
 def _candidates(database: Database, logs: LogTimes, estimate: Estimate) -> list[Candidate]:
     """The named references with every workload that they share with the target. Feature distances play no part."""
-    found = []
+    candidates = []
     for position, weight in estimate.references.items():
         shared = np.flatnonzero(~np.isnan(logs.difference[position]).all(axis=1))
         platform = database.platforms[logs.platforms[position]]
-        found += [
+        candidates += [
             Candidate(platform, database.workloads[logs.workloads[b]], None, None, None, weight)
             for b in shared.tolist()
         ]
-    return found
+    return candidates

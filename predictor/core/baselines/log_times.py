@@ -75,8 +75,8 @@ def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
     [[8.0, 9.798, 12.0], [nan, nan, nan]]
     """
     start, stop = database.curve_offsets[rows], database.curve_offsets[rows + 1]
-    known = (rows >= 0) & (stop > start)
-    start, last = np.where(known, start, 0)[..., None], np.where(known, stop - 1, 0)[..., None]
+    is_measured = (rows >= 0) & (stop > start)
+    start, last = np.where(is_measured, start, 0)[..., None], np.where(is_measured, stop - 1, 0)[..., None]
     if not len(database.curve_n):
         return np.full((*rows.shape, len(n)), np.nan)
     log_n, log_time = _measured_logs(database)
@@ -87,7 +87,7 @@ def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
     gap = log_n[above] - log_n[below]
     share = np.where(gap > 0, (wanted - log_n[below]) / np.where(gap > 0, gap, 1.0), 0.0).clip(0.0, 1.0)
     values = log_time[below] + share * (log_time[above] - log_time[below])
-    return np.where(known[..., None], values, np.nan)
+    return np.where(is_measured[..., None], values, np.nan)
 
 
 def _measured_logs(database: Database) -> tuple[FloatArray, FloatArray]:
@@ -147,11 +147,11 @@ def log_times(database: Database, query: Query) -> LogTimes:
     """
     check_query(database, query)
     view = database.without(query.target, query.workload)
-    query_asked, found = _log_times_of_views.get(view, (None, None))
-    if found is None or query_asked != query:
-        found = _read(view, query)
-        _log_times_of_views[view] = query, found
-    return found
+    last_query, logs = _log_times_of_views.get(view, (None, None))
+    if logs is None or last_query != query:
+        logs = _read(view, query)
+        _log_times_of_views[view] = query, logs
+    return logs
 
 
 def _read(view: Database, query: Query) -> LogTimes:
@@ -174,16 +174,16 @@ def _read(view: Database, query: Query) -> LogTimes:
     if not usable.any():
         workload, target = _names(view, query)
         raise TooFewCandidates(0, 1, f"no platform that has {workload} shares a workload with {target}")
-    known = shared[usable].any(axis=0)
+    is_shared = shared[usable].any(axis=0)
     return LogTimes(
         group=groups[0],
         workload=query.workload,
         target=query.target,
         n=n,
         platforms=platforms[usable],
-        workloads=workloads[known],
-        of_references=values[usable][:, :-1][:, known],
-        of_target=of_target[known],
+        workloads=workloads[is_shared],
+        of_references=values[usable][:, :-1][:, is_shared],
+        of_target=of_target[is_shared],
         of_workload=values[usable, -1],
     )
 

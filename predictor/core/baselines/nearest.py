@@ -42,11 +42,11 @@ def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> E
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
-    known = ~np.isnan(of_references)
-    if np.isnan(of_target) or not known.any():
+    has_clock = ~np.isnan(of_references)
+    if np.isnan(of_target) or not has_clock.any():
         whose = database.platforms[logs.target] if np.isnan(of_target) else "any reference platform"
         raise TooFewCandidates(0, 1, f"the clock of {whose} is not known")
-    p = nearest_reference(time_distance(logs), logs, known)
+    p = nearest_reference(time_distance(logs), logs, has_clock)
     return Estimate(logs.of_workload[p] + np.log(of_references[p] / of_target), {p: 1.0})
 
 

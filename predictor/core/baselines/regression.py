@@ -88,15 +88,15 @@ def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSett
     log_n = np.broadcast_to(np.log(logs.n), (len(residuals), len(logs.n)))
     columns = [np.moveaxis(residuals, 1, 2), log_n[..., None], np.repeat(metadata[:, None], len(logs.n), axis=1)]
     x = np.concatenate(columns, axis=2)
-    known = x[:-1].reshape(-1, x.shape[2])
-    varied = np.fmax.reduce(known, axis=0) > np.fmin.reduce(known, axis=0)  # the library refuses columns of one value
+    rows = x[:-1].reshape(-1, x.shape[2])
+    varied = np.fmax.reduce(rows, axis=0) > np.fmin.reduce(rows, axis=0)  # the library refuses columns of one value
     if not varied.any():
         return estimate_additive(database, logs, NoSettings())
     model = HistGradientBoostingRegressor(
         max_iter=settings.trees, learning_rate=settings.learning_rate, early_stopping=False, random_state=0
     )
     y = _wanted(logs)
-    model.fit(known[:, varied], (y - y.mean(axis=0)).ravel())
+    model.fit(rows[:, varied], (y - y.mean(axis=0)).ravel())
     return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1][:, varied]))
 
 
@@ -108,13 +108,13 @@ def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSetti
     _, strength, factors = np.linalg.svd(columns - mean, full_matrices=False)
     rank = min(settings.rank, len(logs.platforms) // REFERENCES_PER_FACTOR)
     factors = factors[:rank]
-    known = x.shape[1]
+    input_count = x.shape[1]
     noise = (strength[rank:] ** 2).sum() / columns.size  # what the factors leave over: probabilistic PCA
     spread = strength[: len(factors)] ** 2 / len(columns)
     penalty = np.diag(noise / np.maximum(spread, 1e-12) + 1e-9)
-    of_known = factors[:, :known]
-    weights = np.linalg.solve(of_known @ of_known.T + penalty, of_known @ (x[-1] - mean[:known]))
-    return Estimate(logs.speed[-1] + mean[known:] + weights @ factors[:, known:])
+    of_inputs = factors[:, :input_count]
+    weights = np.linalg.solve(of_inputs @ of_inputs.T + penalty, of_inputs @ (x[-1] - mean[:input_count]))
+    return Estimate(logs.speed[-1] + mean[input_count:] + weights @ factors[:, input_count:])
 
 
 def _inputs(logs: LogTimes) -> FloatArray:

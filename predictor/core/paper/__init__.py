@@ -93,8 +93,8 @@ def _evaluated_inside(
     inside = restrict_to_platforms(database, np.array([name == device_class for name in classes], dtype=bool))
     if not len(chosen_rows(inside, protocol)):
         return []
-    found = evaluate(inside, [MPET2020], protocol, n_jobs=n_jobs, progress=stage(device_class))
-    return found.outcomes[MPET2020.name]
+    evaluation = evaluate(inside, [MPET2020], protocol, n_jobs=n_jobs, progress=stage(device_class))
+    return evaluation.outcomes[MPET2020.name]
 
 
 def restrict_to_platforms(database: Database, platforms: BoolArray) -> Database:

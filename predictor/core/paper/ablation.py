@@ -31,9 +31,9 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    found = [_variant("limits", f"{b} workloads, {p} platforms", workloads=b, platforms=p) for b, p in LIMITS]
-    found += [_variant("exponent", f"k = {k}", k=k) for k in EXPONENTS]
-    return found + [
+    by_number = [_variant("limits", f"{b} workloads, {p} platforms", workloads=b, platforms=p) for b, p in LIMITS]
+    by_number += [_variant("exponent", f"k = {k}", k=k) for k in EXPONENTS]
+    return by_number + [
         _variant("distances", f"D_a {a}, D_p {p}", workload_distance=a, platform_distance=p)
         for a in DISTANCES
         for p in DISTANCES

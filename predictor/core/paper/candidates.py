@@ -102,8 +102,8 @@ def errors_by_distance(
     batches = [rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE)]
     tasks = (joblib.delayed(_errors_of_tries)(database, protocol, batch) for batch in batches)
     points: list[tuple[int, float, float]] = []
-    for done, found in enumerate(joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
-        points += found
+    for done, batch_points in enumerate(joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
+        points += batch_points
         if progress:
             progress(min(done * PAIRS_AT_ONCE, len(rows)), len(rows))
     return [

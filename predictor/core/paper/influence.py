@@ -18,14 +18,14 @@ def influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
     """
     decomposed = np.array([group.decomposed for group in database.groups], dtype=bool)
     shares = [_shares_of(database, row) for row in rows[decomposed[database.group[rows]]].tolist()]
-    known = np.array([share for share in shares if not np.isnan(share).any()]).reshape(-1, len(SCALING_PARTS))
+    defined = np.array([share for share in shares if not np.isnan(share).any()]).reshape(-1, len(SCALING_PARTS))
     mean: list[float | None] = [None] * len(SCALING_PARTS)
     largest: list[float | None] = [None] * len(SCALING_PARTS)
-    if len(known):
-        mean = (100 * known.mean(axis=0)).tolist()
-        largest = (100 * np.bincount(known.argmax(axis=1), minlength=len(SCALING_PARTS)) / len(known)).tolist()
+    if len(defined):
+        mean = (100 * defined.mean(axis=0)).tolist()
+        largest = (100 * np.bincount(defined.argmax(axis=1), minlength=len(SCALING_PARTS)) / len(defined)).tolist()
     return [
-        {"parameter": part, "share": share, "largest": most, "count": len(known)}
+        {"parameter": part, "share": share, "largest": most, "count": len(defined)}
         for part, share, most in zip(SCALING_PARTS, mean, largest, strict=True)
     ]
 

@@ -58,14 +58,14 @@ def strategy_benchmarks(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling
     if len(rows):
         groups = _best_groups(database, rows, mix_runtimes=bool(inquiry.setting("mix_runtimes", False)))
         return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
-    found = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
-    if found is None:
+    migrated = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
+    if migrated is None:
         reason = (
             f"no other parallel benchmark of strategy {strategy} is known on {inquiry.target}, nor can be predicted"
         )
-        known = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
-        raise TooFewCandidates(0, 1, f"{reason} there; strategies in this database: {', '.join(known) or 'none'}")
-    return found
+        strategies = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
+        raise TooFewCandidates(0, 1, f"{reason} there; strategies in this database: {', '.join(strategies) or 'none'}")
+    return migrated
 
 
 def parallel_rows(database: Database, platform: int) -> IntArray:
@@ -80,10 +80,10 @@ def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tu
     """What was measured, between thread counts linear in ln n, beyond them held."""
     loss = np.empty((len(rows), len(n)))
     largest = np.empty(len(rows), dtype=np.int64)
-    for at, row in enumerate(rows.tolist()):
+    for index, row in enumerate(rows.tolist()):
         counts, time_s = database.curve(row)
-        loss[at] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
-        largest[at] = counts[-1]
+        loss[index] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
+        largest[index] = counts[-1]
     decomposed = all(database.groups[group].decomposed for group in groups)
     return Scaling(
         workloads=tuple(database.workload_index[rows].tolist()),
@@ -118,24 +118,24 @@ def migrated_scaling(inquiry: Inquiry, workloads: IntArray, n: IntArray) -> Scal
     database, query = inquiry.database, inquiry.query
     counts = np.array([len(database.rows_of_workload(workload)) for workload in workloads.tolist()], dtype=np.int64)
     chosen = workloads[np.argsort(-counts, kind="stable")][:MOST_MIGRATED]
-    asked = np.union1d(n, [1])
+    counts_and_one = np.union1d(n, [1])
     answers: dict[int, Answer] = {}
     for workload in chosen.tolist():
         try:
-            answer = inquiry.answer(workload=workload, references=None, n=tuple(asked.tolist()))
+            answer = inquiry.answer(workload=workload, references=None, n=tuple(counts_and_one.tolist()))
         except PredictionError:
             continue
         if np.isfinite(answer.time_s).all():
             answers[workload] = answer
     if not answers:
         return None
-    at, on_target = np.isin(asked, n), parallel_rows(database, query.target)
+    is_wanted, on_target = np.isin(counts_and_one, n), parallel_rows(database, query.target)
     decomposed = all(is_decomposed(answer) for answer in answers.values())
     return Scaling(
         workloads=tuple(answers),
-        loss=np.stack([np.log(n * one.time_s[at] / one.time_s[0]) for one in answers.values()]),
-        features=np.stack([one.features for one in answers.values()]),
-        fractions=np.stack([fractions_of(one)[:, at] for one in answers.values()]) if decomposed else None,
+        loss=np.stack([np.log(n * answer.time_s[is_wanted] / answer.time_s[0]) for answer in answers.values()]),
+        features=np.stack([answer.features for answer in answers.values()]),
+        fractions=np.stack([fractions_of(answer)[:, is_wanted] for answer in answers.values()]) if decomposed else None,
         largest_n=np.full(len(answers), database.n_max[query.target]),
         groups=_best_groups(database, on_target, mix_runtimes=False) if len(on_target) else (),
         is_migrated=True,
@@ -171,11 +171,11 @@ def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: fl
 def _best_groups(database: Database, rows: IntArray, *, mix_runtimes: bool) -> tuple[int, ...]:
     """The group with the most of these profiles, decomposed before time-only; with it those of other runtimes."""
     count = np.bincount(database.group[rows], minlength=len(database.groups))
-    best = min(range(len(count)), key=lambda g: (-count[g], not database.groups[g].decomposed, g))
+    best = min(range(len(count)), key=lambda index: (-count[index], not database.groups[index].decomposed, index))
     mine = database.groups[best]
     others = [
-        g
-        for g, one in enumerate(database.groups)
-        if mix_runtimes and g != best and (one.decomposed, one.origin) == (mine.decomposed, mine.origin)
+        index
+        for index, group in enumerate(database.groups)
+        if mix_runtimes and index != best and (group.decomposed, group.origin) == (mine.decomposed, mine.origin)
     ]
     return (best, *others)

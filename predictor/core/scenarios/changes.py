@@ -77,7 +77,7 @@ class PlatformTopology:
     def starts(self) -> tuple[float, float, float]:
         """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none."""
         n_nu = math.nan if self.n_nu == self.n_ht else self.n_nu
-        first, second = (math.inf if math.isnan(at) else at for at in (n_nu, self.n_ht))
+        first, second = (math.inf if math.isnan(count) else count for count in (n_nu, self.n_ht))
         return 0.0, first, second
 
     def is_as(self, other: PlatformTopology) -> bool:

@@ -48,15 +48,15 @@ def evaluate_parallelisation(
             strategy = str(strategies[workload])
             if strategy in ("", *NO_PARALLEL_STRATEGY):
                 continue
-            known = database if siblings else _without_siblings(database, workload)
-            yield _evaluate_row(known, row, methods, facts, strategy)
+            view = database if siblings else _without_siblings(database, workload)
+            yield _evaluate_row(view, row, methods, facts, strategy)
 
 
 def _without_siblings(database: Database, workload: int) -> Database:
     """Other sections of the workload's application are hidden everywhere."""
     applications = database.workload_table["application"]
     own = applications[workload]
-    alike = [at for at, name in enumerate(applications) if own and name == own and at != workload]
+    alike = [index for index, name in enumerate(applications) if own and name == own and index != workload]
     everywhere = np.arange(len(database.platforms))[:, None]
     return database.without(everywhere, np.array(alike, dtype=np.int64)[None, :])
 

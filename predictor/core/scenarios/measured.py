@@ -50,10 +50,10 @@ def interpolate_over_log_n(measured_n: IntArray, values: FloatArray, n: IntArray
     >>> interpolate_over_log_n(np.array([1, 4]), np.array([0.0, 2.0]), np.array([1, 2, 8])).tolist()
     [0.0, 1.0, 2.0]
     """
-    known = np.isfinite(values)
-    if not known.any():
+    is_measured = np.isfinite(values)
+    if not is_measured.any():
         return np.full(len(n), np.nan)
-    return np.asarray(np.interp(np.log(n), np.log(measured_n[known]), values[known]))
+    return np.asarray(np.interp(np.log(n), np.log(measured_n[is_measured]), values[is_measured]))
 
 
 def _beyond(curves: CurveTable, n: IntArray) -> tuple[tuple[int, str], ...]:

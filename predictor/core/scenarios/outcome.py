@@ -56,11 +56,11 @@ def log_half_widths(answer: Answer) -> FloatArray:
 
 def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
     """The same with the 84 elements fitted to its curves (Eq. 5-9)."""
-    known = np.isfinite(answer.time_s)
-    if not known.any():
+    is_predicted = np.isfinite(answer.time_s)
+    if not is_predicted.any():
         return replace(answer, features=np.full(len(FEATURE_NAMES), np.nan))
-    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, known]
-    n = answer.n[known]
+    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, is_predicted]
+    n = answer.n[is_predicted]
     profile = CurveTable(n, values, is_decomposed(answer), n.tolist() == [1], answer.t1_s)
     return replace(answer, features=feature_fit(profile, n_nu, n_ht).values)
 

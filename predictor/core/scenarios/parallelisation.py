@@ -99,28 +99,28 @@ def find_first_time(inquiry: Inquiry) -> FirstTime:
     """t(1) on T: measured there, unless the references leave T out; else carried over."""
     query = inquiry.query
     if query.references is None or query.target in query.references:
-        known = database_at_one(inquiry)
-        row = int(known.lookup(query.target, query.workload, range(len(known.groups))))
+        at_one = database_at_one(inquiry)
+        row = int(at_one.lookup(query.target, query.workload, range(len(at_one.groups))))
         if row >= 0:
-            return FirstTime(float(known.t1_s[row]))
+            return FirstTime(float(at_one.t1_s[row]))
     answer = predict_sequential(inquiry)
     half_width = float(np.nan_to_num(log_half_widths(answer)[0]))
     return FirstTime(answer.t1_s, half_width, False, tuple(answer.candidates_t1), tuple(answer.warnings))
 
 
-def counter_distances(known: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
+def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
     """D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,). NaN = none.
 
     `known`: as of `sequential_database`. Normalised by the range that no few profiles stretch (`robust_range`).
     """
-    rows = known.rows_of_workload(workload)
+    rows = at_one.rows_of_workload(workload)
     if not len(rows) or not others:
         return np.full(len(others), np.nan)
-    low, high = normaliser_range(known, known.groups[known.group[rows[0]]].origin, "robust")
+    low, high = normaliser_range(at_one, at_one.groups[at_one.group[rows[0]]].origin, "robust")
     low, high = low[MEASURE_ELEMENTS], high[MEASURE_ELEMENTS]
-    theirs = known.lookup(known.platform_index[rows][:, None], np.array(others), range(len(known.groups)))
-    own = normalise(known.features[rows[:, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
-    other = normalise(known.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
+    theirs = at_one.lookup(at_one.platform_index[rows][:, None], np.array(others), range(len(at_one.groups)))
+    own = normalise(at_one.features[rows[:, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
+    other = normalise(at_one.features[theirs[:, :, None], MEASURE_ELEMENTS], low, high).clip(0.0, 1.0)
     other[theirs < 0] = np.nan
     return mean_distance(distance(other, own[:, None]), axis=0)
 
@@ -203,36 +203,40 @@ def _candidates(inquiry: Inquiry, alike: Scaling, distances: FloatArray, weights
     """The benchmarks as candidates (T,B): on T itself, so at no distance from it."""
     apart = None if alike.is_migrated else 0.0
     names = inquiry.database.workloads
-    found = []
-    for workload, one, weight in zip(alike.workloads, distances.tolist(), weights.tolist(), strict=True):
-        d_a = None if np.isnan(one) else one
+    candidates = []
+    for workload, apart_in_workload, weight in zip(alike.workloads, distances.tolist(), weights.tolist(), strict=True):
+        d_a = None if np.isnan(apart_in_workload) else apart_in_workload
         d_t = None if apart is None else d_a
-        found.append(Candidate(inquiry.target, names[workload], apart, d_a, d_t, weight))
-    return found
+        candidates.append(Candidate(inquiry.target, names[workload], apart, d_a, d_t, weight))
+    return candidates
 
 
 def _warnings(inquiry: Inquiry, strategy: str, alike: Scaling, n: IntArray) -> list[str]:
-    found = []
+    sentences = []
     database, target = inquiry.database, inquiry.query.target
     if alike.is_migrated:
-        found.append(f"no benchmark of strategy {strategy} was measured on {inquiry.target}: predicted ones stand in")
+        sentences.append(
+            f"no benchmark of strategy {strategy} was measured on {inquiry.target}: predicted ones stand in"
+        )
     if len(alike) < FEW_BENCHMARKS:
-        found.append(f"{len(alike)} benchmarks of strategy {strategy} only")
+        sentences.append(f"{len(alike)} benchmarks of strategy {strategy} only")
     largest = int(alike.largest_n.max())
     if n.max() > largest:
-        found.append(f"no benchmark of strategy {strategy} is known beyond {largest} threads: its efficiency is held")
+        sentences.append(
+            f"no benchmark of strategy {strategy} is known beyond {largest} threads: its efficiency is held"
+        )
     if n.max() > database.n_max[target]:
-        found.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
-    return found
+        sentences.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
+    return sentences
 
 
 def _about_first(inquiry: Inquiry, first: FirstTime) -> list[str]:
     database = inquiry.database
-    found = [f"t(1) is the one measured on {inquiry.target}"] if first.is_own else []
+    sentences = [f"t(1) is the one measured on {inquiry.target}"] if first.is_own else []
     rows = database.rows_of_workload(inquiry.query.workload).tolist()
     if any(database.curve(row)[0].max(initial=1) > 1 for row in rows):
-        found.append("the workload was measured in parallel too: of that, n = 1 alone takes part here")
-    return [*found, *first.warnings]
+        sentences.append("the workload was measured in parallel too: of that, n = 1 alone takes part here")
+    return [*sentences, *first.warnings]
 
 
 def _reasons(strategy: str, alike: Scaling) -> tuple[tuple[int, str], ...]:

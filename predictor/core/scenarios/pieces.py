@@ -29,10 +29,10 @@ class Piece:
 
     def at(self, threads: IntArray, start: float) -> FloatArray:
         """(ROWS, K) after so many threads behind a breakpoint at `start`."""
-        known = self.steps.shape[1]
+        length = self.steps.shape[1]
         padded = np.concatenate([np.zeros((len(self.steps), 1)), self.steps], axis=1)
-        inside = padded[:, np.minimum(threads, known)]
-        beyond = np.log((start + np.maximum(threads, known)) / (start + known))
+        inside = padded[:, np.minimum(threads, length)]
+        beyond = np.log((start + np.maximum(threads, length)) / (start + length))
         return np.asarray(inside + np.where(beyond > 0, self.slope[:, None] * beyond, 0.0))
 
 
@@ -86,10 +86,10 @@ def mean_piece(pieces: list[Piece]) -> Piece:
     """The mean of pieces of any length, the shorter ones held."""
     longest = max(piece.steps.shape[1] for piece in pieces)
     steps = [
-        np.concatenate([one.steps, np.repeat(one.steps[:, -1:], longest - one.steps.shape[1], axis=1)], axis=1)
-        for one in pieces
+        np.concatenate([piece.steps, np.repeat(piece.steps[:, -1:], longest - piece.steps.shape[1], axis=1)], axis=1)
+        for piece in pieces
     ]
-    return Piece(np.mean(steps, axis=0), np.mean([one.slope for one in pieces], axis=0))
+    return Piece(np.mean(steps, axis=0), np.mean([piece.slope for piece in pieces], axis=0))
 
 
 def move_pieces(
@@ -113,8 +113,8 @@ def move_pieces(
     starts = [max(new.starts[segment], 1.0) for segment in order]
     moved = np.full((LOG_ROWS, len(n)), np.nan)
     level = logs[:, :1]
-    for at, (segment, start) in enumerate(zip(order, starts, strict=True)):
-        end = starts[at + 1] if at + 1 < len(starts) else np.inf
+    for index, (segment, start) in enumerate(zip(order, starts, strict=True)):
+        end = starts[index + 1] if index + 1 < len(starts) else np.inf
         inside = (n >= start) & (n <= end)
         moved[:, inside] = level + pieces[segment].at((n[inside] - start).astype(np.int64), start)
         if np.isfinite(end):
@@ -148,6 +148,6 @@ def _unmoved(before: Answer, after: Answer, until: float) -> Answer:
     time_s[mine] = before.time_s[theirs]
     curves = {name: values.copy() for name, values in after.curves.items()}
     for name, values in curves.items():
-        known = before.curves[name][theirs]
-        values[mine] = np.where(np.isnan(known), values[mine], known)
+        unmoved = before.curves[name][theirs]
+        values[mine] = np.where(np.isnan(unmoved), values[mine], unmoved)
     return replace(after, time_s=time_s, curves=curves)

@@ -58,12 +58,12 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     wanted = predicted_thread_counts(inquiry.database, query.target, query.n)
     if query.n is None:
         wanted = np.arange(1, new.n_max + 1)
-    asked, own = np.union1d(wanted, [1]), np.arange(1, old.n_max + 1)
+    wanted_and_one, own = np.union1d(wanted, [1]), np.arange(1, old.n_max + 1)
     moves = not new.is_as(old)
-    base = _plain(inquiry.at(tuple((own if moves else asked).tolist())), scenario)
+    base = _plain(inquiry.at(tuple((own if moves else wanted_and_one).tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:
-        moved = move_platform(inquiry, base.answer, old, new, asked)
+        moved = move_platform(inquiry, base.answer, old, new, wanted_and_one)
     changed = change_workload(moved.answer, scenario.workload, inquiry.facts.bound)
     answer = refit_features(changed.answer, new.n_nu, new.n_ht) if scenario.workload.changed else changed.answer
     return replace(

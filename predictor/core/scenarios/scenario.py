@@ -38,7 +38,7 @@ class Scenario:
         """From plain values. Raises SettingsError, whose setting is the field, or the field and its member."""
         if name not in SCENARIOS:
             raise SettingsError("scenario", f"{name!r} is not one of {', '.join(SCENARIOS)}")
-        parallel = tuple(one for one in strategies if one not in NO_PARALLEL_STRATEGY)
+        parallel = tuple(known_strategy for known_strategy in strategies if known_strategy not in NO_PARALLEL_STRATEGY)
         if name == "parallelisation" and strategy not in parallel:
             raise SettingsError("strategy", f"{strategy!r} is not one of {', '.join(parallel)}")
         if name != "parallelisation" and strategy is not None:

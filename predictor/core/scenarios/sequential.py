@@ -28,8 +28,8 @@ def predict_sequential(inquiry: Inquiry) -> Answer:
     Returns an answer at n = 1 alone, without features. Raises a PredictionError where the method refuses: mpet2020
     ranks by counters, and refuses where there are none.
     """
-    known = sequential_database(inquiry.database, inquiry.facts.counted)
-    answer = inquiry.answer(known, group=None, n=(1,))
+    at_one = sequential_database(inquiry.database, inquiry.facts.counted)
+    answer = inquiry.answer(at_one, group=None, n=(1,))
     time_s = np.array([answer.t1_s])
     half_width = log_half_widths(answer)
     curves = {name: np.full(1, np.nan) for name in answer.curves} | {
@@ -62,7 +62,7 @@ def sequential_database(database: Database, counted: Counted = lambda: None) -> 
 def _reduced(database: Database, counted: FloatArray | None) -> Database:
     origins = sorted({group.origin for group in database.groups})
     rows = _one_for_each_pair(database, origins)
-    group = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)
+    group = np.array([origins.index(old_group.origin) for old_group in database.groups], dtype=np.int64)
     features = np.full((len(rows), len(FEATURE_NAMES)), np.nan)
     features[:, MEASURE_ELEMENTS] = relative_measures_at_one(database, counted)[rows]
     return Database.build(
@@ -88,8 +88,8 @@ def _reduced(database: Database, counted: FloatArray | None) -> Database:
 
 def _one_for_each_pair(database: Database, origins: list[str]) -> IntArray:
     """Rows with a measured t(1): of each pair and origin the first, decomposed before time-only."""
-    origin = np.array([origins.index(one.origin) for one in database.groups], dtype=np.int64)[database.group]
-    time_only = np.array([not one.decomposed for one in database.groups])[database.group]
+    origin = np.array([origins.index(group.origin) for group in database.groups], dtype=np.int64)[database.group]
+    time_only = np.array([not group.decomposed for group in database.groups])[database.group]
     rows = np.flatnonzero(starts_at_one(database) & np.isfinite(database.t1_s))
     keys = (database.group, time_only, origin, database.workload_index, database.platform_index)
     rows = rows[np.lexsort([key[rows] for key in keys])]

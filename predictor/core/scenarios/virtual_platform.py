@@ -42,19 +42,21 @@ def move_platform(
     at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect of which
     nothing is known.
     """
-    known = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
-    if np.isnan(known).any() and old.n_max > 1:
+    scaling = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
+    if np.isnan(scaling).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
     lacking = _lacking(old, new, int(n.max()))
     if inquiry.predicts_elements:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
         moved = move_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
     else:
-        moved = move_pieces(answer, old, new, n, {one: borrowed_piece(inquiry, one, answer) for one in lacking})
+        moved = move_pieces(
+            answer, old, new, n, {segment: borrowed_piece(inquiry, segment, answer) for segment in lacking}
+        )
     source = source_counts(n, old, new)
     moved, clock = _at_clock(_with_interval(answer, moved, source), old, new, inquiry.facts.bound)
-    said, lowered = _sentences(old, new, n, source)
-    return Assumed(refit_features(moved, *_bends(new)), [*said, *clock.changes], [*lowered, *clock.lowered])
+    sentences, lowered = _sentences(old, new, n, source)
+    return Assumed(refit_features(moved, *_bends(new)), [*sentences, *clock.changes], [*lowered, *clock.lowered])
 
 
 def move_elements(
@@ -73,14 +75,14 @@ def move_elements(
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
     """
     source = source_counts(n, old, new)
-    at = source - 1
+    index = source - 1
     before = evaluate_curves(elements, source, *_bends(old), GAUSSIAN_SUM)
     after = evaluate_curves(elements, n, *_bends(new), GAUSSIAN_SUM)
     curves = {
-        name: np.maximum(answer.curves[name][at] + (after[row] - before[row]), 0.0)
+        name: np.maximum(answer.curves[name][index] + (after[row] - before[row]), 0.0)
         for row, name in enumerate(CURVE_NAMES)
     }
-    curves["redundancy"] = _scaled(answer.curves["redundancy"][at], before[0], after[0])
+    curves["redundancy"] = _scaled(answer.curves["redundancy"][index], before[0], after[0])
     fractions = np.stack([curves[name] for name in FRACTIONS]) if is_decomposed(answer) else None
     rebuilt = reconstruct(answer.t1_s, curves["redundancy"], fractions, n)
     curves["utilisation"] = rebuilt.utilisation
@@ -101,7 +103,7 @@ def borrowed_elements(inquiry: Inquiry, *, decomposed: bool) -> FloatArray:
 def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
     """The mean over the workload's other profiles of what they add behind that breakpoint of their platforms."""
     database = inquiry.database
-    found = []
+    pieces = []
     for row in _other_profiles(inquiry, decomposed=is_decomposed(answer) or None).tolist():
         platform = int(database.platform_index[row])
         start = (0.0, float(database.n_nu[platform]), float(database.n_ht[platform]))[segment]
@@ -112,13 +114,13 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
         logs = np.full((LOG_ROWS, len(n)), np.nan)
         logs[0] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
         logs[1:] = feature_logs(database, row, n)
-        found.append(cut_piece(logs, int(start), int(counts[-1])))
-    if not found:
+        pieces.append(cut_piece(logs, int(start), int(counts[-1])))
+    if not pieces:
         raise UnknownEffect(
             f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
             "on this platform nor on a reference"
         )
-    return mean_piece(found)
+    return mean_piece(pieces)
 
 
 def _other_profiles(inquiry: Inquiry, *, decomposed: bool | None) -> IntArray:
@@ -187,10 +189,10 @@ def _scaled(values: FloatArray, before: FloatArray, after: FloatArray) -> FloatA
 def _with_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     if answer.low_s is None or answer.high_s is None:
         return moved
-    at = source - 1
+    index = source - 1
     wider = np.exp(WIDENING_BEYOND_SEGMENT * np.abs(np.log(moved.n / source)))
-    ratio = moved.time_s / answer.time_s[at]
-    return replace(moved, low_s=answer.low_s[at] * ratio / wider, high_s=answer.high_s[at] * ratio * wider)
+    ratio = moved.time_s / answer.time_s[index]
+    return replace(moved, low_s=answer.low_s[index] * ratio / wider, high_s=answer.high_s[index] * ratio * wider)
 
 
 def _at_clock(
@@ -218,34 +220,34 @@ def _at_clock(
         0.0: "memory-bound: its time stays, as memory does",
         0.5: "of unknown bound: taken half way between changing in proportion and not at all, both in the interval",
     }[share]
-    said = f"clock {old.base_mhz:g} -> {new.base_mhz:g} MHz; the workload is {why}"
-    return scaled, Assumed(scaled, [said], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
+    sentence = f"clock {old.base_mhz:g} -> {new.base_mhz:g} MHz; the workload is {why}"
+    return scaled, Assumed(scaled, [sentence], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
 
 
 def _sentences(
     old: PlatformTopology, new: PlatformTopology, n: IntArray, source: IntArray
 ) -> tuple[list[str], list[tuple[int, str]]]:
-    said, lowered = [], []
+    sentences, lowered = [], []
     for name, what in (("n_nu", "further NUMA nodes"), ("n_ht", "SMT threads")):
         before, after = getattr(old, name), getattr(new, name)
         if before == after or (np.isnan(before) and np.isnan(after)):
             continue
         if np.isnan(after):
-            said.append(f"{name} {before:g} -> none: no effect of {what}; the curve before goes on")
+            sentences.append(f"{name} {before:g} -> none: no effect of {what}; the curve before goes on")
         elif after >= new.n_max:
-            said.append(f"{name} -> {after:g}: no thread count lies beyond it")
+            sentences.append(f"{name} -> {after:g}: no thread count lies beyond it")
         elif np.isnan(before) or before >= old.n_max:
-            said.append(f"{name} -> {after:g}: the effect of {what} is the mean of that on the references")
+            sentences.append(f"{name} -> {after:g}: the effect of {what} is the mean of that on the references")
             lowered.append((LOW, f"the platform has no {what}: their effect is that of other platforms"))
         else:
-            said.append(f"{name} {before:g} -> {after:g}: the effect of {what} begins there, with the same slopes")
+            sentences.append(f"{name} {before:g} -> {after:g}: the effect of {what} begins there, with the same slopes")
     if new.n_max != old.n_max:
-        said.append(f"n_max {old.n_max} -> {new.n_max}")
-    if said:
+        sentences.append(f"n_max {old.n_max} -> {new.n_max}")
+    if sentences:
         lowered.append((MEDIUM, "a platform that nobody has: known by its topology alone"))
     segment = _segment(n, new)
     behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
     longer = n[behind[0] > behind[1]]
     if len(longer):
         lowered.append((LOW, f"over n = {int(longer.min()) - 1} a slope is continued beyond where it was measured"))
-    return said, lowered
+    return sentences, lowered

@@ -60,14 +60,14 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     Its features are not fitted again. NaN stays NaN. Raises UnknownCharacteristic where the answer is time-only and a
     part is to be changed, or nothing tells how much memory the workload uses; ValueError without n = 1.
     """
-    one = np.flatnonzero(answer.n == 1)
-    if not len(one):
+    first = np.flatnonzero(answer.n == 1)
+    if not len(first):
         raise ValueError("changes start from n = 1")
     _require_parts(answer, changes)
     if not changes.changed:
         return Assumed(answer)
     before = split_thread_time(answer)
-    alone = before.computing[one]
+    alone = before.computing[first]
     computing = alone + changes.factor("redundancy") * (before.computing - alone)
     computing = np.maximum(computing, LEAST_UTILISATION * alone)
     mu, how = memory_share(answer, bound) if changes.factor("memory") != 1 else (np.zeros(len(answer.n)), "")
@@ -77,7 +77,7 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     after = ThreadTime(computing, before.parts * np.array(factors)[:, None])
     if (after.total <= NEGLIGIBLE_SHARE * before.total).any():
         raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
-    changed = _rebuilt(answer, before, after, int(one[0]))
+    changed = _rebuilt(answer, before, after, int(first[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
         changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
     return Assumed(changed, _sentences(answer, changes, how), _reasons(changes))
@@ -127,10 +127,10 @@ def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
         )
 
 
-def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, one: int) -> Answer:
+def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:
     """The answer with this thread time."""
     ratio = after.total / before.total
-    t1_s = float(answer.t1_s * ratio[one])
+    t1_s = float(answer.t1_s * ratio[first])
     time_s = answer.time_s * ratio
     widening = np.exp(WIDENING_OF_CHANGE * np.abs(np.log(ratio)))
     curves = dict(answer.curves) | {
@@ -151,32 +151,32 @@ def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, one: int) ->
 
 def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[str]:
     """What each change does, and what it takes for granted."""
-    found = []
+    sentences = []
     for name in changes.changed:
         factor = changes.factor(name)
-        said = f"{name.replace('_', ' ')} x {factor:g}"
+        sentence = f"{name.replace('_', ' ')} x {factor:g}"
         if name in FRACTIONS:
             nothing = not (answer.curves[name] > NEGLIGIBLE_SHARE).any()
-            said += (
+            sentence += (
                 ": there is none of it, so that nothing changes"
                 if nothing
                 else ": its thread time changes by this factor at every n; everything else stays"
             )
         elif name == "redundancy":
             what = "computing" if is_decomposed(answer) else "thread time (time-only profiles: every loss counts)"
-            said += f": the {what} beyond that of one thread changes by this factor"
+            sentence += f": the {what} beyond that of one thread changes by this factor"
         elif name == "memory":
-            said += f": memory traffic changes by this factor; {memory}"
+            sentence += f": memory traffic changes by this factor; {memory}"
         else:
-            grow = ", ".join(one.replace("_", " ") for one in GROW_WITH_WORK)
-            said += f": computing, {grow} grow with the work; creating, switching and joining threads stay"
-        found.append(said)
-    return found
+            grow = ", ".join(part.replace("_", " ") for part in GROW_WITH_WORK)
+            sentence += f": computing, {grow} grow with the work; creating, switching and joining threads stay"
+        sentences.append(sentence)
+    return sentences
 
 
 def _reasons(changes: WorkloadChanges) -> list[tuple[int, str]]:
     named = ", ".join(name.replace("_", " ") for name in changes.changed)
-    found = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
+    reasons = [(MEDIUM, f"a workload that nobody ran: {named} changed, everything else kept")]
     if "memory" in changes.changed:
-        found.append((LOW, "what memory traffic costs is estimated, not measured"))
-    return found
+        reasons.append((LOW, "what memory traffic costs is estimated, not measured"))
+    return reasons

@@ -44,7 +44,7 @@ def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
     >>> candidate_shares(Answer(1.0, nothing, nothing, nothing, {}, given, given), "reference")
     {'p': 0.75, 'q': 0.25}
     """
-    lists = [one for one in (answer.candidates_t1, answer.candidates_scaling) if one]
+    lists = [candidates for candidates in (answer.candidates_t1, answer.candidates_scaling) if candidates]
     total: dict[str, float] = {}
     for candidates in lists:
         weights = [abs(candidate.weight) for candidate in candidates]
@@ -72,12 +72,12 @@ def influences_on_answer(
         return mean_change(answer.time_s, without.time_s)
 
     at_same_n = replace(query, n=tuple(answer.n.tolist()))
-    found = [
+    influences = [
         Influence(kind, name, share, change(kind, name) if leave_out else None)
         for kind in ("reference", "workload")
         for name, share in list(candidate_shares(answer, kind).items())[:HEAVIEST_TRIED]
     ]
-    return found + element_influences(database, query.target, answer)
+    return influences + element_influences(database, query.target, answer)
 
 
 def without_candidate(database: Database, query: Query, kind: str, name: str) -> Database:
@@ -115,15 +115,15 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     whole = time_of(answer.features)
     if not np.isfinite(whole) or n[0] == 1:
         return []
-    found = []
-    for at in np.flatnonzero(np.nan_to_num(answer.features[:parts]) != 0).tolist():
+    influences = []
+    for element in np.flatnonzero(np.nan_to_num(answer.features[:parts]) != 0).tolist():
         features = answer.features.copy()
-        features[at] = 0.0
+        features[element] = 0.0
         change = time_of(features) / whole - 1
         if np.isfinite(change) and abs(change) >= LEAST_CHANGE:
-            found.append(Influence("element", FEATURE_NAMES[at], None, change))
-    found.sort(key=lambda one: -abs(one.change or 0.0))
-    return found[:NAMED_ELEMENTS]
+            influences.append(Influence("element", FEATURE_NAMES[element], None, change))
+    influences.sort(key=lambda influence: -abs(influence.change or 0.0))
+    return influences[:NAMED_ELEMENTS]
 
 
 def predicted_scaling(answer: Answer) -> CurveTable | None:
@@ -131,11 +131,11 @@ def predicted_scaling(answer: Answer) -> CurveTable | None:
 
     A method that predicts times alone has R(n) = n t(n) / t(1), as a time-only profile has.
     """
-    known = np.isfinite(answer.time_s)
-    if known.sum() < 2 or not np.isfinite(answer.t1_s):
+    is_predicted = np.isfinite(answer.time_s)
+    if is_predicted.sum() < 2 or not np.isfinite(answer.t1_s):
         return None
-    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, known]
-    n = answer.n[known].astype(np.int64)
+    values = np.stack([answer.time_s, *(answer.curves[name] for name in CURVE_NAMES)])[:, is_predicted]
+    n = answer.n[is_predicted].astype(np.int64)
     decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
     if not decomposed:
         values[1] = n * values[0] / answer.t1_s

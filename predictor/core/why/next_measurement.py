@@ -77,19 +77,22 @@ def rank_next_measurements(
         return []
     n = tuple(before.n.tolist())
     places = [*unmeasured_benchmarks(database, query)[:tried], *unmeasured_platforms(database, query)[:tried]]
-    tries = [predict_observation(database, query.group, place, method, settings) for place in places]
-    observations = [one for one in tries if one is not None]
+    predicted = [predict_observation(database, query.group, place, method, settings) for place in places]
+    observations = [observation for observation in predicted if observation is not None]
     extended = with_observations(database, query.group, observations)
-    found = []
-    for one in observations:
-        others = [other for other in observations if other is not one]
+    measurements = []
+    for observation in observations:
+        others = [other for other in observations if other is not observation]
         view = extended.without([other.platform for other in others], [other.workload for other in others])
         expected = _factor_in(view, replace(query, n=n), method, settings)
         if expected is not None:
-            names = database.platforms[one.platform], database.workloads[one.workload]
-            kind: MeasurementKind = "benchmark" if one.platform == query.target else "platform"
-            found.append(NextMeasurement(kind, *names, now, expected))
-    return sorted(found, key=lambda one: (one.expected, one.kind, one.platform, one.workload))
+            names = database.platforms[observation.platform], database.workloads[observation.workload]
+            kind: MeasurementKind = "benchmark" if observation.platform == query.target else "platform"
+            measurements.append(NextMeasurement(kind, *names, now, expected))
+    return sorted(
+        measurements,
+        key=lambda measurement: (measurement.expected, measurement.kind, measurement.platform, measurement.workload),
+    )
 
 
 def _factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
@@ -104,9 +107,9 @@ def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPa
     group = database.group == query.group
     visible = group & ~database.hidden
     references = np.unique(database.platform_index[visible & (database.workload_index == query.workload)])
-    known = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
+    on_references = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
     on_target = database.workload_index[visible & (database.platform_index == query.target)]
-    missing = np.setdiff1d(known, np.append(on_target, query.workload)).astype(np.int64)
+    missing = np.setdiff1d(on_references, np.append(on_target, query.workload)).astype(np.int64)
     return [(query.target, b) for b in _nearest(database, "workloads", query.workload, missing)]
 
 
@@ -145,9 +148,9 @@ def predict_observation(
     if not len(counts):
         return None
     some = np.unique(np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int))
-    asked = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
+    query = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
     try:
-        answer = method.predict(database, asked, settings)
+        answer = method.predict(database, query, settings)
     except PredictionError:
         return None
     usable = np.isfinite(answer.time_s).any() and np.isfinite(answer.t1_s)
@@ -158,10 +161,16 @@ def with_observations(database: Database, group: int, observations: Sequence[Obs
     """The visible rows of the database, and the observations as further rows of the group."""
     rows = np.flatnonzero(~database.hidden)
     own = [database.curve(row) for row in rows.tolist()]
-    known = [np.isfinite(one.answer.time_s) for one in observations]
-    n = [n for n, _ in own] + [one.answer.n[at] for one, at in zip(observations, known, strict=True)]
-    time_s = [t for _, t in own] + [one.answer.time_s[at] for one, at in zip(observations, known, strict=True)]
-    vectors = np.array([one.answer.features for one in observations]).reshape(-1, len(FEATURE_NAMES))
+    is_predicted = [np.isfinite(observation.answer.time_s) for observation in observations]
+    n = [n for n, _ in own] + [
+        observation.answer.n[rows_of_answer]
+        for observation, rows_of_answer in zip(observations, is_predicted, strict=True)
+    ]
+    time_s = [t for _, t in own] + [
+        observation.answer.time_s[rows_of_answer]
+        for observation, rows_of_answer in zip(observations, is_predicted, strict=True)
+    ]
+    vectors = np.array([observation.answer.features for observation in observations]).reshape(-1, len(FEATURE_NAMES))
 
     def column(old: Any, new: list[Any]) -> FloatArray:
         return np.concatenate([old[rows], np.array(new, dtype=old.dtype)])
@@ -170,12 +179,12 @@ def with_observations(database: Database, group: int, observations: Sequence[Obs
         revision=database.revision,
         platforms=database.platforms,
         workloads=database.workloads,
-        platform_index=column(database.platform_index, [one.platform for one in observations]),
-        workload_index=column(database.workload_index, [one.workload for one in observations]),
+        platform_index=column(database.platform_index, [observation.platform for observation in observations]),
+        workload_index=column(database.workload_index, [observation.workload for observation in observations]),
         groups=database.groups,
         group=column(database.group, [group] * len(observations)),
         features=np.concatenate([database.features[rows], vectors]),
-        t1_s=column(database.t1_s, [one.answer.t1_s for one in observations]),
+        t1_s=column(database.t1_s, [observation.answer.t1_s for observation in observations]),
         curve_offsets=np.concatenate([[0], np.cumsum([len(counts) for counts in n])]),
         curve_n=np.concatenate(n),
         curve_time_s=np.concatenate(time_s),

@@ -48,18 +48,18 @@ def prepare_interpreter(folder: Path) -> Path:
 
 def extra_p_outcomes(interpreter: Path, cases: Sequence[Case]) -> list[ModelOutcome]:
     """Extra-P's outcome of each case: n t(n) modelled over n, seconds without start and imports."""
-    asked = [
+    questions = [
         {"n": case.n.tolist(), "value": (case.n * case.time_s).tolist(), "asked": case.n_asked.tolist()}
         for case in cases
     ]
-    answers = json.loads(_run([str(interpreter), str(WORKER)], json.dumps(asked), "Extra-P failed"))
-    found = []
+    answers = json.loads(_run([str(interpreter), str(WORKER)], json.dumps(questions), "Extra-P failed"))
+    outcomes = []
     for index, (case, answer) in enumerate(zip(cases, answers, strict=True)):
         if answer["value"] is None:
-            found.append(ModelOutcome(index, seconds=answer["seconds"], refusal=answer["reason"]))
+            outcomes.append(ModelOutcome(index, seconds=answer["seconds"], refusal=answer["reason"]))
         else:
-            found.append(judge_times(index, case, np.array(answer["value"]) / case.n_asked, answer["seconds"]))
-    return found
+            outcomes.append(judge_times(index, case, np.array(answer["value"]) / case.n_asked, answer["seconds"]))
+    return outcomes
 
 
 def _run(command: list[str], given: str, failure: str) -> str:

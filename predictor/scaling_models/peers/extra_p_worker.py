@@ -38,7 +38,7 @@ def answer_case(case: dict[str, list[float]]) -> dict[str, Any]:
     started = time.process_time()
     try:
         function = model_of(case["n"], case["value"])
-        value = [float(function.evaluate(at)) for at in case["asked"]]
+        value = [float(function.evaluate(n)) for n in case["asked"]]
     except Exception as error:  # whatever it raises is a refusal of this case, not of the others
         return {"value": None, "seconds": time.process_time() - started, "reason": str(error) or type(error).__name__}
     return {"value": value, "seconds": time.process_time() - started, "reason": ""}

@@ -65,22 +65,22 @@ def measured_surface(measured: MeasuredWorkload) -> Surface:
     points = points.over_clocks if len(clocks) > 1 else points.take(points.own)
     clock = points.clock_mhz / (measured.base_mhz or clocks[-1]) if len(clocks) > 1 else np.ones(len(points))
     t1 = np.full(len(points), np.nan)
-    for one in np.unique(clock):
-        alone = (clock == one) & (points.n == 1)
-        t1[clock == one] = points.time_s[alone].mean() if alone.any() else np.nan
-    known = np.isfinite(t1)
-    if known.sum() < 2 * SMALLEST:
-        raise TooFewPoints(str(measured), int(known.sum()), 2 * SMALLEST)
-    X = np.stack([points.n, clock], axis=1)[known]
-    return Surface(str(measured), X, (t1 / points.time_s)[known])
+    for ratio in np.unique(clock):
+        alone = (clock == ratio) & (points.n == 1)
+        t1[clock == ratio] = points.time_s[alone].mean() if alone.any() else np.nan
+    has_reference = np.isfinite(t1)
+    if has_reference.sum() < 2 * SMALLEST:
+        raise TooFewPoints(str(measured), int(has_reference.sum()), 2 * SMALLEST)
+    X = np.stack([points.n, clock], axis=1)[has_reference]
+    return Surface(str(measured), X, (t1 / points.time_s)[has_reference])
 
 
-def learn_memory_wall(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+def learn_memory_wall(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
     model = MemoryWall(random_state=seed).fit(X, 1.0 / speedup, sequential_s=np.ones(len(X)))
-    return model.predict_speedup(asked)
+    return model.predict_speedup(X_new)
 
 
-def learn_amdahl(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+def learn_amdahl(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
     """Eq. 5 with the f in 0..1 that minimises the mean squared error of the speedup, as in Section 4.2."""
 
     def law(f: float, n: FloatArray) -> FloatArray:
@@ -91,22 +91,22 @@ def learn_amdahl(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: in
     near = grid[int(np.argmin(errors))]
     bounds = max(near - 0.01, 0.0), min(near + 0.01, 1.0)
     best = minimize_scalar(lambda f: float(((law(f, X[:, 0]) - speedup) ** 2).mean()), bounds=bounds, method="bounded")
-    return law(float(best.x), asked[:, 0])
+    return law(float(best.x), X_new[:, 0])
 
 
 def _searched(estimator: Any, grid: dict[str, list[float]]) -> Learner:
     """Hyper-parameters by 3-fold cross-validation on a grid, anew for each set of points (Section 4.3)."""
 
-    def learner(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
+    def learner(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
         folds = KFold(SEARCH_FOLDS, shuffle=True, random_state=seed)
         search = GridSearchCV(estimator, grid, cv=folds, scoring="neg_mean_squared_error")
-        return np.asarray(search.fit(X, speedup).predict(asked))
+        return np.asarray(search.fit(X, speedup).predict(X_new))
 
     return learner
 
 
-def learn_tree(X: FloatArray, speedup: FloatArray, asked: FloatArray, seed: int) -> FloatArray:
-    return np.asarray(DecisionTreeRegressor(random_state=seed).fit(X, speedup).predict(asked))
+def learn_tree(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
+    return np.asarray(DecisionTreeRegressor(random_state=seed).fit(X, speedup).predict(X_new))
 
 
 LEARNERS: dict[str, Learner] = {
@@ -144,10 +144,12 @@ def learning_curves(
             errors: dict[str, list[float]] = {name: [] for name in models}
             for repeat in range(repeats):
                 order = rng.permutation(len(surface.speedup))
-                learned, asked = order[:count], order[count:]
+                learned, held_out = order[:count], order[count:]
                 for name in models:
-                    said = LEARNERS[name](surface.X[learned], surface.speedup[learned], surface.X[asked], repeat)
-                    errors[name].append(float(((said - surface.speedup[asked]) ** 2).mean()))
+                    predicted = LEARNERS[name](
+                        surface.X[learned], surface.speedup[learned], surface.X[held_out], repeat
+                    )
+                    errors[name].append(float(((predicted - surface.speedup[held_out]) ** 2).mean()))
             medians = {name: float(np.median(values)) for name, values in errors.items()}
             yield {"surface": surface.name, "points": count, "mse": medians}
 
@@ -157,10 +159,10 @@ def means_over_surfaces(curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]
     each model is the best."""
     rows = []
     for count in sorted({curve["points"] for curve in curves}):
-        here = [curve["mse"] for curve in curves if curve["points"] == count]
-        best = [min(mse, key=lambda name: mse[name]) for mse in here]
-        for name in here[0]:
-            values = np.array([mse[name] for mse in here])
+        errors = [curve["mse"] for curve in curves if curve["points"] == count]
+        best = [min(mse, key=lambda name: mse[name]) for mse in errors]
+        for name in errors[0]:
+            values = np.array([mse[name] for mse in errors])
             rows.append(
                 {
                     "points": count,
@@ -169,7 +171,7 @@ def means_over_surfaces(curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]
                     "median": float(np.median(values)),
                     "deviation": float(values.std()),
                     "best_on": best.count(name),
-                    "surfaces": len(here),
+                    "surfaces": len(errors),
                 }
             )
     return rows

@@ -53,10 +53,10 @@ class Mispredictions:
         >>> said.statistics()["within_10"], said.statistics()["max_s"]
         (50.0, 2.0)
         """
-        known = np.isfinite(self.predicted_s)
-        if not known.any():
+        is_predicted = np.isfinite(self.predicted_s)
+        if not is_predicted.any():
             return dict.fromkeys(SIZE_STATISTICS[:-1]) | {"count": 0}
-        errors = np.abs(self.percent[known])
+        errors = np.abs(self.percent[is_predicted])
         named: dict[str, float | int | None] = {
             "mean": float(errors.mean()),
             "median": float(np.median(errors)),
@@ -64,9 +64,9 @@ class Mispredictions:
             "max": float(errors.max()),
         }
         named |= {f"within_{limit}": 100.0 * float((errors <= limit).mean()) for limit in WITHIN}
-        large = self.size[known] >= np.median(np.unique(self.size))
+        large = self.size[is_predicted] >= np.median(np.unique(self.size))
         named["large_within_10"] = 100.0 * float((errors[large] <= 10).mean()) if large.any() else None
-        return named | {"max_s": float(np.abs(self.seconds[known]).max()), "count": int(known.sum())}
+        return named | {"max_s": float(np.abs(self.seconds[is_predicted]).max()), "count": int(is_predicted.sum())}
 
     def rows(self) -> list[dict[str, float]]:
         columns = {"n": self.n, "size": self.size, "predicted_s": self.predicted_s, "measured_s": self.measured_s}
@@ -113,12 +113,12 @@ def size_study(measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int = 0,
 
 
 def _left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, model: ExtendedAmdahl) -> Mispredictions:
-    said = np.full(len(t), np.nan)
+    predicted_s = np.full(len(t), np.nan)
     for size in sizes:
         out = X[:, 1] == size
-        said[out] = clone(model).fit(X[~out], t[~out]).predict(X[out])
-    asked = np.isin(X[:, 1], sizes)
-    return _mispredictions(X[asked], said[asked], t[asked])
+        predicted_s[out] = clone(model).fit(X[~out], t[~out]).predict(X[out])
+    is_predicted = np.isin(X[:, 1], sizes)
+    return _mispredictions(X[is_predicted], predicted_s[is_predicted], t[is_predicted])
 
 
 def _streams(
@@ -129,8 +129,8 @@ def _streams(
     streams: dict[str, list[Mispredictions]] = {WAYS[2]: [], WAYS[3]: []}
     for order in [rng.permutation(len(t)) for _ in range(shuffles)]:
         for way, update in ((WAYS[2], False), (WAYS[3], True)):
-            said = streaming_predictions(clone(model), X[order], t[order], update=update)
-            streams[way].append(_mispredictions(X[order], said, t[order]))
+            predicted_s = streaming_predictions(clone(model), X[order], t[order], update=update)
+            streams[way].append(_mispredictions(X[order], predicted_s, t[order]))
     return streams
 
 
@@ -140,6 +140,7 @@ def _mispredictions(X: FloatArray, predicted_s: FloatArray, measured_s: FloatArr
 
 def _pooled(every: list[Mispredictions]) -> Mispredictions:
     n, size, predicted_s, measured_s = (
-        np.concatenate([getattr(one, name) for one in every]) for name in ("n", "size", "predicted_s", "measured_s")
+        np.concatenate([getattr(mispredictions, name) for mispredictions in every])
+        for name in ("n", "size", "predicted_s", "measured_s")
     )
     return Mispredictions(n, size, predicted_s, measured_s)

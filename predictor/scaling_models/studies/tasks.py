@@ -43,21 +43,25 @@ def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
     X = np.stack([points.n, model_size(measured.workload, points.size)], axis=1)
     t, measures = points.time_s, points.task_measures()
     split = split_by_size(points)
-    learned, asked = split.learned, split.asked
-    known = {name: values[learned] for name, values in measures.items()}
-    graph = TaskGraphModel().fit(X[learned], t[learned], measures=known)
+    learned, held_out = split.learned, split.asked
+    measures_learned = {name: values[learned] for name, values in measures.items()}
+    graph = TaskGraphModel().fit(X[learned], t[learned], measures=measures_learned)
     models = {"task_graph": graph, "direct": DirectRegression().fit(X[learned], t[learned])}
-    there = graph.predict_measures(X[asked])
-    columns = {"n": points.n[asked].tolist(), "size": points.size[asked].tolist(), "measured_s": t[asked].tolist()}
-    columns |= {f"{name}_s": model.predict(X[asked]).tolist() for name, model in models.items()}
+    modelled = graph.predict_measures(X[held_out])
+    columns = {
+        "n": points.n[held_out].tolist(),
+        "size": points.size[held_out].tolist(),
+        "measured_s": t[held_out].tolist(),
+    }
+    columns |= {f"{name}_s": model.predict(X[held_out]).tolist() for name, model in models.items()}
     return {
         "workload": measured.workload,
         "platform": measured.platform,
         "learned": _extent(points.take(learned)),
-        "asked": _extent(points.take(asked)),
-        "errors": {name: _errors(model, X[asked], t[asked]) for name, model in models.items()},
+        "asked": _extent(points.take(held_out)),
+        "errors": {name: _errors(model, X[held_out], t[held_out]) for name, model in models.items()},
         "parts": {
-            name: _relative(there[name], measures[name][asked], measures["work_s"][asked])
+            name: _relative(modelled[name], measures[name][held_out], measures["work_s"][held_out])
             for name in ("work_s", "delay_s", "no_work_s")
         },
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -106,6 +110,6 @@ def _errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str, floa
     return dict(zip(TASK_STATISTICS, map(float, named), strict=True))
 
 
-def _relative(there: FloatArray, actual: FloatArray, work: FloatArray) -> float:
+def _relative(modelled: FloatArray, actual: FloatArray, work: FloatArray) -> float:
     """The mean absolute error of a part, in percent of the work."""
-    return float(100.0 * (np.abs(there - actual) / work).mean())
+    return float(100.0 * (np.abs(modelled - actual) / work).mean())

@@ -51,12 +51,12 @@ class MeasuredWorkload:
 
 def measured_workloads(measurements: Measurements) -> list[MeasuredWorkload]:
     """A measured for each profile."""
-    found = []
+    workloads = []
     for record in measurements.profiles:
         workload, platform = measurements.workloads[record.workload], measurements.platforms[record.platform]
-        found.append(
+        workloads.append(
             MeasuredWorkload(
                 workload.name, platform.name, workload.strategy, record.runs, workload.size, platform.base_mhz
             )
         )
-    return found
+    return workloads

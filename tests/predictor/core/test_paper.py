@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from predictor.core.paper.influence import influence_rows, part_loss_shares
-from predictor.core.paper.statistics import table_5_statistics
 
 from predictor.core.answers import Query
 from predictor.core.database import Database, Group
@@ -14,6 +12,8 @@ from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.core.paper import PAPER_DEVICE_CLASSES, TABLES, paper_results, restrict_to_platforms
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
+from predictor.core.paper.influence import influence_rows, part_loss_shares
+from predictor.core.paper.statistics import table_5_statistics
 from profiles.scaling.features import FEATURE_NAMES
 from tests.predictor.core.databases import random_arrays
 
