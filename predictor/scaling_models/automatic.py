@@ -30,9 +30,12 @@ from profiles.scaling.curves import evaluate_curves, fit_curves
 
 GRID_POINTS = 24  # thread counts at which companions are asked
 LARGEST_CORRECTION = 1.0  # of log R
-LEAST_FOR_ORIGINS = 4
+LEAST_FOR_INTERVAL = 3  # companions
+LEAST_FOR_ORIGINS = 4  # thread counts
 ROLLING_ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
 FURTHER_MODELS: dict[str, type[ScalingModel]] = {"amdahl": Amdahl, "gustafson": Gustafson, "usl": USL}
+ROUNDING = 1e-9  # mapped thread counts are equal up to this relative difference
+LEAST_TOTAL_WEIGHT = 1e-300  # only against a division by 0
 WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
 
 
@@ -50,7 +53,7 @@ class Reason:
 class _Replay:
     """Companions over the profile's thread counts and the grid beyond, with what each law made of them."""
 
-    at: FloatArray  # (G,) thread counts
+    n: FloatArray  # (G,) thread counts: the profile's own, and the grid
     weights: FloatArray  # (C, G), 0 where not measured
     error: dict[str, float]
     correction: dict[str, FloatArray]  # (G,) of log R
@@ -144,7 +147,7 @@ class AutomaticChoice(ScalingModel):
         p exp(-+ q s(n)), with s the weighted standard deviation of the left-out errors of the chosen law at n, not
         falling with n, and q Student's quantile with one degree of freedom less than companions.
         """
-        if self.replay_ is None or self.replay_.count < 3:
+        if self.replay_ is None or self.replay_.count < LEAST_FOR_INTERVAL:
             return None
         points = self._read(X)
         spread = self._interpolated(np.maximum.accumulate(self.replay_.spread[self.chosen_]), points.n)
@@ -156,7 +159,7 @@ class AutomaticChoice(ScalingModel):
         if self.model_ is not None:
             return self.model_.parameters()
         replay = self._replayed_at()
-        steps = zip(replay.at.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
+        steps = zip(replay.n.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
         return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
 
     def _replayed_at(self) -> _Replay:
@@ -167,20 +170,20 @@ class AutomaticChoice(ScalingModel):
     def _interpolated(self, values: FloatArray, n: FloatArray) -> FloatArray:
         """Over log n; 0 at and below the smallest measured n."""
         replay = self._replayed_at()
-        return np.asarray(np.interp(np.log(n), np.log(replay.at), values))
+        return np.asarray(np.interp(np.log(n), np.log(replay.n), values))
 
     def _replayed(self, companions: Sequence[Companion]) -> _Replay | None:
         """None where no companion was measured over the range of our thread counts and elsewhere too."""
         usable = [
             companion
             for companion in companions
-            if companion.n[0] <= self.n_[0] and companion.n[-1] >= self.n_[-1] * (1 - 1e-9)
+            if companion.n[0] <= self.n_[0] and companion.n[-1] >= self.n_[-1] * (1 - ROUNDING)
         ]
         grid = _grid(self.n_, usable) if usable else self.n_
         if len(grid) == len(self.n_):
             return None
-        log_r_at_own = np.stack([companion.at(self.n_) for companion in usable])
-        log_r_at_grid = np.stack([companion.at(grid) for companion in usable]) - log_r_at_own[:, :1]
+        log_r_at_own = np.stack([companion.log_r_at(self.n_) for companion in usable])
+        log_r_at_grid = np.stack([companion.log_r_at(grid) for companion in usable]) - log_r_at_own[:, :1]
         log_r_at_own -= log_r_at_own[:, :1]
         distance = np.sqrt(((log_r_at_own - self.log_r_) ** 2).mean(axis=1))
         kinship = np.array([companion.weight for companion in usable])
@@ -204,11 +207,11 @@ class AutomaticChoice(ScalingModel):
         summed = (weights * bounded).sum(axis=0)
         left_out = missed - (summed - weights * bounded) / (total - weights + self.shrinkage)
         errors = np.minimum(np.abs(np.expm1(-left_out)), WORST_ERROR)
-        is_judged = replay.at > self.n_[-1]  # between our points all laws say the same
-        is_judged = is_judged if is_judged.any() else ~np.isin(replay.at, self.n_)
+        is_judged = replay.n > self.n_[-1]  # between our points all laws say the same
+        is_judged = is_judged if is_judged.any() else ~np.isin(replay.n, self.n_)
         replay.error[name] = float((weights * errors)[:, is_judged].sum() / weights[:, is_judged].sum())
         replay.correction[name] = summed / (total + self.shrinkage)
-        variance = (weights * left_out**2).sum(axis=0) / np.maximum(total, 1e-300)
+        variance = (weights * left_out**2).sum(axis=0) / np.maximum(total, LEAST_TOTAL_WEIGHT)
         replay.spread[name] = np.sqrt(np.where(total > 0, variance, 0.0))
 
     def _laws(self) -> dict[str, Law]:

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from predictor.scaling_models.points import N, Points, read_points, read_times
 from profiles.arrays import FloatArray
 
+FEWEST_GROUPS = 3  # of points that can be left out in turn: fewer show no spread
+
 
 class TooFewPoints(ValueError):
     """The model cannot be determined from what was given."""
@@ -38,6 +40,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     needs_one_thread: ClassVar[bool] = False  # the points at n = 1 are the reference: no refit goes without them
 
     def fit(self, X: Any, t: ArrayLike, **measured: Any) -> Self:
+        """Learn from points X and times t (N,) in seconds; `measured`: what a model needs beside them."""
         points = self._read(X)
         times = read_times(t, len(points))
         self._remember(points)
@@ -45,6 +48,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> FloatArray:
+        """Times in seconds at the points of X, (N,)."""
         check_is_fitted(self)
         return self._times(self._read(X))
 
@@ -73,7 +77,13 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def residuals_percent(model: ScalingModel, X: Any, t: ArrayLike) -> FloatArray:
-    """100 (predicted - measured) / measured, (N,)."""
+    """100 (predicted - measured) / measured at each point, (N,), in percent.
+
+    >>> from predictor.scaling_models.amdahl import Amdahl
+    >>> model = Amdahl().fit([[1], [2]], [4.0, 2.0])
+    >>> residuals_percent(model, [[4]], [0.8]).round(9)
+    array([25.])
+    """
     measured = np.asarray(t, dtype=np.float64)
     return np.asarray(100.0 * (model.predict(X) / measured - 1.0))
 
@@ -108,7 +118,12 @@ def prediction_interval(
 def jackknife(
     model: ScalingModel, X: Any, t: ArrayLike, X_new: Any, level: float = 0.9, **measured: Any
 ) -> tuple[FloatArray, FloatArray, str]:
-    """`prediction_interval`, and why it is NaN ("" where it is not)."""
+    """`prediction_interval`, and the reason why it is NaN ("" where it is not).
+
+    >>> from predictor.scaling_models.amdahl import Amdahl
+    >>> jackknife(Amdahl().fit([[1], [2]], [4.0, 2.0]), [[1], [2]], [4.0, 2.0], [[4]])[2]
+    'an interval needs 3 points that can be left out in turn; there are 2'
+    """
     if not 0 < level < 1:
         raise ValueError(f"level {level}: between 0 and 1")
     points, new = model._read(X), model._read(X_new)
@@ -116,7 +131,7 @@ def jackknife(
     unknown = np.full(len(new), np.nan)
     dealt = np.flatnonzero(points.n > 1) if model.needs_one_thread else np.arange(len(points))
     count = min(len(dealt), model.fold_count)
-    if count < 3:
+    if count < FEWEST_GROUPS:
         return unknown, unknown.copy(), f"an interval needs 3 points that can be left out in turn; there are {count}"
     groups = np.full(len(points), -1)
     groups[dealt] = np.arange(len(dealt)) % count

@@ -20,15 +20,18 @@ LEAST_KINSHIP = {"platform": SAME_PLATFORM, "kin": SAME_MICROARCHITECTURE, "all"
 
 @dataclass(frozen=True, eq=False)
 class Companion:
-    """A measured curve over the thread counts of the profile it accompanies: `n` (M,) ascending, `log_r` (M,) up to a
-    constant, and how much it counts (1 = same platform, another workload)."""
+    """A measured curve over the thread counts of the profile that it accompanies.
+
+    `n` (M,) ascending; `log_r` (M,), the logarithms of R up to a constant; `weight`, how much it counts (1 = same
+    platform, another workload).
+    """
 
     n: FloatArray
     log_r: FloatArray
     weight: float
     label: str = ""
 
-    def at(self, n: FloatArray) -> FloatArray:
+    def log_r_at(self, n: FloatArray) -> FloatArray:
         """log R interpolated over log n; NaN outside what was measured."""
         return np.asarray(np.interp(np.log(n), np.log(self.n), self.log_r, left=np.nan, right=np.nan))
 
@@ -68,7 +71,8 @@ def companions_of(
 def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weight: float = 1.0) -> list[Companion]:
     """Companions from (n, t) of the same platform, n ascending, t in seconds.
 
-    >>> companions_from_curves([(np.array([1.0, 2.0]), np.array([4.0, 3.0]))])[0].at(np.array([2.0, 4.0])).round(3)
+    >>> companion = companions_from_curves([(np.array([1.0, 2.0]), np.array([4.0, 3.0]))])[0]
+    >>> companion.log_r_at(np.array([2.0, 4.0])).round(3)
     array([0.405,   nan])
     """
     return [Companion(n, np.log(n * t / (n[0] * t[0])), weight) for n, t in curves]

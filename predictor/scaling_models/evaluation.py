@@ -93,10 +93,10 @@ class ModelOutcome:
 
 @dataclass(frozen=True)
 class Contender:
-    """A model of the table. `fitted(database, case, protocol)` learns the case; the processor time it takes counts."""
+    """A model of the table. `fit(database, case, protocol)` learns the case; the processor time it takes counts."""
 
     name: str
-    fitted: Callable[[Database, Case, ScalingProtocol], ScalingModel]
+    fit: Callable[[Database, Case, ScalingProtocol], ScalingModel]
 
 
 def cases_of(database: Database, protocol: ScalingProtocol) -> list[Case]:
@@ -127,7 +127,7 @@ def contenders(scope: str) -> list[Contender]:
         "parallel_penalty": lambda *_: ParallelPenalty(),
         "memory_wall": lambda *_: MemoryWall(),
     }
-    automatic = [Contender("automatic", _automatic)]
+    automatic = [Contender("automatic", _fit_automatic)]
     if scope != "none":
         automatic.append(Contender("automatic_alone", _on_its_own(AutomaticChoice)))
     laws = [Contender(law, _on_its_own(lambda *_, law=law: GrowthLaw(law))) for law in LAWS]
@@ -141,7 +141,7 @@ def evaluate_contender(
     for index, case in enumerate(cases):
         started = time.process_time()
         try:
-            model = contender.fitted(database, case, protocol)
+            model = contender.fit(database, case, protocol)
             predicted_s = model.predict(case.n_asked[:, None])
         except ValueError as error:
             yield ModelOutcome(index, seconds=time.process_time() - started, refusal=str(error))
@@ -157,7 +157,15 @@ def judge_times(
     seconds: float,
     interval: tuple[FloatArray, FloatArray] | None = None,
 ) -> ModelOutcome:
-    """What the predicted times are worth. A time that is not finite is a refusal; one below 0 an error beyond 100 %."""
+    """How far predicted times (K,) in seconds are from those of the case, and how many `interval` covers.
+
+    A time that is not finite is a refusal; one below 0 an error beyond 100 %.
+
+    >>> case = Case(0, 0, 0, np.array([1.0]), np.array([4.0]), np.array([2.0, 4.0]), np.array([2.0, 1.0]))
+    >>> outcome = judge_times(0, case, np.array([2.0, 1.5]), 0.1)
+    >>> outcome.error, outcome.bias
+    (0.25, 0.25)
+    """
     if not np.isfinite(predicted_s).all():
         return ModelOutcome(index, seconds=seconds, refusal="no finite time")
     signed = predicted_s / case.actual_s - 1.0
@@ -168,33 +176,38 @@ def judge_times(
 
 
 def model_statistics(outcomes: Sequence[ModelOutcome]) -> dict[str, float | int | None]:
-    """STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none."""
+    """MODEL_STATISTICS of a model's outcomes: over profiles, errors and coverage in percent; None where there is none.
+
+    >>> row = model_statistics([ModelOutcome(0, 0.25, -0.25, 0.002), ModelOutcome(1, refusal="no finite time")])
+    >>> row["mean"], row["bias"], row["count"], row["refused"], row["coverage"]
+    (25.0, -25.0, 1, 1, None)
+    """
     errors = 100.0 * np.array([outcome.error for outcome in outcomes if outcome.error is not None])
     biases = [outcome.bias for outcome in outcomes if outcome.bias is not None]
     covered = [outcome.covered for outcome in outcomes if outcome.covered is not None]
-    spread: dict[str, float | int | None] = dict.fromkeys(MODEL_STATISTICS)
+    row: dict[str, float | int | None] = dict.fromkeys(MODEL_STATISTICS)
     if len(errors):
         p80, p95 = (float(value) for value in np.percentile(errors, [80, 95]))
-        spread |= {"mean": float(errors.mean()), "median": float(np.median(errors)), "p80": p80, "p95": p95}
-        spread |= {"max": float(errors.max()), "bias": 100.0 * float(np.mean(biases))}
+        row |= {"mean": float(errors.mean()), "median": float(np.median(errors)), "p80": p80, "p95": p95}
+        row |= {"max": float(errors.max()), "bias": 100.0 * float(np.mean(biases))}
     if covered:
-        spread["coverage"] = 100.0 * float(np.mean(covered))
+        row["coverage"] = 100.0 * float(np.mean(covered))
     if outcomes:
-        spread["ms_per_fit"] = 1000.0 * float(np.mean([outcome.seconds for outcome in outcomes]))
-    return spread | {"count": len(errors), "refused": len(outcomes) - len(errors)}
+        row["ms_per_fit"] = 1000.0 * float(np.mean([outcome.seconds for outcome in outcomes]))
+    return row | {"count": len(errors), "refused": len(outcomes) - len(errors)}
 
 
-def _automatic(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
+def _fit_automatic(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
     companions = companions_of(database, case.platform, case.workload, scope=protocol.scope)
     model = AutomaticChoice(*_breakpoints(database, case.platform))
     return model.fit(case.n[:, None], case.time_s, companions=companions)
 
 
 def _on_its_own(make: Callable[..., ScalingModel]) -> Callable[[Database, Case, ScalingProtocol], ScalingModel]:
-    def fitted(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
+    def fit(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
         return make(*_breakpoints(database, case.platform)).fit(case.n[:, None], case.time_s)
 
-    return fitted
+    return fit
 
 
 def _breakpoints(database: Database, platform: int) -> tuple[int | None, int | None]:

@@ -13,6 +13,8 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import SIZE, N, Points, PointsError, read_times
 from profiles.arrays import FloatArray
 
+NEGLIGIBLE_SINGULAR_VALUE = 1e-13  # of the largest one of X'X
+
 
 class ExtendedAmdahl(ScalingModel):
     """T_p(x) = a T_seq(x)/p + (1 - a) T_seq(x), with T_seq a polynomial of known degree k of the input size x.
@@ -67,7 +69,12 @@ class ExtendedAmdahl(ScalingModel):
         self.parallel_fraction_ = self._fraction()
 
     def partial_fit(self, X: Any, t: ArrayLike) -> Self:
-        """Learn from further points; what was learned before counts as much as if all had come at once."""
+        """Learn from further points; what was learned before counts as much as if all had come at once.
+
+        >>> model = ExtendedAmdahl(degree=1).partial_fit([[1, 1.0], [1, 2.0]], [1.0, 2.0])
+        >>> round(model.partial_fit([[4, 2.0]], [0.8]).parallel_fraction_, 9)
+        0.8
+        """
         points = self._read(X)
         times = read_times(t, len(points))
         if not hasattr(self, "highest_"):
@@ -83,7 +90,12 @@ class ExtendedAmdahl(ScalingModel):
         return self
 
     def sequential_time(self, size: ArrayLike) -> FloatArray:
-        """T_seq(x) in seconds, of the shape of `size`."""
+        """T_seq(x) in seconds, of the shape of `size`. Raises TooFewPoints where no point at n = 1 was learned.
+
+        >>> model = ExtendedAmdahl(degree=1).fit([[1, 1.0], [1, 2.0]], [1.0, 2.0])
+        >>> model.sequential_time([4.0]).round(9)
+        array([4.])
+        """
         if not hasattr(self, "polynomial_"):
             raise TooFewPoints("ExtendedAmdahl", 0, 1, "points at n = 1")
         return np.asarray(legendre.legval(_mapped(np.asarray(size, dtype=np.float64), self.domain_), self.polynomial_))
@@ -190,7 +202,7 @@ class _Sums:
 
     def solve(self) -> FloatArray:
         """The least squares polynomial; of the smallest norm while the sizes do not determine it."""
-        return np.asarray(np.linalg.lstsq(self.xx, self.xy, rcond=1e-13)[0])
+        return np.asarray(np.linalg.lstsq(self.xx, self.xy, rcond=NEGLIGIBLE_SINGULAR_VALUE)[0])
 
     def _on(self, domain: tuple[float, float]) -> _Sums:
         if domain == self.domain:

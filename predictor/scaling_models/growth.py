@@ -11,9 +11,11 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 
-LEAST_GROWTH = 1e-3
+LEAST_GROWTH = 1e-3  # smaller overheads count as this
 LARGEST_EXPONENT = 2.0
 LEAST_GROWTH_RATIO = 0.05  # of R(n) to the last measured R: a falling line is not followed further down
+
+LEAST_VARIANCE_OF_X = 1e-300  # only against a division by 0
 
 Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 
@@ -21,7 +23,7 @@ Law = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 def constant(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     """R stays what it was: every further thread helps as much as the last one.
 
-    All laws: `n` (N,) ascending, `log_r` (C, N) the logarithms of R of C curves, `at` (M,); returns log R (C, M).
+    All laws: `n` (N,) ascending, `log_r` (C, N) the logarithms of R of C curves, `n_new` (M,); returns log R (C, M).
 
     >>> np.exp(constant(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[1.5]])
@@ -131,7 +133,12 @@ def measured_growth(n: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
-    """log R of C curves at any thread counts: interpolated up to the last measured n, then by the law. (C, M)"""
+    """log R of C curves at any thread counts, (C, M): interpolated up to the last measured n, then by the law.
+
+    >>> n, log_r = np.array([1.0, 3.0]), np.log([[1.0, 2.0]])
+    >>> np.exp(extend_curves(constant, n, log_r, np.array([2.0, 4.0]))).round(9)
+    array([[1.5, 2. ]])
+    """
     values = np.empty((len(log_r), len(n_new)))
     beyond = n_new > n[-1]
     if beyond.any():
@@ -144,7 +151,7 @@ def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray)
 def _slope(x: FloatArray, y: FloatArray) -> FloatArray:
     """Least squares slopes of y (C, N) over x (N,); 0 for a single point."""
     centred = x - x.mean()
-    return np.asarray((y * centred).sum(axis=1) / max(float((centred**2).sum()), 1e-300))
+    return np.asarray((y * centred).sum(axis=1) / max(float((centred**2).sum()), LEAST_VARIANCE_OF_X))
 
 
 def _line(log_r: FloatArray, slope: FloatArray, beyond: FloatArray) -> FloatArray:

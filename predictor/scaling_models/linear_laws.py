@@ -12,6 +12,9 @@ from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.points import Points
 from profiles.arrays import FloatArray
 
+RELATIVE_STEP = 1e-6  # of a coefficient, for central differences
+LEAST_OF_LARGEST = 1e-3  # a coefficient near 0 steps as one of this share of the largest
+
 
 class LinearLaw(ScalingModel):
     """t = sum_k c_k d_k(x) with c_k >= 0, fitted by least squares of (t_predicted - t) / t.
@@ -49,11 +52,16 @@ class LinearLaw(ScalingModel):
         return self._named(self.coefficients_)
 
     def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Of each parameter, by the delta method: value -+ q sqrt(g' C g), with g its gradient in the coefficients,
-        C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K, and for a parameter
-        that is infinite nearby.
+        """The interval of each parameter by the delta method: value -+ q sqrt(g' C g), with g its gradient in the
+        coefficients, C their covariance and q Student's quantile with N - K degrees of freedom. NaN where N <= K, and
+        for a parameter that is infinite nearby.
 
         The fit keeps coefficients at or above 0; an interval may reach below, which then means "may be absent".
+
+        >>> from predictor.scaling_models.amdahl import Amdahl
+        >>> low, high = Amdahl().fit([[1], [2], [4]], [8.0, 4.4, 2.6]).confidence_intervals()["t1_s"]
+        >>> bool(low < 8.0 < high)
+        True
         """
         values = self.parameters()
         if self.degrees_of_freedom_ <= 0:
@@ -70,11 +78,12 @@ class LinearLaw(ScalingModel):
         return intervals
 
     def _gradients(self) -> dict[str, FloatArray]:
-        """Of each parameter in the coefficients, by central differences."""
+        """The gradient of each parameter in the coefficients, by central differences."""
         gradients = {name: np.zeros(len(self.coefficients_)) for name in self.parameters()}
         for k in range(len(self.coefficients_)):
             step = np.zeros(len(self.coefficients_))
-            step[k] = 1e-6 * max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * 1e-3)
+            size = max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * LEAST_OF_LARGEST)
+            step[k] = RELATIVE_STEP * size
             up, down = self._named(self.coefficients_ + step), self._named(self.coefficients_ - step)
             for name, gradient in gradients.items():
                 is_finite = np.isfinite([up[name], down[name]]).all()

@@ -82,6 +82,13 @@ class MeasuredPoints:
         wait costs one thread alone the same time, so the thread seconds of creation and of join at n = 1 stand in for
         the counts, in proportion, and the coefficients c of Eq. 12 take the proportion up.
         NaN: no profile pass there, or neither counts nor parts at n = 1 of the size.
+        Source: papers/002, Eq. 8 and 12-14.
+
+        >>> runs = RunTable(np.array([1, 2]), np.array([1, 1]), np.ones(2, bool), np.array([4.0, 3.0]),
+        ...                 parts_ns=np.array([[4, 0, 0, 0, 0, 0, 0], [4, 1, 1, 0, 0, 0, 0]]))
+        >>> measures = measured_points(runs, 100.0).task_measures()
+        >>> measures["work_s"], measures["delay_s"], measures["no_work_s"]
+        (array([4., 4.]), array([0., 1.]), array([0., 1.]))
         """
         counts = {"tasks": self.tasks, "waits": self.waits}
         if np.isnan(self.tasks).all() or np.isnan(self.waits).all():

@@ -18,6 +18,8 @@ LOWEST_PARAMETERS, HIGHEST_PARAMETERS = (
 )  # of f, k, m1, m2 (papers/003, Section 4.3)
 TYPICAL_STEP = np.array([0.1, 1.0, 0.1, 0.1])
 POPULATION, GENERATIONS, SEARCHES = 15, 60, 3
+SEARCH_TOLERANCE = 1e-6
+APART = 0.05  # of the bounds' lengths: members of a population closer than this are next to each other
 
 
 def memory_wall_speedup(n: ArrayLike, clock_ratio: ArrayLike, parameters: ArrayLike) -> FloatArray:
@@ -88,7 +90,13 @@ class MemoryWall(ScalingModel):
         self.sequential_s_ = t1[first]
 
     def predict_speedup(self, X: Any) -> FloatArray:
-        """S at the points of X, (N,)."""
+        """S at the points of X (Eq. 15), (N,), no unit.
+
+        >>> n = np.arange(1.0, 9.0)[:, None]
+        >>> model = MemoryWall().fit(n, 10 / memory_wall_speedup(n[:, 0], np.ones(8), [1.0, 1.0, 0.1, 0.0]))
+        >>> model.predict_speedup([[2], [8]]).round(3)
+        array([2. , 5.5])
+        """
         points = self._read(X)
         return memory_wall_speedup(points.n, _ratio(points), self.parameters_)
 
@@ -151,7 +159,7 @@ def _search(
         init="sobol",
         popsize=POPULATION,
         maxiter=GENERATIONS,
-        tol=1e-6,
+        tol=SEARCH_TOLERANCE,
         rng=random,
         polish=False,
     )
@@ -169,5 +177,5 @@ def _search(
 
 def _apart(population: FloatArray) -> list[FloatArray]:
     """The best member, and the best of those that are not next to it."""
-    away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > 0.05
+    away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > APART
     return [population[0], *population[away][:1]]

@@ -77,7 +77,11 @@ def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...
 
 
 def read_times(t: ArrayLike, count: int) -> FloatArray:
-    """Times in seconds, (count,): finite and above 0."""
+    """Times in seconds, (count,): finite and above 0, else a PointsError.
+
+    >>> read_times([1, 2], 2)
+    array([1., 2.])
+    """
     times = _numbers("time_s", t)
     if times.shape != (count,):
         raise PointsError("time_s", None, f"{times.shape} times for {count} points")

@@ -19,6 +19,11 @@ from profiles.arrays import FloatArray
 
 FittedCurve = Callable[[ArrayLike], FloatArray]
 
+STRETCH = 1.005  # of loess' h, as in R
+SPAN_ROUNDING = 1e-5  # as in R: a span of just below a whole number of points is that number
+LEAST_REACH = 1e-300  # only against a division by 0
+EQUAL_DIGITS = 9  # errors that agree so far are equal
+
 
 class Smoother(Protocol):
     """`least` is how many points with different x it needs."""
@@ -150,13 +155,13 @@ class Loess:
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         _enough(self, x)
-        near = max(math.floor(len(x) * self.span + 1e-5), self.degree + 1)
+        near = max(math.floor(len(x) * self.span + SPAN_ROUNDING), self.degree + 1)
 
         def value(u: float) -> float:
             distance = np.abs(x - u)
-            reach = np.sort(distance)[near - 1] * 1.005
-            root = np.sqrt((1.0 - np.minimum(distance / max(reach, 1e-300), 1.0) ** 3) ** 3)
-            design = np.vander((x - u) / max(reach, 1e-300), self.degree + 1, increasing=True)
+            reach = np.sort(distance)[near - 1] * STRETCH
+            root = np.sqrt((1.0 - np.minimum(distance / max(reach, LEAST_REACH), 1.0) ** 3) ** 3)
+            design = np.vander((x - u) / max(reach, LEAST_REACH), self.degree + 1, increasing=True)
             return float(np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0][0])
 
         return lambda x_new: np.array([value(u) for u in np.atleast_1d(np.asarray(x_new, dtype=np.float64))])
@@ -237,7 +242,9 @@ def choose_smoother(
         return (value - actual) / abs(actual) if actual else math.copysign(math.inf, value) if value else 0.0
 
     errors = {smoother.label: error_of(value) for smoother, value in estimates.items()}
-    nearest = sorted(estimates, key=lambda smoother: round(abs(errors[smoother.label]), 9))  # the simplest of equals
+    nearest = sorted(
+        estimates, key=lambda smoother: round(abs(errors[smoother.label]), EQUAL_DIGITS)
+    )  # the simplest of equals
     if nearest and abs(errors[nearest[0].label]) < epsilon:
         return Choice(nearest[0], errors[nearest[0].label], errors)
     if len(nearest) > 1:

@@ -18,7 +18,8 @@ from profiles.arrays import FloatArray
 
 TASK_MEASURES = ("work_s", "delay_s", "no_work_s", "tasks", "waits")
 LASSO_FOLDS = 5
-LEAST_RELATIVE_VALUE = 1e-3  # of the largest: what is smaller counts no more than this
+LEAST_RELATIVE_VALUE = 1e-3  # of the largest: the error of a smaller value is relative to this
+LEAST_SIZE = 2  # log log x needs more than 1; at 2 it is 0
 
 
 def task_measures(parts_s: ArrayLike) -> dict[str, FloatArray]:
@@ -90,7 +91,7 @@ class TaskGraphModel(ScalingModel):
         self.no_work_ = positive_fit(_no_work_terms(size, p), given["no_work_s"])
 
     def predict_measures(self, X: Any) -> dict[str, FloatArray]:
-        """The modelled MEASURES at the points of X, (N,) each."""
+        """The modelled TASK_MEASURES at the points of X, (N,) each: the terms of Eq. 9 in thread seconds; counts."""
         points = self._read(X)
         size, p = _size(points), points.n
         work = _work_terms(size) @ self.sequential_work_
@@ -166,6 +167,10 @@ def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
     Relative errors are minimised: each row counts by 1/value, values below a thousandth of the largest by that. With
     absolute errors the noise of the largest size alone decides on the cubic terms, which then rule what is predicted
     beyond it. Fewer than six points (too few to cross-validate) and points without noise: non-negative least squares.
+
+    >>> x = np.array([1.0, 2.0, 4.0])
+    >>> positive_fit(np.stack([np.ones(3), x], axis=1), 2 + 3 * x).round(9)
+    array([2., 3.])
     """
     top = float(np.abs(values).max())
     coefficients = np.zeros(terms.shape[1])
@@ -183,9 +188,8 @@ def positive_fit(terms: FloatArray, values: FloatArray) -> FloatArray:
 def _lasso(design: FloatArray, target: FloatArray) -> FloatArray:
     if len(target) <= LASSO_FOLDS:
         return np.asarray(nnls(design, target)[0])
-    with (
-        warnings.catch_warnings()
-    ):  # columns that are nearly multiples of each other, and equal penalties, are expected
+    with warnings.catch_warnings():
+        # Columns that are nearly multiples of each other, and equal penalties, are expected.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
@@ -220,7 +224,7 @@ def _sharing(p: FloatArray) -> FloatArray:
 def _size(points: Points) -> FloatArray:
     size = points.size
     assert size is not None  # noqa: S101 - `needed` has it
-    small: NDArray[np.intp] = np.flatnonzero(size < 2)
+    small: NDArray[np.intp] = np.flatnonzero(size < LEAST_SIZE)
     if len(small):
         raise PointsError(SIZE, int(small[0]), f"{size[small[0]]:g}: the logarithms of Eq. 11 need at least 2")
     return size

@@ -20,12 +20,20 @@ Terms = Callable[[FloatArray], FloatArray]
 
 
 def amdahl_terms(n: FloatArray) -> FloatArray:
-    """n t(n) = parallel work + sequential work * n (Amdahl), (2, J)."""
+    """The terms of n t(n) = parallel work + sequential work * n (Amdahl 1967), (2, J).
+
+    >>> amdahl_terms(np.array([1.0, 2.0, 4.0])).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0]]
+    """
     return np.stack([np.ones_like(n), n])
 
 
 def usl_terms(n: FloatArray) -> FloatArray:
-    """n t(n) = t(1) (1 + sigma (n - 1) + kappa n (n - 1)) (Gunther's universal scalability law), (3, J)."""
+    """The terms of n t(n) = t(1) (1 + sigma (n - 1) + kappa n (n - 1)), (3, J): Gunther's universal scalability law.
+
+    >>> usl_terms(np.array([1.0, 2.0, 4.0])).tolist()
+    [[1.0, 1.0, 1.0], [0.0, 1.0, 3.0], [0.0, 2.0, 12.0]]
+    """
     return np.stack([np.ones_like(n), n - 1, n * (n - 1)])
 
 

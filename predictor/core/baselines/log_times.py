@@ -15,6 +15,7 @@ from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import FloatArray, IntArray
 
+ADDITIVE_ROUNDS = 2
 MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
 
 
@@ -116,10 +117,14 @@ def additive_parts(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Workload part c (B, J) and platform part s (P, J) of z = c + s + rest, by two rounds of alternating means.
 
     `values` (P, B, J), NaN = not measured; a part without any value is 0.
+
+    >>> of_workload, of_platform = additive_parts(np.array([[[1.0], [2.0]], [[3.0], [4.0]]]))
+    >>> of_workload.ravel().tolist(), of_platform.ravel().tolist()
+    ([2.0, 3.0], [-1.0, 1.0])
     """
     of_workload = valid_mean(values, axis=0)
     of_platform = valid_mean(values - of_workload[None], axis=1)
-    for _ in range(2):
+    for _ in range(ADDITIVE_ROUNDS):
         of_workload = of_workload + valid_mean(values - of_workload[None] - of_platform[:, None], axis=0)
         of_platform = of_platform + valid_mean(values - of_workload[None] - of_platform[:, None], axis=1)
     return of_workload, of_platform

@@ -10,36 +10,68 @@ from predictor.core.database import Database
 from predictor.core.errors import TooFewCandidates
 from profiles.arrays import BoolArray, FloatArray
 
+DOUBT_IN_WORKLOADS = 2  # a distance over b shared workloads counts as sqrt(1 + 2/b) times as far
+DIGITS_OF_A_TIE = 12  # distances that differ by rounding alone are equal
+
 
 def time_distance(logs: LogTimes) -> FloatArray:
-    """Root mean square of log(t_T / t_P) over the shared workloads and all n, (R,): 0 = the same times."""
+    """Root mean square of log(t_T / t_P) over the shared workloads and all n, (R,): 0 = the same times.
+
+    >>> logs = LogTimes(
+    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
+    ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
+    >>> time_distance(logs).round(3)  # the target is twice as fast as the first, and as the second from n = 2 on
+    array([0.693, 0.49 ])
+    """
     return np.sqrt(valid_mean(logs.difference**2, axis=(1, 2)))
 
 
 def shape_distance(logs: LogTimes) -> FloatArray:
-    """As `time_distance` after the best single speed ratio, (R,): 0 = one machine is the other, only faster."""
+    """As `time_distance` after the best single speed ratio, (R,): 0 = one machine is the other, only faster.
+
+    >>> logs = LogTimes(
+    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
+    ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
+    >>> shape_distance(logs).round(3)
+    array([0.   , 0.347])
+    """
     ratio = valid_mean(logs.difference, axis=(1, 2))
     return np.sqrt(valid_mean((logs.difference - ratio[:, None, None]) ** 2, axis=(1, 2)))
 
 
 def nearest_reference(distance: FloatArray, logs: LogTimes, among: BoolArray | None = None) -> int:
-    """Position of the nearest reference; few shared workloads count as farther, ties go by slug."""
+    """Position of the nearest reference; few shared workloads count as farther, ties go by slug.
+
+    distance' = distance sqrt((b + 2) / b),    b workloads that the reference shares with the target
+    """
     shared = (~np.isnan(logs.difference)).any(axis=2).sum(axis=1)
-    far = distance * np.sqrt((shared + 2) / shared)
-    return int(np.argmin(np.round(far if among is None else np.where(among, far, np.inf), 12)))
+    far = distance * np.sqrt((shared + DOUBT_IN_WORKLOADS) / shared)
+    return int(np.argmin(np.round(far if among is None else np.where(among, far, np.inf), DIGITS_OF_A_TIE)))
 
 
 def speed_ratio(logs: LogTimes, reference: int) -> float:
-    """The mean of log(t_T / t_P) over shared workloads and n: a geometric mean of ratios."""
+    """The mean of log(t_T / t_P) over shared workloads and n: a geometric mean of ratios.
+
+    >>> logs = LogTimes(
+    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
+    ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
+    >>> round(float(np.exp(speed_ratio(logs, 0))), 9)  # the target takes half the time of the first
+    0.5
+    """
     return float(valid_mean(logs.difference[reference], axis=(0, 1)))
 
 
 def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """The times of A on the reference whose times are nearest."""
     p = nearest_reference(time_distance(logs), logs)
     return Estimate(logs.of_workload[p], {p: 1.0})
 
 
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """The times of A on the nearest reference of known clock, times its clock over the target's."""
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
     has_clock = ~np.isnan(of_references)
@@ -51,11 +83,13 @@ def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettin
 
 
 def estimate_by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """The times of A on the reference of the most similar shape, times one speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
     return Estimate(logs.of_workload[p] + speed_ratio(logs, p), {p: 1.0})
 
 
 def estimate_by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
+    """As `estimate_by_speed_ratio`, with a ratio for each n."""
     p = nearest_reference(shape_distance(logs), logs)
     return Estimate(logs.of_workload[p] + valid_mean(logs.difference[p], axis=0), {p: 1.0})
 

@@ -21,6 +21,7 @@ from profiles.arrays import FloatArray, IntArray
 
 REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
+LEAST_VARIANCE, LEAST_PENALTY = 1e-12, 1e-9  # keep the equations of the factors solvable
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> 
 
 
 def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
-    """Ridge regression with a Gaussian kernel on the same."""
+    """Ridge regression with a Gaussian kernel on the residuals at all n."""
     x, y = _inputs(logs), _wanted(logs)
     squares = ((x[:-1] - x[:-1].mean(axis=0)) ** 2).sum(axis=1)
     scale = 2 * float(np.median(squares)) or 1.0  # about the median squared distance of two references
@@ -101,7 +102,8 @@ def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSett
 
 
 def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
-    """Factors of the references' residuals, A's among them; T's from its benchmarks by least squares, then T's A."""
+    """A low-rank model: factors of the references' residuals, A's among them, are fitted to T's residuals of the
+    benchmarks by penalised least squares, which gives T's residual of A."""
     x, y = _inputs(logs), _wanted(logs)
     columns = np.concatenate([x[:-1], y], axis=1)
     mean = columns.mean(axis=0)
@@ -110,8 +112,8 @@ def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSetti
     factors = factors[:rank]
     input_count = x.shape[1]
     noise = (strength[rank:] ** 2).sum() / columns.size  # what the factors leave over: probabilistic PCA
-    spread = strength[: len(factors)] ** 2 / len(columns)
-    penalty = np.diag(noise / np.maximum(spread, 1e-12) + 1e-9)
+    variance = strength[: len(factors)] ** 2 / len(columns)
+    penalty = np.diag(noise / np.maximum(variance, LEAST_VARIANCE) + LEAST_PENALTY)
     of_inputs = factors[:, :input_count]
     weights = np.linalg.solve(of_inputs @ of_inputs.T + penalty, of_inputs @ (x[-1] - mean[:input_count]))
     return Estimate(logs.speed[-1] + mean[input_count:] + weights @ factors[:, input_count:])

@@ -74,6 +74,15 @@ def workload_distances(database: Database, a: int, b: int, platform: int | None 
 
     Parameters: `a`, `b` positions in `database.workloads`, `platform` in `database.platforms`. No unit, 0 to 1; NaN as
     in `platform_distances`. Source: Arndt et al. 2020, Eq. 13, 16 and 18.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((2, 84), np.nan); features[:, :2] = [[0.0, 1.0], [2.0, 1.0]]
+    >>> two = Database.build(
+    ...     platforms=["p"], workloads=["v", "w"], platform_index=[0, 0], workload_index=[0, 1],
+    ...     groups=(Group(True, "", "measured"),), group=[0, 0], features=features, t1_s=[1.0, 1.0],
+    ...     n_nu=[np.nan], n_ht=[np.nan], n_max=[4])
+    >>> workload_distances(two, 0, 1).mean
+    PairMean(distance=0.7071067811865476, dim=2, count=1)
     """
     rows = database.rows_of_workload(a)
     if platform is not None:
@@ -115,6 +124,7 @@ def distances_of_rows(database: Database, rows: IntArray, partner_rows: IntArray
 
 
 def individual_distance(database: Database, row: int, shared: Kind, value: float, dim: int) -> IndividualDistance:
+    """The distance with the slug of what the pair shares and its group."""
     group = database.groups[database.group[row]]
     if shared == "workloads":
         partner = database.workloads[int(database.workload_index[row])]

@@ -15,7 +15,6 @@ from profiles.scaling.features import FEATURE_NAMES
 
 LARGEST_MATRIX = 40
 LARGEST_MAP = 400
-PERCENT = 100
 
 # What Figure 9 of the paper shows, in percent; its L1-LDM/L1-LD is none of the 84 elements, the stores' miss rate is.
 COMPARED_CHARACTERISTICS = {
@@ -88,6 +87,7 @@ class SharedWorkload:
     platforms: tuple[ProfileSummary, ...]
 
     def on(self, platform: str) -> ProfileSummary | None:
+        """The profile of the platform with this slug."""
         return next((profile for profile in self.platforms if profile.platform == platform), None)
 
 
@@ -249,8 +249,7 @@ def summarise_profile(database: Database, row: int, simulated: BoolArray | None 
         n=n.astype(np.int64),
         time_s=time_s,
         characteristics={
-            name: PERCENT * float(database.features[row, FEATURE_NAMES.index(name)])
-            for name in COMPARED_CHARACTERISTICS
+            name: 100 * float(database.features[row, FEATURE_NAMES.index(name)]) for name in COMPARED_CHARACTERISTICS
         },
     )
 

@@ -31,6 +31,7 @@ class Variant:
 
 
 def variants() -> list[Variant]:
+    """Every variant that the paper's comparison of choices needs: LIMITS, EXPONENTS, and pairs of DISTANCES."""
     by_number = [_variant("limits", f"{b} workloads, {p} platforms", workloads=b, platforms=p) for b, p in LIMITS]
     by_number += [_variant("exponent", f"k = {k}", k=k) for k in EXPONENTS]
     return by_number + [

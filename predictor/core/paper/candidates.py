@@ -76,7 +76,11 @@ def _by_rank(
 def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[PaperRow]:
     """Figure 10: the errors of all predictions in ascending order, at most POINTS of them, evenly, with both ends.
 
-    `share`: percent of the predictions that err no more.
+    `share`: percent of the predictions that err no more. A part that nobody predicted has no row.
+
+    >>> outcomes = [Outcome("mpet2020", "p", "a", 0.1, {"t1": error}) for error in (0.5, 0.25)]
+    >>> [(row["share"], row["error"]) for row in sorted_errors(1, outcomes)]
+    [(50.0, 25.0), (100.0, 50.0)]
     """
     rows = []
     for part in PREDICTED_PARTS:

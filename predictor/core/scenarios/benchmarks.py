@@ -77,7 +77,7 @@ def parallel_rows(database: Database, platform: int) -> IntArray:
 
 
 def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tuple[int, ...]) -> Scaling:
-    """What was measured, between thread counts linear in ln n, beyond them held."""
+    """How the profiles of these rows scale: as measured, linear in ln n between thread counts, held beyond them."""
     loss = np.empty((len(rows), len(n)))
     largest = np.empty(len(rows), dtype=np.int64)
     for index, row in enumerate(rows.tolist()):
@@ -96,7 +96,10 @@ def measured_scaling(database: Database, rows: IntArray, n: IntArray, groups: tu
 
 
 def fitted_fractions(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
-    """The six fractions of profiles of one platform at any n (K, 6, J), possible ones: their sum leaves some U."""
+    """The six fractions of profiles of one platform at any n, (K, 6, J), by their fitted curves (Eq. 5-7).
+
+    They are kept possible: each in 0..1, and their sum so small that U = 0.01 remains. An invalid curve counts as 0.
+    """
     platform = int(database.platform_index[rows[0]])
     params = database.features[rows].reshape(len(rows), len(CURVE_NAMES), len(ELEMENTS))[:, FRACTION_CURVE_ROWS]
     gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[FRACTION_CURVE_ROWS], params.shape[:2])
@@ -157,6 +160,15 @@ def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: fl
 
     with Student's quantile q, s_K the standard deviation of the K losses, and s_all that of all parallel benchmarks on
     T, which count as o = 3 (o = 0 where they are fewer than three).
+
+    Parameters: `alike` of K benchmarks; `everything` of all parallel benchmarks, None = fewer than three; `level`,
+    0..1, of the interval. No unit: t(n) lies within a factor of exp(h). Source: docs/scenarios.md.
+
+    Example: two benchmarks with L = 0 and 0.2, so s = 0.141 and q(0.9, 1) = 6.31: h = 6.31 * 0.141 sqrt(1.5) = 1.09.
+
+    >>> two = Scaling((0, 1), np.array([[0.0], [0.2]]), np.empty((2, 84)), None, np.array([4, 4]))
+    >>> half_width_of_strategy(two, None, 0.9).round(3)
+    array([1.094])
     """
     count, others = len(alike), 0.0 if everything is None else OTHERS_COUNT
     own = alike.loss.var(axis=0, ddof=1) if count > 1 else np.zeros(alike.loss.shape[1])

@@ -75,7 +75,13 @@ class PlatformTopology:
 
     @property
     def starts(self) -> tuple[float, float, float]:
-        """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none."""
+        """The thread counts behind which the base, NUMA and hyperthread segments begin; infinite: it has none.
+
+        Where n_nu = n_ht the NUMA segment is empty.
+
+        >>> PlatformTopology(8.0, 8.0, 16).starts
+        (0.0, inf, 8.0)
+        """
         n_nu = math.nan if self.n_nu == self.n_ht else self.n_nu
         first, second = (math.inf if math.isnan(count) else count for count in (n_nu, self.n_ht))
         return 0.0, first, second

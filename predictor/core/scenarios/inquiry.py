@@ -27,6 +27,8 @@ class ScenarioFacts:
 
 @dataclass(frozen=True, eq=False)
 class Inquiry:
+    """What is asked of one database, by which method with which settings, and the facts beside the database."""
+
     database: Database
     query: Query
     method: Method[Any]

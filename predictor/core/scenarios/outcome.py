@@ -42,20 +42,40 @@ def is_decomposed(answer: Answer) -> bool:
 
 
 def fractions_of(answer: Answer) -> FloatArray:
-    """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction."""
+    """The six fractions (6, J), 0 for a time-only answer, kept in 0..1 as in reconstruction.
+
+    >>> curves = dict.fromkeys(FRACTIONS, np.zeros(1)) | {"lock_delay": np.array([-0.1]), "task_join": np.array([0.25])}
+    >>> fractions_of(Answer(1.0, np.array([1]), np.array([1.0]), np.empty(0), curves, [], []))[:, 0].tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.25]
+    """
     values = np.stack([answer.curves[name] for name in FRACTIONS])
     return np.clip(values, 0.0, 1.0) if is_decomposed(answer) else np.zeros_like(values)
 
 
 def log_half_widths(answer: Answer) -> FloatArray:
-    """Half the interval of ln t(n), (J,); NaN where there is none."""
+    """Half the interval of ln t(n), (J,); NaN where there is none.
+
+    >>> low_s, high_s = np.array([8.0]), np.array([12.5])
+    >>> answer = Answer(10.0, np.array([1]), np.array([10.0]), np.empty(0), {}, [], [], [], low_s, high_s)
+    >>> np.exp(log_half_widths(answer)).round(9)
+    array([1.25])
+    """
     if answer.low_s is None or answer.high_s is None:
         return np.full(len(answer.n), np.nan)
     return np.asarray(np.log(answer.high_s / answer.low_s) / 2)
 
 
 def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
-    """The same with the 84 elements fitted to its curves (Eq. 5-9)."""
+    """The same answer with the 84 elements fitted to its curves (Eq. 5-9).
+
+    Parameters: `n_nu`, `n_ht` where the platform's curves bend, NaN = nowhere. Elements are NaN where no finite time is
+    predicted, or where a curve has too few values for them.
+
+    >>> n, r = np.array([1, 2, 3]), np.array([1.0, 1.1, 1.2])
+    >>> curves = dict.fromkeys(CURVE_NAMES, np.full(3, np.nan)) | {"redundancy": r}
+    >>> refit_features(Answer(6.0, n, 6 * r / n, np.empty(0), curves, [], []), np.nan, np.nan).features[:2].round(9)
+    array([0.1, 0.9])
+    """
     is_predicted = np.isfinite(answer.time_s)
     if not is_predicted.any():
         return replace(answer, features=np.full(len(FEATURE_NAMES), np.nan))
@@ -66,7 +86,7 @@ def refit_features(answer: Answer, n_nu: float, n_ht: float) -> Answer:
 
 
 def answer_at(answer: Answer, n: IntArray) -> Answer:
-    """The same at some of its thread counts."""
+    """The same answer at those of its thread counts that are in `n`."""
     chosen: BoolArray = np.isin(answer.n, n)
     return replace(
         answer,

@@ -92,6 +92,7 @@ def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
 
 
 def database_at_one(inquiry: Inquiry) -> Database:
+    """The inquiry's profiles as if only n = 1 had been measured."""
     return sequential_database(inquiry.database, inquiry.facts.counted)
 
 
@@ -111,7 +112,7 @@ def find_first_time(inquiry: Inquiry) -> FirstTime:
 def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
     """D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,). NaN = none.
 
-    `known`: as of `sequential_database`. Normalised by the range that no few profiles stretch (`robust_range`).
+    `at_one`: as of `sequential_database`. Normalised by the range that no few profiles stretch (`robust_range`).
     """
     rows = at_one.rows_of_workload(workload)
     if not len(rows) or not others:
@@ -201,13 +202,13 @@ def _by_vectors(
 
 def _candidates(inquiry: Inquiry, alike: Scaling, distances: FloatArray, weights: FloatArray) -> list[Candidate]:
     """The benchmarks as candidates (T,B): on T itself, so at no distance from it."""
-    apart = None if alike.is_migrated else 0.0
+    d_p = None if alike.is_migrated else 0.0
     names = inquiry.database.workloads
     candidates = []
-    for workload, apart_in_workload, weight in zip(alike.workloads, distances.tolist(), weights.tolist(), strict=True):
-        d_a = None if np.isnan(apart_in_workload) else apart_in_workload
-        d_t = None if apart is None else d_a
-        candidates.append(Candidate(inquiry.target, names[workload], apart, d_a, d_t, weight))
+    for workload, d, weight in zip(alike.workloads, distances.tolist(), weights.tolist(), strict=True):
+        d_a = None if np.isnan(d) else d
+        d_t = None if d_p is None else d_a
+        candidates.append(Candidate(inquiry.target, names[workload], d_p, d_a, d_t, weight))
     return candidates
 
 

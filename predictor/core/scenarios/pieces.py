@@ -12,7 +12,7 @@ from predictor.core.scenarios.outcome import fractions_of, is_decomposed
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import FRACTIONS, RELATIVE_MEASURES
 
-LEAST_LOGGED_SHARE = 1e-4  # of the thread time: shares below are alike
+LEAST_LOGGED_SHARE = 1e-4  # of the thread time: shares below count as this
 LEAST_LOGGED_MEASURE = 1e-12
 SHARE_ROWS = slice(1, 1 + len(FRACTIONS))
 MEASURE_ROWS = slice(1 + len(FRACTIONS), None)
@@ -21,14 +21,14 @@ LOG_ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What is added to the curves behind a breakpoint: `steps` (ROWS, D) after 1..D threads; `slope` (ROWS,) of each ln
-    n beyond."""
+    """What is added to the curves behind a breakpoint: `steps` (LOG_ROWS, D) after 1..D threads; `slope` (LOG_ROWS,) of
+    each ln n beyond."""
 
     steps: FloatArray
     slope: FloatArray
 
     def at(self, threads: IntArray, start: float) -> FloatArray:
-        """(ROWS, K) after so many threads behind a breakpoint at `start`."""
+        """(LOG_ROWS, K) after so many threads behind a breakpoint at `start`."""
         length = self.steps.shape[1]
         padded = np.concatenate([np.zeros((len(self.steps), 1)), self.steps], axis=1)
         inside = padded[:, np.minimum(threads, length)]
@@ -37,7 +37,16 @@ class Piece:
 
 
 def logs_of_answer(answer: Answer) -> FloatArray:
-    """ln(n t(n) / t(1)), log shares ln((f + e) / (U + e)) of the six fractions, logs of the measures, (ROWS, J)."""
+    """The curves of an answer as logarithms, (LOG_ROWS, J), which add up where the curves multiply.
+
+        ln(n t(n) / t(1)),    ln((f + e) / (U + e)) for each of the six fractions,    ln of each relative measure
+
+    with e = 1e-4, so that a fraction of 0 has a logarithm. NaN where a curve is not predicted.
+
+    >>> curves = dict.fromkeys((*FRACTIONS, *RELATIVE_MEASURES), np.full(2, np.nan))
+    >>> logs_of_answer(Answer(8.0, np.array([1, 4]), np.array([8.0, 4.0]), np.empty(0), curves, [], []))[0].round(3)
+    array([0.   , 0.693])
+    """
     fractions = fractions_of(answer)
     used = 1.0 - fractions.sum(axis=0)
     measures = np.stack([answer.curves[name] for name in RELATIVE_MEASURES])
@@ -51,7 +60,16 @@ def logs_of_answer(answer: Answer) -> FloatArray:
 
 
 def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
-    """The answer with these logs at n: U and the fractions sum to 1, and Eq. 3 gives R."""
+    """The answer with these logarithms (LOG_ROWS, K) at n (K,), in seconds: the inverse of `logs_of_answer`.
+
+    U and the fractions sum to 1, and R = n t U / t(1) follows (Eq. 3). Without interval and features.
+
+    >>> curves = dict.fromkeys((*FRACTIONS, *RELATIVE_MEASURES), np.full(2, np.nan))
+    >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 4.0]), np.empty(0), curves, [], [])
+    >>> back = answer_from_logs(answer, answer.n, logs_of_answer(answer))
+    >>> back.time_s.round(9).tolist(), back.curves["redundancy"].round(9).tolist()
+    ([8.0, 4.0], [1.0, 2.0])
+    """
     time_s = answer.t1_s / n * np.exp(logs[0])
     curves = {name: np.full(len(n), np.nan) for name in answer.curves}
     used = np.ones(len(n))
@@ -68,10 +86,15 @@ def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
 
 
 def cut_piece(logs: FloatArray, start: int, end: int) -> Piece:
-    """The piece of curves (ROWS, n_max), of 1..n_max, from `start` to `end`.
+    """The piece of curves (LOG_ROWS, n_max), of 1..n_max, from `start` to `end`.
 
     Beyond its end it goes on as over its second half, in ln n; the thread time never falls, nor rises faster than n
     (t(n) is at worst constant), and shares and measures stay.
+
+    >>> logs = np.zeros((LOG_ROWS, 4)); logs[0] = np.log([1.0, 1.0, 1.0, 1.5])
+    >>> piece = cut_piece(logs, 2, 4)
+    >>> np.exp(piece.steps[0]).round(3).tolist(), round(float(piece.slope[0]), 3)
+    ([1.0, 1.5], 1.0)
     """
     steps = logs[:, start:end] - logs[:, start - 1 : start]
     slope = np.zeros(len(logs))
@@ -83,7 +106,12 @@ def cut_piece(logs: FloatArray, start: int, end: int) -> Piece:
 
 
 def mean_piece(pieces: list[Piece]) -> Piece:
-    """The mean of pieces of any length, the shorter ones held."""
+    """The mean of pieces of any length, the shorter ones held.
+
+    >>> short, long = Piece(np.ones((1, 1)), np.zeros(1)), Piece(np.full((1, 2), 3.0), np.ones(1))
+    >>> mean_piece([short, long]).steps.tolist(), mean_piece([short, long]).slope.tolist()
+    ([[2.0, 2.0]], [0.5])
+    """
     longest = max(piece.steps.shape[1] for piece in pieces)
     steps = [
         np.concatenate([piece.steps, np.repeat(piece.steps[:, -1:], longest - piece.steps.shape[1], axis=1)], axis=1)
@@ -106,6 +134,14 @@ def move_pieces(
     NaN stays NaN. Source: docs/scenarios.md; the paper gives no equation for it.
 
     Example: n t is 8 s to n_ht = 4, and 10 s at n = 5; with n_ht = 6 it is 8 s to n = 6, and 10 s at n = 7.
+
+    >>> names = ("redundancy", "utilisation", *FRACTIONS, *RELATIVE_MEASURES)
+    >>> n, curves = np.arange(1, 6), dict.fromkeys(names, np.full(5, np.nan))
+    >>> answer = Answer(8.0, n, np.array([8, 8, 8, 8, 10]) / n, np.empty(0), curves, [], [])
+    >>> old, new = PlatformTopology(np.nan, 4.0, 5), PlatformTopology(np.nan, 6.0, 7)
+    >>> moved = move_pieces(answer, old, new, np.array([6, 7]), {})
+    >>> (moved.n * moved.time_s).round(9)
+    array([ 8., 10.])
     """
     logs = logs_of_answer(answer)
     pieces = _pieces(logs, old) | borrowed

@@ -76,6 +76,7 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
 
 
 def platform_topology(database: Database, platform: int) -> PlatformTopology:
+    """The breakpoints, n_max and clock of a platform of the database."""
     clock = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     bends = float(database.n_nu[platform]), float(database.n_ht[platform])
     return PlatformTopology(*bends, int(database.n_max[platform]), float(clock[platform]))

@@ -21,6 +21,7 @@ from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
 SEGMENTS = ("one NUMA node", "further NUMA nodes", "SMT threads")
 SEGMENT_ELEMENTS = (slice(0, 2), slice(2, 4), slice(4, 6))  # the elements of each segment
 WIDENING_BEYOND_SEGMENT = 0.2  # of ln t for each ln n that a segment is longer: by judgement, not by calibration
+FOLLOWS_CLOCK, IGNORES_CLOCK, HALF_FOLLOWS_CLOCK = 1.0, 0.0, 0.5  # the exponent of the clock's ratio in the time
 NUMA, HYPERTHREADS = 1, 2
 
 
@@ -73,6 +74,17 @@ def move_elements(
     Eq. 3-4, its clamps named in the warnings.
 
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
+
+    Parameters: `answer` at 1..n_max of the old platform, times in seconds; `n` (K,). NaN: a curve that the answer does
+    not predict. Source: Arndt et al. 2020, Eq. 3-7 and scenario 6; docs/scenarios.md.
+
+    >>> elements = np.full((14, 6), np.nan); elements[0] = 0, 1, 0, 0, 0.1, 0
+    >>> n = np.arange(1, 9); r = 1 + 0.1 * np.maximum(n - 4, 0)
+    >>> curves = dict.fromkeys(CURVE_NAMES, np.full(8, np.nan)) | {"redundancy": r}
+    >>> answer = Answer(8.0, n, 8 * r / n, np.empty(0), curves, [], [])
+    >>> old, new = PlatformTopology(np.nan, 4.0, 8), PlatformTopology(np.nan, 8.0, 16)
+    >>> move_elements(answer, old, new, np.array([6, 10]), elements).curves["redundancy"].round(9)
+    array([1. , 1.2])
     """
     source = source_counts(n, old, new)
     index = source - 1
@@ -92,7 +104,8 @@ def move_elements(
 
 
 def borrowed_elements(inquiry: Inquiry, *, decomposed: bool) -> FloatArray:
-    """The mean elements of the workload's other profiles (14, 6), for effects that T lacks. NaN = nobody has them."""
+    """The mean of each element over the workload's other profiles, (14, 6), for effects that T lacks. NaN: none of
+    them has the element."""
     rows = _other_profiles(inquiry, decomposed=decomposed)
     values = inquiry.database.features[rows].reshape(-1, len(CURVE_NAMES), len(ELEMENTS))
     valid = ~np.isnan(values)
@@ -205,9 +218,11 @@ def _at_clock(
     faster = new.base_mhz / old.base_mhz if new.base_mhz != old.base_mhz else 1.0
     if np.isnan(faster) or faster == 1.0:
         return answer, Assumed(answer)
-    share = {"computation": 1.0, "memory": 0.0}.get(bound or "", 0.5)
-    factor = faster**-share
-    wider = max(faster, 1 / faster) ** (0.5 if share == 0.5 else 0.0)
+    exponents = {"computation": FOLLOWS_CLOCK, "memory": IGNORES_CLOCK}
+    exponent = exponents.get(bound or "", HALF_FOLLOWS_CLOCK)
+    factor = faster**-exponent
+    is_uncertain = exponent == HALF_FOLLOWS_CLOCK
+    wider = max(faster, 1 / faster) ** (HALF_FOLLOWS_CLOCK if is_uncertain else 0.0)
     scaled = replace(
         answer,
         t1_s=answer.t1_s * factor,
@@ -216,10 +231,12 @@ def _at_clock(
         high_s=None if answer.high_s is None else answer.high_s * factor * wider,
     )
     why = {
-        1.0: "computation-bound: its time changes in proportion",
-        0.0: "memory-bound: its time stays, as memory does",
-        0.5: "of unknown bound: taken half way between changing in proportion and not at all, both in the interval",
-    }[share]
+        FOLLOWS_CLOCK: "computation-bound: its time changes in proportion",
+        IGNORES_CLOCK: "memory-bound: its time stays, as memory does",
+        HALF_FOLLOWS_CLOCK: (
+            "of unknown bound: taken half way between changing in proportion and not at all, both in the interval"
+        ),
+    }[exponent]
     sentence = f"clock {old.base_mhz:g} -> {new.base_mhz:g} MHz; the workload is {why}"
     return scaled, Assumed(scaled, [sentence], [(MEDIUM, "the effect of the clock is taken from the workload's bound")])
 

@@ -59,6 +59,12 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     None = unknown. Returns the changed answer; its interval moves with t and widens by 0.25 |ln(t'/t)| on each side.
     Its features are not fitted again. NaN stays NaN. Raises UnknownCharacteristic where the answer is time-only and a
     part is to be changed, or nothing tells how much memory the workload uses; ValueError without n = 1.
+    Source: Arndt et al. 2020, Eq. 3-4 and scenario 5; docs/scenarios.md.
+
+    >>> curves = dict.fromkeys(FRACTIONS, np.zeros(2)) | {"lock_delay": np.array([0.0, 0.2])}
+    >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], [])
+    >>> change_workload(answer, WorkloadChanges.of({"lock_delay": 0.5}), None).answer.time_s.round(9)
+    array([8.  , 2.25])
     """
     first = np.flatnonzero(answer.n == 1)
     if not len(first):
@@ -84,11 +90,21 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
 
 
 def split_thread_time(answer: Answer) -> ThreadTime:
-    """The thread time of an answer by where it goes (Eq. 3-4)."""
+    """The thread time of an answer by where it goes (Eq. 3-4), in thread seconds.
+
+        C(n) = U(n) n t(n),    P_i(n) = f_i(n) n t(n),    U = 1 - sum f_i, at least 0.01
+
+    Example: t(4) = 2.5 s with lock delay 0.2: n t = 10 s, of which 8 s compute and 2 s lock.
+
+    >>> curves = dict.fromkeys(FRACTIONS, np.zeros(2)) | {"lock_delay": np.array([0.0, 0.2])}
+    >>> time = split_thread_time(Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], []))
+    >>> time.computing.tolist(), time.parts[0].round(9).tolist()
+    ([8.0, 8.0], [0.0, 2.0])
+    """
     total = answer.n * answer.time_s
     fractions = fractions_of(answer)
     used = np.maximum(1.0 - fractions.sum(axis=0), LEAST_UTILISATION)
-    # Where fractions were too large to be possible, reconstruction kept U at its least: the parts give way.
+    # Where the fractions were too large to be possible, reconstruction kept U at its least, and the parts give way.
     fractions = fractions * ((1.0 - used) / np.maximum(fractions.sum(axis=0), NEGLIGIBLE_SHARE))
     return ThreadTime(total * used, fractions * total)
 
@@ -97,7 +113,14 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
     """The share of computing that waits for memory at each n (J,), and how that is known.
 
     From the counters where they are predicted: x = MISS_COST * misses of the last level per instruction,
-    mu = x / (1 + x); else from the workload's bound: 1 for memory, 0 for computation.
+    mu = x / (1 + x); else from the workload's bound: 1 for memory, 0 for computation. Raises UnknownCharacteristic
+    where neither is known.
+
+    Example: 0.02 misses an instruction, each worth 50 instructions, take as long as the instruction itself: mu = 1/2.
+
+    >>> counters = {"L1-LD/INSTR": np.array([0.2]), "L1-LD/LLC-LDM": np.array([10.0])}
+    >>> memory_share(Answer(1.0, np.array([1]), np.array([1.0]), np.empty(0), counters, [], []), None)[0]
+    array([0.5])
     """
     reads = answer.curves["L1-LD/INSTR"] / answer.curves["L1-LD/LLC-LDM"]
     if np.isfinite(reads).all() and (reads >= 0).all():

@@ -22,8 +22,11 @@ LEAST_CHANGE = 1e-3
 
 @dataclass(frozen=True)
 class Influence:
-    """How much one thing counts. `share` of the candidates' weight, None for elements; `change`: relative change of
-    t(n), mean over n, without it; None: without it there is no answer, or it was not tried."""
+    """How much a reference, a workload or an element counts in an answer.
+
+    `share` of the candidates' weight, None for elements; `change`: the relative change of t(n) without it, mean over n.
+    None: without it there is no answer, or nobody tried.
+    """
 
     kind: str  # reference | workload | element
     name: str
@@ -32,7 +35,7 @@ class Influence:
 
 
 def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
-    """Shares of |weight| of the named candidates, by platform (kind "reference") or workload, the largest first.
+    """The share of each platform (kind "reference") or workload in the weights of the candidates, the largest first.
 
         share(x) = mean over t(1) and the vector of  sum |r| of the candidates with x / sum |r|
 
@@ -58,10 +61,10 @@ def candidate_shares(answer: Answer, kind: str) -> dict[str, float]:
 def influences_on_answer(
     database: Database, query: Query, method: Method[Any], settings: Any, answer: Answer, *, leave_out: bool = True
 ) -> list[Influence]:
-    """The heaviest references and workloads with what t(n) would be without each (leave-one-out), and the elements.
+    """The influences on an answer: the heaviest references and workloads, by leaving each out, and the elements.
 
     A reference P is left out by hiding (P,A), a workload B by hiding (T,B). `query` names the group and the n of the
-    answer, so that nothing else changes. With `leave_out` False shares are told alone: a baseline may need seconds.
+    answer, so that nothing else changes. Without `leave_out` only the shares are given: a baseline may need seconds.
     """
 
     def change(kind: str, name: str) -> float | None:
@@ -103,8 +106,22 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
 
     Each element of the seven scaling parts is set to 0 and the time rebuilt (Eq. 3-7); a base element whose absence
     leaves no possible time is not named.
+
+    Returns at most NAMED_ELEMENTS, the largest |change| first, those of LEAST_CHANGE or more.
+    Source: Arndt et al. 2020, Eq. 3-7.
+
+    Example: R(n) = 0.1 n + 0.9, so R(4) = 1.3: without the slope m R(4) = 0.9, 31 % less; without b 0.4, 69 % less.
+
+    >>> one_platform = Database.build(
+    ...     platforms=["p"], workloads=[], platform_index=[], workload_index=[], groups=(), group=[],
+    ...     features=np.ones((0, 84)), t1_s=[], n_nu=[np.nan], n_ht=[np.nan], n_max=[4])
+    >>> features = np.full(84, np.nan); features[:2] = 0.1, 0.9
+    >>> curves = dict.fromkeys(CURVE_NAMES, np.full(1, np.nan))
+    >>> answer = Answer(8.0, np.array([4]), np.array([2.6]), features, curves, [], [])
+    >>> [(influence.name, round(influence.change, 2)) for influence in element_influences(one_platform, 0, answer)]
+    [('redundancy.b', -0.69), ('redundancy.m', -0.31)]
     """
-    parts = len(SCALING_PARTS) * len(ELEMENTS)
+    scaling_elements = len(SCALING_PARTS) * len(ELEMENTS)
     n = np.array([answer.n.max()])
     decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
 
@@ -116,7 +133,7 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     if not np.isfinite(whole) or n[0] == 1:
         return []
     influences = []
-    for element in np.flatnonzero(np.nan_to_num(answer.features[:parts]) != 0).tolist():
+    for element in np.flatnonzero(np.nan_to_num(answer.features[:scaling_elements]) != 0).tolist():
         features = answer.features.copy()
         features[element] = 0.0
         change = time_of(features) / whole - 1
@@ -130,6 +147,11 @@ def predicted_scaling(answer: Answer) -> CurveTable | None:
     """The answer as curves, for a reading of what limits it; None where no scaling is predicted.
 
     A method that predicts times alone has R(n) = n t(n) / t(1), as a time-only profile has.
+
+    >>> curves = dict.fromkeys(CURVE_NAMES, np.full(2, np.nan))
+    >>> answer = Answer(8.0, np.array([1, 4]), np.array([8.0, 2.5]), np.empty(0), curves, [], [])
+    >>> predicted_scaling(answer).curve("redundancy").tolist()
+    [1.0, 1.25]
     """
     is_predicted = np.isfinite(answer.time_s)
     if is_predicted.sum() < 2 or not np.isfinite(answer.t1_s):

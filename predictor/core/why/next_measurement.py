@@ -32,7 +32,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class NextMeasurement:
-    """`now` and `expected`: the interval as a factor, the geometric mean over n of sqrt(high / low), from 1 on."""
+    """A measurement that may narrow the interval, which is `now` and then `expected` to be so many times as wide to
+    either side: the geometric mean over n of sqrt(high / low), from 1 on."""
 
     kind: MeasurementKind
     platform: str
@@ -61,11 +62,11 @@ def interval_factor(answer: Answer) -> float | None:
 def rank_next_measurements(
     database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
 ) -> list[NextMeasurement]:
-    """Benchmarks on T and platforms for A that were not measured, the one that would narrow the interval most first.
+    """Unmeasured benchmarks on T and platforms for A; the one that would narrow the interval most comes first.
 
     For each kind the `tried` nearest are tried: workloads by D_a(A,B), platforms by D_p(P,T). What would be measured is
     predicted, added to the database as a profile, and A on T is predicted again. The method's own variance and
-    calibration so say what is expected; that the new profile brings no surprise is assumed.
+    calibration say what is expected, on the assumption that the new profile brings no surprise.
 
     `query` names the group. Raises a PredictionError where A on T cannot be predicted; a method without intervals
     expects nothing: [].

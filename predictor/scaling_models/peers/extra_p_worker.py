@@ -35,11 +35,12 @@ def model_of(n: list[float], value: list[float]) -> Any:
 
 
 def answer_case(case: dict[str, list[float]]) -> dict[str, Any]:
+    """The answer to one case; whatever Extra-P raises is its refusal."""
     started = time.process_time()
     try:
         function = model_of(case["n"], case["value"])
         value = [float(function.evaluate(n)) for n in case["asked"]]
-    except Exception as error:  # whatever it raises is a refusal of this case, not of the others
+    except Exception as error:
         return {"value": None, "seconds": time.process_time() - started, "reason": str(error) or type(error).__name__}
     return {"value": value, "seconds": time.process_time() - started, "reason": ""}
 

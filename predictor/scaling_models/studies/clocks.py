@@ -28,6 +28,7 @@ SMALLEST = 4
 SEARCH_FOLDS = 3
 GAMMA = [10.0**e for e in range(-5, 1)]
 LEAST_SPEEDUP = 0.05
+GRID_STEP = 0.01  # of f: a search from the best of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +82,25 @@ def learn_memory_wall(X: FloatArray, speedup: FloatArray, X_new: FloatArray, see
 
 
 def learn_amdahl(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
-    """Eq. 5 with the f in 0..1 that minimises the mean squared error of the speedup, as in Section 4.2."""
+    """Amdahl's law with the f in 0..1 that minimises the mean squared error of the speedup.
+
+        S(n) = 1/(1 - f + f/n)
+
+    Parameters: `X` (N, 2) cores and clock ratio, `speedup` (N,), `X_new` (M, 2); the law ignores the clock. Returns
+    speedups (M,), no unit. Source: papers/003, Eq. 5 and Section 4.2.
+
+    >>> X = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    >>> learn_amdahl(X, np.array([1.0, 1.6, 16 / 7]), np.array([[3.0, 1.0]]), 0).round(3)  # f = 0.75
+    array([2.])
+    """
 
     def law(f: float, n: FloatArray) -> FloatArray:
         return 1.0 / (1.0 - f + f / n)
 
-    grid = np.linspace(0.0, 1.0, 101)
+    grid = np.linspace(0.0, 1.0, round(1 / GRID_STEP) + 1)
     errors = [float(((law(f, X[:, 0]) - speedup) ** 2).mean()) for f in grid]
     near = grid[int(np.argmin(errors))]
-    bounds = max(near - 0.01, 0.0), min(near + 0.01, 1.0)
+    bounds = max(near - GRID_STEP, 0.0), min(near + GRID_STEP, 1.0)
     best = minimize_scalar(lambda f: float(((law(f, X[:, 0]) - speedup) ** 2).mean()), bounds=bounds, method="bounded")
     return law(float(best.x), X_new[:, 0])
 
@@ -106,6 +117,7 @@ def _searched(estimator: Any, grid: dict[str, list[float]]) -> Learner:
 
 
 def learn_tree(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
+    """A regression tree without limits, as in Section 4.3."""
     return np.asarray(DecisionTreeRegressor(random_state=seed).fit(X, speedup).predict(X_new))
 
 
@@ -155,8 +167,13 @@ def learning_curves(
 
 
 def means_over_surfaces(curves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By number of points: the mean and standard deviation of the medians (Figures 10, 11), and on how many surfaces
-    each model is the best."""
+    """By number of points: the mean and standard deviation of the medians (papers/003, Figures 10 and 11), and on how
+    many surfaces each model is the best.
+
+    >>> curves = [{"points": 4, "mse": {"a": 1.0, "b": 3.0}}, {"points": 4, "mse": {"a": 3.0, "b": 4.0}}]
+    >>> [(row["model"], row["mean"], row["deviation"], row["best_on"]) for row in means_over_surfaces(curves)]
+    [('a', 2.0, 1.0, 2), ('b', 3.5, 0.5, 0)]
+    """
     rows = []
     for count in sorted({curve["points"] for curve in curves}):
         errors = [curve["mse"] for curve in curves if curve["points"] == count]

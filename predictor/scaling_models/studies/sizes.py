@@ -42,7 +42,11 @@ class Mispredictions:
 
     @property
     def percent(self) -> FloatArray:
-        """Of the predicted time, as in the paper's Figures 5, 9, 11 and 12."""
+        """The misprediction in percent of the predicted time, as in the Figures 5, 9, 11 and 12 of papers/000.
+
+        >>> Mispredictions(*np.array([[1.0], [5.0], [8.0], [10.0]])).percent
+        array([-25.])
+        """
         return 100.0 * self.seconds / self.predicted_s
 
     def statistics(self) -> dict[str, float | int | None]:

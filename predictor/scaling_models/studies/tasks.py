@@ -83,7 +83,7 @@ def _extent(points: MeasuredPoints) -> dict[str, list[float]]:
 
 
 def split_by_size(points: MeasuredPoints) -> Split:
-    """The paper's Table 1: smaller sizes on fewer workers are learned."""
+    """Smaller sizes on fewer workers are learned, as in Table 1 of papers/002."""
     last = points.sizes[max(round(len(points.sizes) * LEARNED_SHARE), 3) - 1]
     small, few = points.size <= last, np.ones(len(points), dtype=np.bool_)
     counts = np.unique(points.n)

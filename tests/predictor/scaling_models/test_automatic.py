@@ -136,7 +136,7 @@ def test_nothing_held_out_is_seen(train):
         answers = []
         for known, one in ((honest, case), (other, again)):
             try:
-                answers.append(contender.fitted(known, one, protocol).predict(one.n_asked[:, None]).tolist())
+                answers.append(contender.fit(known, one, protocol).predict(one.n_asked[:, None]).tolist())
             except ValueError as refusal:
                 answers.append(str(refusal))
         assert answers[0] == answers[1], contender.name
