@@ -20,8 +20,8 @@ from mpet_site.web.pagination import Pagination
 from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import ORIGINS, error_rows
-from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
-from predictor.core.paper import TABLES
+from predictor.core.evaluate import HOLDOUTS, ERROR_PARTS
+from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation, PaperReport
 
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
@@ -198,7 +198,8 @@ class PaperTables(ApiView):
                 "sample": serializers.IntegerField(allow_null=True),
                 "seed": serializers.IntegerField(),
                 "results": inline_serializer(
-                    "PaperResults", {name: serializers.ListField(child=serializers.DictField()) for name in TABLES}
+                    "PaperResults",
+                    {name: serializers.ListField(child=serializers.DictField()) for name in PAPER_TABLES},
                 ),
             },
         ),
@@ -212,7 +213,9 @@ class PaperTables(ApiView):
         if report is None:
             raise NotFound
         names = ("created_at", "revision", "origin", "method_version", "sample", "seed")
-        results = {name: report.results[name] for name in TABLES}  # a database may keep members in an order of its own
+        results = {
+            name: report.results[name] for name in PAPER_TABLES
+        }  # a database may keep members in an order of its own
         data = {"id": report.uid} | {name: getattr(report, name) for name in names} | {"results": results}
         return respond_unless_unchanged(
             request, etag_of(request.build_absolute_uri(), report.uid), lambda: Response(data)

@@ -30,6 +30,6 @@ class Amdahl(LinearLaw):
     def _design(self, points: Points) -> FloatArray:
         return np.stack([np.ones(len(points)), 1.0 / points.n], axis=1)
 
-    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+    def _parameters_of(self, coefficients: FloatArray) -> dict[str, float]:
         serial, parallel = coefficients
         return {"t1_s": float(serial + parallel), "parallel_fraction": float(parallel / (serial + parallel))}

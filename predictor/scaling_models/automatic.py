@@ -34,7 +34,7 @@ LEAST_FOR_INTERVAL = 3  # companions
 LEAST_FOR_ORIGINS = 4  # thread counts
 ROLLING_ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
 FURTHER_MODELS: dict[str, type[ScalingModel]] = {"amdahl": Amdahl, "gustafson": Gustafson, "usl": USL}
-ROUNDING = 1e-9  # mapped thread counts are equal up to this relative difference
+MAPPING_ROUNDING = 1e-9  # mapped thread counts are equal up to this relative difference
 LEAST_TOTAL_WEIGHT = 1e-300  # only against a division by 0
 WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
 
@@ -120,14 +120,14 @@ class AutomaticChoice(ScalingModel):
         self.n_, self.log_r_, self.t1_s_ = measured_growth(points.n, t)
         if len(self.n_) < 2:
             raise TooFewPoints("AutomaticChoice", len(self.n_), 2, "thread counts")
-        self.replay_ = self._replayed(companions or ())
+        self.replay_ = self._replay_companions(companions or ())
         self.model_: ScalingModel | None = None
         if self.replay_ is not None:
-            self.reasons_ = _ranked(self.replay_.error, f"{self.replay_.count} companions")
+            self.reasons_ = _rank_models(self.replay_.error, f"{self.replay_.count} companions")
         else:
             enough = len(self.n_) >= LEAST_FOR_ORIGINS
             evidence = "own later points from the earlier" if enough else "too few points to compare"
-            self.reasons_ = _ranked(self._own_errors(), evidence)
+            self.reasons_ = _rank_models(self._errors_on_own_points(), evidence)
             self.model_ = self._model(self.reasons_[0].model)
             self.model_.fit(self.n_[:, None], self.t1_s_ * np.exp(self.log_r_) / self.n_)
         self.chosen_ = self.reasons_[0].model
@@ -139,7 +139,7 @@ class AutomaticChoice(ScalingModel):
 
     def _log_r(self, n: FloatArray) -> FloatArray:
         own = extend_curves(self._laws()[self.chosen_], self.n_, self.log_r_[None], n)[0]
-        return np.asarray(own + self._interpolated(self._replayed_at().correction[self.chosen_], n))
+        return np.asarray(own + self._interpolate(self._known_replay().correction[self.chosen_], n))
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
         """Low and high in seconds, (M,), from the spread of the companions' errors; None without companions.
@@ -150,7 +150,7 @@ class AutomaticChoice(ScalingModel):
         if self.replay_ is None or self.replay_.count < LEAST_FOR_INTERVAL:
             return None
         points = self._read(X)
-        spread = self._interpolated(np.maximum.accumulate(self.replay_.spread[self.chosen_]), points.n)
+        spread = self._interpolate(np.maximum.accumulate(self.replay_.spread[self.chosen_]), points.n)
         reach = stats.t.ppf(0.5 + level / 2, self.replay_.count - 1) * spread
         middle = self._times(points)
         return middle * np.exp(-reach), middle * np.exp(reach)
@@ -158,28 +158,28 @@ class AutomaticChoice(ScalingModel):
     def parameters(self) -> dict[str, float]:
         if self.model_ is not None:
             return self.model_.parameters()
-        replay = self._replayed_at()
+        replay = self._known_replay()
         steps = zip(replay.n.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
         return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
 
-    def _replayed_at(self) -> _Replay:
+    def _known_replay(self) -> _Replay:
         if self.replay_ is None:
             raise TooFewPoints("AutomaticChoice", 0, 1, "companions")
         return self.replay_
 
-    def _interpolated(self, values: FloatArray, n: FloatArray) -> FloatArray:
+    def _interpolate(self, values: FloatArray, n: FloatArray) -> FloatArray:
         """Over log n; 0 at and below the smallest measured n."""
-        replay = self._replayed_at()
+        replay = self._known_replay()
         return np.asarray(np.interp(np.log(n), np.log(replay.n), values))
 
-    def _replayed(self, companions: Sequence[Companion]) -> _Replay | None:
+    def _replay_companions(self, companions: Sequence[Companion]) -> _Replay | None:
         """None where no companion was measured over the range of our thread counts and elsewhere too."""
         usable = [
             companion
             for companion in companions
-            if companion.n[0] <= self.n_[0] and companion.n[-1] >= self.n_[-1] * (1 - ROUNDING)
+            if companion.n[0] <= self.n_[0] and companion.n[-1] >= self.n_[-1] * (1 - MAPPING_ROUNDING)
         ]
-        grid = _grid(self.n_, usable) if usable else self.n_
+        grid = _thread_count_grid(self.n_, usable) if usable else self.n_
         if len(grid) == len(self.n_):
             return None
         log_r_at_own = np.stack([companion.log_r_at(self.n_) for companion in usable])
@@ -197,10 +197,10 @@ class AutomaticChoice(ScalingModel):
         for name, law in self._laws().items():
             extrapolated = law(self.n_, log_r_at_own, beyond) if len(beyond) else np.empty((len(best), 0))
             law_log_r = np.concatenate([between, extrapolated], axis=1)
-            self._judge(replay, name, np.nan_to_num(log_r_at_grid - law_log_r, nan=0.0))
+            self._judge_law(replay, name, np.nan_to_num(log_r_at_grid - law_log_r, nan=0.0))
         return replay
 
-    def _judge(self, replay: _Replay, name: str, missed: FloatArray) -> None:
+    def _judge_law(self, replay: _Replay, name: str, missed: FloatArray) -> None:
         """The error, correction and spread of a law that missed log R by `missed`, (C, G)."""
         bounded = np.clip(missed, -LARGEST_CORRECTION, LARGEST_CORRECTION)
         weights, total = replay.weights, replay.weights.sum(axis=0)
@@ -224,7 +224,7 @@ class AutomaticChoice(ScalingModel):
         r = evaluate_curves(elements, n_new, self.n_nu, self.n_ht, lines)
         return np.asarray(np.log(np.maximum(r, LEAST_GROWTH_RATIO * np.exp(log_r[:, -1:]))))
 
-    def _own_errors(self) -> dict[str, float]:
+    def _errors_on_own_points(self) -> dict[str, float]:
         """Of each law and model: later measured points predicted from the earlier ones, over a few origins."""
         count = len(self.n_)
         names = (*self._laws(), *FURTHER_MODELS)
@@ -235,9 +235,9 @@ class AutomaticChoice(ScalingModel):
         for origin in sorted({max(2, round(count * part)) for part in ROLLING_ORIGINS}):
             for name, law in self._laws().items():
                 predicted = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
-                errors[name].append(_bounded(np.expm1(predicted - self.log_r_[origin:])))
+                errors[name].append(_bounded_mean_error(np.expm1(predicted - self.log_r_[origin:])))
             for name, model in FURTHER_MODELS.items():
-                errors[name].append(_error(model(), self.n_, t, origin))
+                errors[name].append(_error_of_later_points(model(), self.n_, t, origin))
         return {name: float(np.mean(values)) for name, values in errors.items()}
 
     def _model(self, name: str) -> ScalingModel:
@@ -246,20 +246,20 @@ class AutomaticChoice(ScalingModel):
         return FURTHER_MODELS[name]() if name in FURTHER_MODELS else GrowthLaw(name)
 
 
-def _bounded(errors: FloatArray) -> float:
+def _bounded_mean_error(errors: FloatArray) -> float:
     return float(np.minimum(np.abs(errors), WORST_ERROR).mean())
 
 
-def _error(model: ScalingModel, n: FloatArray, t: FloatArray, origin: int) -> float:
+def _error_of_later_points(model: ScalingModel, n: FloatArray, t: FloatArray, origin: int) -> float:
     """The mean relative error of the points from `origin` on, predicted from those before; the worst where refused."""
     try:
         predicted_s = model.fit(n[:origin, None], t[:origin]).predict(n[origin:, None])
     except ValueError:
         return WORST_ERROR
-    return _bounded(predicted_s / t[origin:] - 1.0)
+    return _bounded_mean_error(predicted_s / t[origin:] - 1.0)
 
 
-def _grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
+def _thread_count_grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
     """Thread counts at which companions were measured: some between ours, and up to GRID beyond; ours come first."""
     measured = np.unique(np.concatenate([companion.n for companion in companions]).round(6))
     inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
@@ -271,6 +271,6 @@ def _grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
     return np.unique(np.concatenate([n, *chosen]))
 
 
-def _ranked(errors: dict[str, float], evidence: str) -> list[Reason]:
+def _rank_models(errors: dict[str, float], evidence: str) -> list[Reason]:
     order = sorted(errors, key=lambda name: errors[name]) if not any(map(np.isnan, errors.values())) else list(errors)
     return [Reason(name, errors[name], evidence, chosen=name == order[0]) for name in order]

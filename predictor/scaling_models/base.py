@@ -43,7 +43,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from points X and times t (N,) in seconds; `measured`: what a model needs beside them."""
         points = self._read(X)
         times = read_times(t, len(points))
-        self._remember(points)
+        self._remember_columns(points)
         self._fit(points, times, **measured)
         return self
 
@@ -70,7 +70,7 @@ class ScalingModel(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any) -> Points:
         return read_points(X, self.needed, self.optional)
 
-    def _remember(self, points: Points) -> None:
+    def _remember_columns(self, points: Points) -> None:
         """scikit-learn's own learned names."""
         self.n_features_in_ = len(points.columns)
         self.feature_names_in_ = np.array(points.columns, dtype=object)
@@ -136,7 +136,7 @@ def jackknife(
     groups = np.full(len(points), -1)
     groups[dealt] = np.arange(len(dealt)) % count
     try:
-        logs, errors = _refits(model, points, times, new, groups=groups, measured=measured)
+        logs, errors = _refit_without_groups(model, points, times, new, groups=groups, measured=measured)
     except ValueError as error:
         return unknown, unknown.copy(), f"without some of the points the model refuses: {error}"
     missed = (errors**2).mean() if len(errors) else np.nan
@@ -147,7 +147,7 @@ def jackknife(
     return middle * np.exp(-reach), middle * np.exp(reach), reason
 
 
-def _refits(
+def _refit_without_groups(
     model: ScalingModel, points: Points, t: FloatArray, new: Points, *, groups: Any, measured: Mapping[str, Any]
 ) -> tuple[FloatArray, FloatArray]:
     """The logarithms at the new points without each group (G, M), and the errors of the points that were left out."""
@@ -155,7 +155,7 @@ def _refits(
     for group in range(int(groups.max()) + 1):
         out = groups == group
         refit = model.refittable()
-        refit.fit(points.take(~out).matrix(), t[~out], **_taken(measured, ~out))
+        refit.fit(points.take(~out).matrix(), t[~out], **_take_measured(measured, ~out))
         left_out = refit.predict(points.take(out).matrix())
         at_new = refit.predict(new.matrix())
         logs.append(np.log(np.where(at_new > 0, at_new, np.nan)))
@@ -163,12 +163,12 @@ def _refits(
     return np.array(logs), errors[~np.isnan(errors)]
 
 
-def _taken(measured: Mapping[str, Any], rows: Any) -> dict[str, Any]:
+def _take_measured(measured: Mapping[str, Any], rows: Any) -> dict[str, Any]:
     """What was measured beside the times, of these rows: arrays of as many values as there are rows, at any depth."""
     taken: dict[str, Any] = {}
     for name, value in measured.items():
         if isinstance(value, Mapping):
-            taken[name] = _taken(value, rows)
+            taken[name] = _take_measured(value, rows)
         else:
             one_a_row = name != "companions" and value is not None and np.shape(value) == rows.shape
             taken[name] = np.asarray(value)[rows] if one_a_row else value

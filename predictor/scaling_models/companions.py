@@ -55,7 +55,7 @@ def companions_of(
     if scope == "none":
         return []
     of_platform = _kinship(database, platform)
-    rows = _candidates(database, platform, workload, of_platform)
+    rows = _candidate_rows(database, platform, workload, of_platform)
     kinship = of_platform[database.platform_index[rows]]
     same = database.workload_index[rows] == workload
     kept = kinship >= LEAST_KINSHIP[scope]
@@ -64,7 +64,7 @@ def companions_of(
     rows, weights = rows[kept], (kinship * np.where(same, SAME_WORKLOAD, 1.0))[kept]
     apart = np.abs(np.log(database.n_max[database.platform_index[rows]] / database.n_max[platform]))
     order = np.lexsort((apart, -weights))[:most]
-    ours = _marks(database, platform)
+    ours = _breakpoints_and_end(database, platform)
     return [_companion(database, int(rows[i]), platform, ours, float(weights[i])) for i in order]
 
 
@@ -78,7 +78,7 @@ def companions_from_curves(curves: Sequence[tuple[FloatArray, FloatArray]], weig
     return [Companion(n, np.log(n * t / (n[0] * t[0])), weight) for n, t in curves]
 
 
-def _candidates(database: Database, platform: int, workload: int, kinship: FloatArray) -> IntArray:
+def _candidate_rows(database: Database, platform: int, workload: int, kinship: FloatArray) -> IntArray:
     """Visible rows of the workload or of kin, with a curve of two thread counts or more, less those of the pair."""
     same, at_home = database.workload_index == workload, database.platform_index == platform
     usable = (same | (kinship >= SAME_VENDOR)[database.platform_index]) & ~(same & at_home) & ~database.hidden
@@ -90,7 +90,7 @@ def _kinship(database: Database, platform: int) -> FloatArray:
     kinship = np.full(len(database.platforms), ANY_PLATFORM)
     levels = (("vendor", SAME_VENDOR), ("microarchitecture", SAME_MICROARCHITECTURE), ("cpu_model", SAME_CPU))
     for column, level in levels:
-        codes = _codes(database, column)
+        codes = _text_codes(database, column)
         if codes[platform] >= 0:
             kinship[codes == codes[platform]] = level
     has_hyperthreads = np.isfinite(database.n_ht)
@@ -99,7 +99,7 @@ def _kinship(database: Database, platform: int) -> FloatArray:
     return kinship
 
 
-def _codes(database: Database, column: str) -> NDArray[np.intp]:
+def _text_codes(database: Database, column: str) -> NDArray[np.intp]:
     """The texts of a column of the platforms as numbers (P,); -1 = unknown."""
 
     def encode() -> NDArray[np.intp]:
@@ -117,18 +117,18 @@ def _companion(
     n, time_s = database.curve(row)
     theirs = int(database.platform_index[row])
     threads = np.asarray(n, dtype=np.float64)
-    mapped = threads if theirs == platform else _mapped(threads, _marks(database, theirs), ours)
+    mapped = threads if theirs == platform else _map_counts(threads, _breakpoints_and_end(database, theirs), ours)
     label = f"{database.workloads[database.workload_index[row]]} on {database.platforms[theirs]}"
     return Companion(mapped, np.log(threads * time_s / (threads[0] * time_s[0])), weight, label)
 
 
-def _marks(database: Database, platform: int) -> tuple[float, float, float]:
+def _breakpoints_and_end(database: Database, platform: int) -> tuple[float, float, float]:
     threads = database.platform_table["threads"][platform]
     most = float(threads) if np.isfinite(float(threads)) else float(database.n_max[platform])
     return float(database.n_nu[platform]), float(database.n_ht[platform]), most
 
 
-def _mapped(n: FloatArray, theirs: tuple[float, ...], ours: tuple[float, ...]) -> FloatArray:
+def _map_counts(n: FloatArray, theirs: tuple[float, ...], ours: tuple[float, ...]) -> FloatArray:
     """Thread counts of their machine as ours: straight lines between the marks that both have, in proportion beyond."""
     marks = [(1.0, 1.0)]
     for their, our in zip(theirs, ours, strict=True):

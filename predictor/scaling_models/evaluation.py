@@ -129,9 +129,9 @@ def contenders(scope: str) -> list[Contender]:
     }
     automatic = [Contender("automatic", _fit_automatic)]
     if scope != "none":
-        automatic.append(Contender("automatic_alone", _on_its_own(AutomaticChoice)))
-    laws = [Contender(law, _on_its_own(lambda *_, law=law: GrowthLaw(law))) for law in LAWS]
-    return automatic + laws + [Contender(name, _on_its_own(make)) for name, make in models.items()]
+        automatic.append(Contender("automatic_alone", _fit_on_its_own(AutomaticChoice)))
+    laws = [Contender(law, _fit_on_its_own(lambda *_, law=law: GrowthLaw(law))) for law in LAWS]
+    return automatic + laws + [Contender(name, _fit_on_its_own(make)) for name, make in models.items()]
 
 
 def evaluate_contender(
@@ -147,7 +147,7 @@ def evaluate_contender(
             yield ModelOutcome(index, seconds=time.process_time() - started, refusal=str(error))
             continue
         seconds = time.process_time() - started
-        yield judge_times(index, case, predicted_s, seconds, _interval(model, case.n_asked))
+        yield judge_times(index, case, predicted_s, seconds, _automatic_interval(model, case.n_asked))
 
 
 def judge_times(
@@ -203,7 +203,7 @@ def _fit_automatic(database: Database, case: Case, protocol: ScalingProtocol) ->
     return model.fit(case.n[:, None], case.time_s, companions=companions)
 
 
-def _on_its_own(make: Callable[..., ScalingModel]) -> Callable[[Database, Case, ScalingProtocol], ScalingModel]:
+def _fit_on_its_own(make: Callable[..., ScalingModel]) -> Callable[[Database, Case, ScalingProtocol], ScalingModel]:
     def fit(database: Database, case: Case, protocol: ScalingProtocol) -> ScalingModel:
         return make(*_breakpoints(database, case.platform)).fit(case.n[:, None], case.time_s)
 
@@ -215,7 +215,7 @@ def _breakpoints(database: Database, platform: int) -> tuple[int | None, int | N
     return (None if np.isnan(n_nu) else int(n_nu)), (None if np.isnan(n_ht) else int(n_ht))
 
 
-def _interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def _automatic_interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
     """Of the automatic choice, whose interval costs nothing; others would have to be fitted again."""
     if not isinstance(model, AutomaticChoice):
         return None

@@ -55,18 +55,18 @@ class ExtendedAmdahl(ScalingModel):
         self.errors = errors
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
-        size = _size(points)
-        weight = self._weight(size)[points.n == 1]
+        size = _size_of_points(points)
+        weight = self._row_weights(size)[points.n == 1]
         sequential = points.n == 1
         size_count = len(np.unique(size[sequential]))
         if size_count <= self.degree:
             raise TooFewPoints("ExtendedAmdahl", size_count, self.degree + 1, "sizes at n = 1")
-        self.domain_ = _domain_of(size[sequential])
-        basis = legendre.legvander(_mapped(size[sequential], self.domain_), self.degree)
+        self.domain_ = _domain_of_sizes(size[sequential])
+        basis = legendre.legvander(_to_unit_interval(size[sequential], self.domain_), self.degree)
         self.polynomial_ = np.linalg.lstsq(basis * weight[:, None], t[sequential] * weight, rcond=None)[0]
         self.sums_ = _Sums.empty(self.degree, self.domain_).add(size[sequential], t[sequential], weight)
         self.highest_ = _Highest().add(points, t)
-        self.parallel_fraction_ = self._fraction()
+        self.parallel_fraction_ = self._learn_fraction()
 
     def partial_fit(self, X: Any, t: ArrayLike) -> Self:
         """Learn from further points; what was learned before counts as much as if all had come at once.
@@ -78,15 +78,15 @@ class ExtendedAmdahl(ScalingModel):
         points = self._read(X)
         times = read_times(t, len(points))
         if not hasattr(self, "highest_"):
-            self._remember(points)
+            self._remember_columns(points)
             self.highest_ = _Highest()
-        size, sequential = _size(points), points.n == 1
+        size, sequential = _size_of_points(points), points.n == 1
         if sequential.any():
-            sums = getattr(self, "sums_", None) or _Sums.empty(self.degree, _domain_of(size[sequential]))
-            self.sums_ = sums.add(size[sequential], times[sequential], self._weight(size)[sequential])
+            sums = getattr(self, "sums_", None) or _Sums.empty(self.degree, _domain_of_sizes(size[sequential]))
+            self.sums_ = sums.add(size[sequential], times[sequential], self._row_weights(size)[sequential])
             self.domain_, self.polynomial_ = self.sums_.domain, self.sums_.solve()
         self.highest_ = self.highest_.add(points, times)
-        self.parallel_fraction_ = self._fraction()
+        self.parallel_fraction_ = self._learn_fraction()
         return self
 
     def sequential_time(self, size: ArrayLike) -> FloatArray:
@@ -98,10 +98,12 @@ class ExtendedAmdahl(ScalingModel):
         """
         if not hasattr(self, "polynomial_"):
             raise TooFewPoints("ExtendedAmdahl", 0, 1, "points at n = 1")
-        return np.asarray(legendre.legval(_mapped(np.asarray(size, dtype=np.float64), self.domain_), self.polynomial_))
+        return np.asarray(
+            legendre.legval(_to_unit_interval(np.asarray(size, dtype=np.float64), self.domain_), self.polynomial_)
+        )
 
     def _times(self, points: Points) -> FloatArray:
-        sequential_s = self.sequential_time(_size(points))
+        sequential_s = self.sequential_time(_size_of_points(points))
         shared = np.where(points.n > 1, self.parallel_fraction_, 0.0)
         return np.asarray(sequential_s * (shared / points.n + 1.0 - shared))
 
@@ -112,7 +114,7 @@ class ExtendedAmdahl(ScalingModel):
         named = {f"seconds_per_size_{k}": float(value) for k, value in enumerate(np.resize(powers, self.degree + 1))}
         return {"parallel_fraction": self.parallel_fraction_} | named
 
-    def _weight(self, size: FloatArray) -> FloatArray:
+    def _row_weights(self, size: FloatArray) -> FloatArray:
         """Of each time in the least squares, (N,)."""
         if self.errors == "absolute":
             return np.ones(len(size))
@@ -123,7 +125,7 @@ class ExtendedAmdahl(ScalingModel):
             raise PointsError(SIZE, int(low[0]), f"{size[low[0]]:g}: relative errors need sizes above 0")
         return np.asarray(size ** -float(self.degree))
 
-    def _fraction(self) -> float:
+    def _learn_fraction(self) -> float:
         highest = self.highest_
         if highest.n <= 1 or not hasattr(self, "polynomial_"):
             return float("nan")
@@ -168,7 +170,7 @@ class _Highest:
     mean_s: float = 0.0
 
     def add(self, points: Points, t: FloatArray) -> _Highest:
-        size = _size(points)
+        size = _size_of_points(points)
         top = points.n == points.n.max()
         n, largest = float(points.n.max()), float(size[top].max())
         if (n, largest) < (self.n, self.size):
@@ -196,46 +198,46 @@ class _Sums:
         return cls(domain, np.zeros((degree + 1, degree + 1)), np.zeros(degree + 1))
 
     def add(self, size: FloatArray, t: FloatArray, weight: FloatArray) -> _Sums:
-        sums = self._on(_grown(self.domain, float(size.min()), float(size.max())))
-        basis = legendre.legvander(_mapped(size, sums.domain), len(sums.xy) - 1) * weight[:, None]
+        sums = self._carry_to(_grow_domain(self.domain, float(size.min()), float(size.max())))
+        basis = legendre.legvander(_to_unit_interval(size, sums.domain), len(sums.xy) - 1) * weight[:, None]
         return _Sums(sums.domain, sums.xx + basis.T @ basis, sums.xy + basis.T @ (t * weight))
 
     def solve(self) -> FloatArray:
         """The least squares polynomial; of the smallest norm while the sizes do not determine it."""
         return np.asarray(np.linalg.lstsq(self.xx, self.xy, rcond=NEGLIGIBLE_SINGULAR_VALUE)[0])
 
-    def _on(self, domain: tuple[float, float]) -> _Sums:
+    def _carry_to(self, domain: tuple[float, float]) -> _Sums:
         if domain == self.domain:
             return self
         degree = len(self.xy) - 1
         nodes = np.polynomial.chebyshev.chebpts1(degree + 1)
-        on_new_domain = legendre.legvander(_mapped(_unmapped(nodes, self.domain), domain), degree)
+        on_new_domain = legendre.legvander(_to_unit_interval(_from_unit_interval(nodes, self.domain), domain), degree)
         change = np.linalg.solve(legendre.legvander(nodes, degree), on_new_domain).T
         return _Sums(domain, change @ self.xx @ change.T, change @ self.xy)
 
 
-def _size(points: Points) -> FloatArray:
+def _size_of_points(points: Points) -> FloatArray:
     assert points.size is not None  # noqa: S101 - `needed` has it
     return points.size
 
 
-def _domain_of(size: FloatArray) -> tuple[float, float]:
+def _domain_of_sizes(size: FloatArray) -> tuple[float, float]:
     low, high = float(size.min()), float(size.max())
     half = max((high - low) / 2, abs(low + high) / 4, 0.5)
     return (low + high) / 2 - half, (low + high) / 2 + half
 
 
-def _grown(domain: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+def _grow_domain(domain: tuple[float, float], low: float, high: float) -> tuple[float, float]:
     start, end = domain
     length = end - start
     return (min(start - length, low) if low < start else start, max(end + length, high) if high > end else end)
 
 
-def _mapped(size: FloatArray, domain: tuple[float, float]) -> FloatArray:
+def _to_unit_interval(size: FloatArray, domain: tuple[float, float]) -> FloatArray:
     start, end = domain
     return np.asarray((2.0 * size - start - end) / (end - start))
 
 
-def _unmapped(mapped: FloatArray, domain: tuple[float, float]) -> FloatArray:
+def _from_unit_interval(mapped: FloatArray, domain: tuple[float, float]) -> FloatArray:
     start, end = domain
     return np.asarray((start + end + mapped * (end - start)) / 2.0)

@@ -37,7 +37,7 @@ def power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     >>> np.exp(power(np.array([1.0, 2.0]), np.log([[1.0, 1.5]]), np.array([4.0]))).round(9)
     array([[2.25]])
     """
-    exponent = _slope(np.log(n), log_r)
+    exponent = _least_squares_slopes(np.log(n), log_r)
     return np.asarray(log_r[:, -1:] + exponent[:, None] * np.log(n_new / n[-1]))
 
 
@@ -49,7 +49,7 @@ def recent_line(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArr
     array([[8.]])
     """
     later = max(2, len(n) // 2)
-    return _line(log_r, _slope(n[-later:], np.exp(log_r[:, -later:])), n_new - n[-1])
+    return _line_through_last(log_r, _least_squares_slopes(n[-later:], np.exp(log_r[:, -later:])), n_new - n[-1])
 
 
 def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
@@ -59,7 +59,9 @@ def chord(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
     array([[2.]])
     """
     r = np.exp(log_r[:, [0, -1]])
-    return _line(log_r, np.maximum((r[:, 1] - r[:, 0]) / max(n[-1] - n[0], LEAST_GROWTH), 0.0), n_new - n[-1])
+    return _line_through_last(
+        log_r, np.maximum((r[:, 1] - r[:, 0]) / max(n[-1] - n[0], LEAST_GROWTH), 0.0), n_new - n[-1]
+    )
 
 
 def overhead_power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> FloatArray:
@@ -70,7 +72,7 @@ def overhead_power(n: FloatArray, log_r: FloatArray, n_new: FloatArray) -> Float
     array([[2.6]])
     """
     added, overhead = np.log(n[1:] - n[0]), np.log(np.maximum(np.expm1(log_r[:, 1:]), LEAST_GROWTH))
-    exponent = np.clip(_slope(added, overhead), 0.0, LARGEST_EXPONENT)
+    exponent = np.clip(_least_squares_slopes(added, overhead), 0.0, LARGEST_EXPONENT)
     further = overhead[:, -1:] + exponent[:, None] * (np.log(n_new - n[0]) - added[-1])
     return np.asarray(np.log1p(np.exp(further)))
 
@@ -148,12 +150,12 @@ def extend_curves(law: Law, n: FloatArray, log_r: FloatArray, n_new: FloatArray)
     return values
 
 
-def _slope(x: FloatArray, y: FloatArray) -> FloatArray:
+def _least_squares_slopes(x: FloatArray, y: FloatArray) -> FloatArray:
     """Least squares slopes of y (C, N) over x (N,); 0 for a single point."""
     centred = x - x.mean()
     return np.asarray((y * centred).sum(axis=1) / max(float((centred**2).sum()), LEAST_VARIANCE_OF_X))
 
 
-def _line(log_r: FloatArray, slope: FloatArray, beyond: FloatArray) -> FloatArray:
+def _line_through_last(log_r: FloatArray, slope: FloatArray, beyond: FloatArray) -> FloatArray:
     last = np.exp(log_r[:, -1:])
     return np.asarray(np.log(np.maximum(last + slope[:, None] * beyond, LEAST_GROWTH_RATIO * last)))

@@ -41,7 +41,7 @@ class Gustafson(LinearLaw):
         size = np.ones(len(points)) if points.size is None else points.size
         return np.stack([np.ones(len(points)), size / points.n], axis=1)
 
-    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+    def _parameters_of(self, coefficients: FloatArray) -> dict[str, float]:
         serial, parallel = coefficients
         largest = serial + parallel * self.largest_share_
         return {

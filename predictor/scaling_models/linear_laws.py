@@ -19,14 +19,14 @@ LEAST_OF_LARGEST = 1e-3  # a coefficient near 0 steps as one of this share of th
 class LinearLaw(ScalingModel):
     """t = sum_k c_k d_k(x) with c_k >= 0, fitted by least squares of (t_predicted - t) / t.
 
-    Subclasses give the columns d (`_design`) and turn coefficients into parameters (`_named`). Learned:
+    Subclasses give the columns d (`_design`) and turn coefficients into parameters (`_parameters_of`). Learned:
     `coefficients_` (K,) in seconds, `covariance_` (K, K), NaN where N <= K.
     """
 
     def _design(self, points: Points) -> FloatArray:
         raise NotImplementedError
 
-    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+    def _parameters_of(self, coefficients: FloatArray) -> dict[str, float]:
         raise NotImplementedError
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
@@ -49,7 +49,7 @@ class LinearLaw(ScalingModel):
         return np.asarray(self._design(points) @ self.coefficients_)
 
     def parameters(self) -> dict[str, float]:
-        return self._named(self.coefficients_)
+        return self._parameters_of(self.coefficients_)
 
     def confidence_intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """The interval of each parameter by the delta method: value -+ q sqrt(g' C g), with g its gradient in the
@@ -84,7 +84,7 @@ class LinearLaw(ScalingModel):
             step = np.zeros(len(self.coefficients_))
             size = max(abs(self.coefficients_[k]), np.abs(self.coefficients_).max() * LEAST_OF_LARGEST)
             step[k] = RELATIVE_STEP * size
-            up, down = self._named(self.coefficients_ + step), self._named(self.coefficients_ - step)
+            up, down = self._parameters_of(self.coefficients_ + step), self._parameters_of(self.coefficients_ - step)
             for name, gradient in gradients.items():
                 is_finite = np.isfinite([up[name], down[name]]).all()
                 gradient[k] = (up[name] - down[name]) / (2 * step[k]) if is_finite else np.nan

@@ -95,9 +95,9 @@ class MeasuredPoints:
             alone = self.n == 1
             stand_ins = {"tasks": CREATION, "waits": JOIN}
             counts = {name: np.where(alone, self.parts_s[:, part], np.nan) for name, part in stand_ins.items()}
-        return task_measures(self.parts_s) | {name: self._of_each_size(column) for name, column in counts.items()}
+        return task_measures(self.parts_s) | {name: self._mean_of_each_size(column) for name, column in counts.items()}
 
-    def _of_each_size(self, column: FloatArray) -> FloatArray:
+    def _mean_of_each_size(self, column: FloatArray) -> FloatArray:
         """The mean of the column over the points of the same size, NaN where all of it is unknown."""
         means = np.full(len(self), np.nan)
         for size in self.sizes:
@@ -137,7 +137,7 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
         if len(split) and runs.parts_ns is not None:
             parts = runs.parts_ns[split].astype(np.float64).sum(axis=0)
             parts_s[point] = parts / parts.sum() * n[point] * time_s[point]
-        counts[:, point] = _counted(runs.tasks, rows), _counted(runs.waits, rows)
+        counts[:, point] = _mean_count(runs.tasks, rows), _mean_count(runs.waits, rows)
     return MeasuredPoints(
         n=n,
         size=np.where(at_size < 0, np.nan, at_size),
@@ -150,7 +150,7 @@ def measured_points(runs: RunTable, own_size: float | None = None) -> MeasuredPo
     )
 
 
-def _counted(column: FloatArray | None, rows: NDArray[np.intp]) -> float:
+def _mean_count(column: FloatArray | None, rows: NDArray[np.intp]) -> float:
     """The mean of what was counted in these runs."""
     counts = np.array([]) if column is None else column[rows][~np.isnan(column[rows])]
     return float(counts.mean()) if len(counts) else float("nan")

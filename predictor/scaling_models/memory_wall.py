@@ -81,8 +81,8 @@ class MemoryWall(ScalingModel):
     def _fit(self, points: Points, t: FloatArray, *, sequential_s: ArrayLike | None = None, **measured: Any) -> None:
         if len(t) < len(LOWEST_PARAMETERS):
             raise TooFewPoints("MemoryWall", len(t), len(LOWEST_PARAMETERS))
-        phi = _ratio(points)
-        t1 = _sequential_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
+        phi = _clock_ratios(points)
+        t1 = _sequential_time_at_each(points.n, phi, t) if sequential_s is None else read_times(sequential_s, len(t))
         speedup = t1 / t
         self.parameters_ = _global_fit(points.n, phi, speedup, self.random_state)
         self.mean_squared_error_ = float(((memory_wall_speedup(points.n, phi, self.parameters_) - speedup) ** 2).mean())
@@ -98,10 +98,10 @@ class MemoryWall(ScalingModel):
         array([2. , 5.5])
         """
         points = self._read(X)
-        return memory_wall_speedup(points.n, _ratio(points), self.parameters_)
+        return memory_wall_speedup(points.n, _clock_ratios(points), self.parameters_)
 
     def _times(self, points: Points) -> FloatArray:
-        phi = _ratio(points)
+        phi = _clock_ratios(points)
         return self._sequential_time(phi) / memory_wall_speedup(points.n, phi, self.parameters_)
 
     def _sequential_time(self, phi: FloatArray) -> FloatArray:
@@ -119,11 +119,11 @@ class MemoryWall(ScalingModel):
         return dict(zip(("f", "k", "m1", "m2"), self.parameters_.tolist(), strict=True))
 
 
-def _ratio(points: Points) -> FloatArray:
+def _clock_ratios(points: Points) -> FloatArray:
     return np.ones(len(points)) if points.clock_ratio is None else points.clock_ratio
 
 
-def _sequential_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatArray:
+def _sequential_time_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatArray:
     """t(1) at the clock ratio of each point: the mean of the times at n = 1 there."""
     t1 = np.full(len(t), np.nan)
     for ratio in np.unique(phi):
@@ -139,11 +139,11 @@ def _sequential_at_each(n: FloatArray, phi: FloatArray, t: FloatArray) -> FloatA
 def _global_fit(n: FloatArray, phi: FloatArray, speedup: FloatArray, seed: Any) -> FloatArray:
     """The best of a few searches: a single one ends in a local optimum for about one surface in thirty."""
     random = np.random.default_rng(seed)
-    fits = [_search(n, phi, speedup, random) for _ in range(SEARCHES)]
+    fits = [_search_parameters(n, phi, speedup, random) for _ in range(SEARCHES)]
     return min(fits, key=lambda fit: fit[0])[1]
 
 
-def _search(
+def _search_parameters(
     n: FloatArray, phi: FloatArray, speedup: FloatArray, random: np.random.Generator
 ) -> tuple[float, FloatArray]:
     """The mean squared error and its parameters: differential evolution, then least squares from its best points."""
@@ -164,7 +164,7 @@ def _search(
         polish=False,
     )
     best = float(searched.fun), np.clip(searched.x, LOWEST_PARAMETERS, HIGHEST_PARAMETERS)
-    for start in _apart(searched.population[np.argsort(searched.population_energies)]):
+    for start in _best_two_apart(searched.population[np.argsort(searched.population_energies)]):
         polished = least_squares(
             lambda parameters: memory_wall_speedup(n, phi, parameters) - speedup,
             np.clip(start, LOWEST_PARAMETERS, HIGHEST_PARAMETERS),
@@ -175,7 +175,7 @@ def _search(
     return best
 
 
-def _apart(population: FloatArray) -> list[FloatArray]:
+def _best_two_apart(population: FloatArray) -> list[FloatArray]:
     """The best member, and the best of those that are not next to it."""
     away = np.linalg.norm((population - population[0]) / HIGHEST_PARAMETERS, axis=1) > APART
     return [population[0], *population[away][:1]]

@@ -71,8 +71,8 @@ def read_points(X: Any, needed: tuple[str, ...] = (N,), optional: tuple[str, ...
         if missing:
             raise PointsError(missing[0], None, f"needed column; given: {', '.join(map(str, X.columns))}")
     else:
-        columns = _by_position(X, needed, optional)
-    checked = {name: _column(name, values) for name, values in columns.items()}
+        columns = _columns_by_position(X, needed, optional)
+    checked = {name: _checked_column(name, values) for name, values in columns.items()}
     return Points(**checked)
 
 
@@ -82,15 +82,15 @@ def read_times(t: ArrayLike, count: int) -> FloatArray:
     >>> read_times([1, 2], 2)
     array([1., 2.])
     """
-    times = _numbers("time_s", t)
+    times = _finite_numbers("time_s", t)
     if times.shape != (count,):
         raise PointsError("time_s", None, f"{times.shape} times for {count} points")
     _require("time_s", times, times > 0, "a time above 0 s")
     return times
 
 
-def _by_position(X: Any, needed: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
-    values = _numbers("X", X)
+def _columns_by_position(X: Any, needed: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    values = _finite_numbers("X", X)
     names = (*needed, *optional)
     if values.ndim != 2:
         raise PointsError("X", None, f"needs two dimensions (points, columns), not {values.ndim}")
@@ -99,15 +99,15 @@ def _by_position(X: Any, needed: tuple[str, ...], optional: tuple[str, ...]) -> 
     return dict(zip(names, values.T, strict=False))
 
 
-def _column(name: str, values: Any) -> FloatArray:
-    column = _numbers(name, values)
+def _checked_column(name: str, values: Any) -> FloatArray:
+    column = _finite_numbers(name, values)
     if not len(column):
         raise PointsError(name, None, "needs at least one point")
     _require(name, column, column >= LEAST_OF_COLUMN[name], f"a {MEANING_OF_COLUMN[name]}")
     return column
 
 
-def _numbers(name: str, values: Any) -> FloatArray:
+def _finite_numbers(name: str, values: Any) -> FloatArray:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -74,7 +74,7 @@ class Polynomial:
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
         kept = x <= self.largest
-        _enough(self, x[kept])
+        _require_enough(self, x[kept])
         series = Series.fit(x[kept], y[kept], self.degree)
         return lambda x_new: np.asarray(series(np.asarray(x_new, dtype=np.float64)))
 
@@ -91,7 +91,7 @@ class NaturalSpline:
     least = 3
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
-        x, y = _sorted(self, x, y)
+        x, y = _sort_and_merge(self, x, y)
         spline = CubicSpline(x, y, bc_type="natural")
         ends = x[[0, -1]]
         slopes = spline(ends, 1)
@@ -118,10 +118,10 @@ class EndCubicSpline:
     least = 3
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
-        x, y = _sorted(self, x, y)
+        x, y = _sort_and_merge(self, x, y)
         if len(x) == 3:
             return Polynomial(2).fit(x, y)
-        first, last = (_cubic(x[part], y[part]) for part in (slice(None, 4), slice(-4, None)))
+        first, last = (_third_derivative(x[part], y[part]) for part in (slice(None, 4), slice(-4, None)))
         spline = _spline_of_third_derivatives(x, y, first, last)
 
         def curve(x_new: ArrayLike) -> FloatArray:
@@ -154,7 +154,7 @@ class Loess:
         return self.degree + 2
 
     def fit(self, x: FloatArray, y: FloatArray) -> FittedCurve:
-        _enough(self, x)
+        _require_enough(self, x)
         near = max(math.floor(len(x) * self.span + SPAN_ROUNDING), self.degree + 1)
 
         def value(u: float) -> float:
@@ -254,20 +254,20 @@ def choose_smoother(
     raise NoSuitableSmoother(errors, epsilon)
 
 
-def _enough(smoother: Smoother, x: FloatArray) -> None:
+def _require_enough(smoother: Smoother, x: FloatArray) -> None:
     distinct = len(np.unique(x))
     if distinct < smoother.least:
         raise SmootherError(f"{smoother.label} needs {smoother.least} points with different x; found {distinct}")
 
 
-def _sorted(smoother: Smoother, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _sort_and_merge(smoother: Smoother, x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ascending; equal x count by the mean of their y."""
-    _enough(smoother, x)
+    _require_enough(smoother, x)
     ascending, index = np.unique(x, return_inverse=True)
     return ascending, np.bincount(index, weights=y) / np.bincount(index)
 
 
-def _cubic(x: FloatArray, y: FloatArray) -> float:
+def _third_derivative(x: FloatArray, y: FloatArray) -> float:
     """The third derivative of the cubic through four points."""
     return 6.0 * float(
         sum(value / np.prod(x_i - np.delete(x, i)) for i, (x_i, value) in enumerate(zip(x, y, strict=True)))

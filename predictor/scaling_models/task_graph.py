@@ -78,14 +78,14 @@ class TaskGraphModel(ScalingModel):
     def _fit(
         self, points: Points, t: FloatArray, *, measures: Mapping[str, ArrayLike] | None = None, **measured: Any
     ) -> None:
-        given = _measures(measures or {}, len(t))
-        size, p = _size(points), points.n
+        given = _check_measures(measures or {}, len(t))
+        size, p = _logarithmic_size(points), points.n
         first = p == 1
         if not first.any():
             raise TooFewPoints("TaskGraph", 0, 1, "points at n = 1")
         self.sequential_work_ = positive_fit(_work_terms(size[first]), given["work_s"][first])
         work = _work_terms(size) @ self.sequential_work_
-        self.work_growth_ = positive_fit(work[:, None] * _sharing(p)[:, 1:], given["work_s"] - work)
+        self.work_growth_ = positive_fit(work[:, None] * _sharing_terms(p)[:, 1:], given["work_s"] - work)
         self.tasks_, self.waits_ = (self._counts(size, given[name]) for name in ("tasks", "waits"))
         self.delay_ = positive_fit(self._delay_terms(size, p), given["delay_s"])
         self.no_work_ = positive_fit(_no_work_terms(size, p), given["no_work_s"])
@@ -93,10 +93,10 @@ class TaskGraphModel(ScalingModel):
     def predict_measures(self, X: Any) -> dict[str, FloatArray]:
         """The modelled TASK_MEASURES at the points of X, (N,) each: the terms of Eq. 9 in thread seconds; counts."""
         points = self._read(X)
-        size, p = _size(points), points.n
+        size, p = _logarithmic_size(points), points.n
         work = _work_terms(size) @ self.sequential_work_
         return {
-            "work_s": work * (1.0 + _sharing(p)[:, 1:] @ self.work_growth_),
+            "work_s": work * (1.0 + _sharing_terms(p)[:, 1:] @ self.work_growth_),
             "delay_s": self._delay_terms(size, p) @ self.delay_,
             "no_work_s": _no_work_terms(size, p) @ self.no_work_,
             "tasks": _count_terms(size) @ self.tasks_,
@@ -113,7 +113,7 @@ class TaskGraphModel(ScalingModel):
 
     def _delay_terms(self, size: FloatArray, p: FloatArray) -> FloatArray:
         counts = np.stack([_count_terms(size) @ coefficients for coefficients in (self.tasks_, self.waits_)], axis=1)
-        return (counts[:, :, None] * _sharing(p)[:, None, :]).reshape(len(p), -1)
+        return (counts[:, :, None] * _sharing_terms(p)[:, None, :]).reshape(len(p), -1)
 
     def parameters(self) -> dict[str, float]:
         """The coefficients of the six models, named as in the paper: b1.., a1.., d1.., e1.., c1.., f1.."""
@@ -149,7 +149,7 @@ class DirectRegression(ScalingModel):
     def _terms(self, points: Points) -> FloatArray:
         p = points.n
         over_p = np.stack([1.0 / p, np.ones(len(p)), p], axis=1)
-        return (_work_terms(_size(points))[:, :, None] * over_p[:, None, :]).reshape(len(p), -1)
+        return (_work_terms(_logarithmic_size(points))[:, :, None] * over_p[:, None, :]).reshape(len(p), -1)
 
     def _fit(self, points: Points, t: FloatArray, **measured: Any) -> None:
         self.coefficients_ = positive_fit(self._terms(points), t)
@@ -216,12 +216,12 @@ def _log_log(x: FloatArray) -> FloatArray:
     return np.asarray(np.log2(np.log2(x)))
 
 
-def _sharing(p: FloatArray) -> FloatArray:
+def _sharing_terms(p: FloatArray) -> FloatArray:
     """1, (p - 1), (p - 1)/p: what moves between cores, (N, 3)."""
     return np.stack([np.ones(len(p)), p - 1, (p - 1) / p], axis=1)
 
 
-def _size(points: Points) -> FloatArray:
+def _logarithmic_size(points: Points) -> FloatArray:
     size = points.size
     assert size is not None  # noqa: S101 - `needed` has it
     small: NDArray[np.intp] = np.flatnonzero(size < LEAST_SIZE)
@@ -230,7 +230,7 @@ def _size(points: Points) -> FloatArray:
     return size
 
 
-def _measures(given: Mapping[str, ArrayLike], count: int) -> dict[str, FloatArray]:
+def _check_measures(given: Mapping[str, ArrayLike], count: int) -> dict[str, FloatArray]:
     measures = {}
     for name in TASK_MEASURES:
         if name not in given:

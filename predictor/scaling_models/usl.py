@@ -35,7 +35,7 @@ class USL(LinearLaw):
         n = points.n
         return np.stack([1.0 / n, (n - 1) / n, n - 1], axis=1)
 
-    def _named(self, coefficients: FloatArray) -> dict[str, float]:
+    def _parameters_of(self, coefficients: FloatArray) -> dict[str, float]:
         t1, contention, coherence = (float(value) for value in coefficients)
         if t1 <= 0:
             return dict.fromkeys(("t1_s", "sigma", "kappa", "n_peak"), float("nan"))

@@ -55,12 +55,12 @@ def baseline_method(
     def predict(database: Database, query: Query, chosen: BaselineSettings) -> Answer:
         view = database.without(query.target, query.workload)
         logs = log_times(view, query)
-        return _answer(view, query, logs, estimate(view, logs, chosen))
+        return _make_answer(view, query, logs, estimate(view, logs, chosen))
 
     return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True)
 
 
-def _answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:
+def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:
     n = predicted_thread_counts(database, query.target, query.n)
     t1_s = float(np.exp(estimate.values[0]))
     time_s = np.exp(np.interp(np.log(n), np.log(logs.n), estimate.values)) / n

@@ -50,7 +50,7 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
     return coefficients
 
 
-def _carried(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
+def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
     def estimate(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
         p = nearest_reference(shape_distance(logs), logs)
         row = int(database.lookup(logs.platforms[p], logs.workload, logs.group))
@@ -63,11 +63,14 @@ def _carried(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimat
     return estimate
 
 
-def _law(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
+def _law_method(name: str, terms: Terms, whose: str) -> Method[NoSettings]:
     return baseline_method(
-        name, NoSettings, _carried(terms), f"{whose} law, fitted on the most similar platform, with one speed ratio."
+        name,
+        NoSettings,
+        _law_estimator(terms),
+        f"{whose} law, fitted on the most similar platform, with one speed ratio.",
     )
 
 
-AMDAHL_BASELINE = _law("amdahl", amdahl_terms, "Amdahl's")
-USL_BASELINE = _law("usl", usl_terms, "Gunther's universal scalability")
+AMDAHL_BASELINE = _law_method("amdahl", amdahl_terms, "Amdahl's")
+USL_BASELINE = _law_method("usl", usl_terms, "Gunther's universal scalability")

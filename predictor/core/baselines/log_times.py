@@ -154,12 +154,12 @@ def log_times(database: Database, query: Query) -> LogTimes:
     view = database.without(query.target, query.workload)
     last_query, logs = _log_times_of_views.get(view, (None, None))
     if logs is None or last_query != query:
-        logs = _read(view, query)
+        logs = _read_log_times(view, query)
         _log_times_of_views[view] = query, logs
     return logs
 
 
-def _read(view: Database, query: Query) -> LogTimes:
+def _read_log_times(view: Database, query: Query) -> LogTimes:
     n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
     rows_a = reference_rows(view, query)
     groups = choose_groups(view, query, rows_a, mix_runtimes=False)
@@ -171,7 +171,7 @@ def _read(view: Database, query: Query) -> LogTimes:
     if not len(workloads):
         raise TooFewCandidates(0, 1, explain_missing_benchmarks(view, query, groups, rows_t))
     rows = view.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
-    n = _thinned(n, MOST_VALUES // rows.size)
+    n = _thin_counts(n, MOST_VALUES // rows.size)
     values = log_times_at(view, rows, n)
     of_target = log_times_at(view, view.lookup(query.target, workloads, groups), n)
     shared = np.asarray(~np.isnan(values[:, :-1, 0] - of_target[:, 0]))  # (R, B); a curve is known at all n or none
@@ -197,10 +197,10 @@ def _names(view: Database, query: Query) -> tuple[str, str]:
     return view.workloads[query.workload], view.platforms[query.target]
 
 
-def _thinned(n: IntArray, most: int) -> IntArray:
+def _thin_counts(n: IntArray, most: int) -> IntArray:
     """At most about `most` of the thread counts, evenly in ln n, with the first and the last.
 
-    >>> _thinned(np.arange(1, 1000), 5).tolist()
+    >>> _thin_counts(np.arange(1, 1000), 5).tolist()
     [1, 6, 32, 178, 999]
     """
     if len(n) <= max(most, 2):

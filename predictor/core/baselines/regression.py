@@ -60,20 +60,20 @@ class LowRankSettings(_Positive):
 
 def estimate_additive(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """z(T,A) = s(T) + mean over p of (z(p,A) - s(p)), for each n."""
-    return Estimate(logs.speed[-1] + _wanted(logs).mean(axis=0))
+    return Estimate(logs.speed[-1] + _workload_residuals(logs).mean(axis=0))
 
 
 def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """Ridge regression on the residuals at all n; the penalty with the least closed-form leave-one-out error."""
-    x = _inputs(logs)
-    model = RidgeCV(np.array(RIDGE_PENALTIES)).fit(x[:-1], _wanted(logs)) if len(x) > 2 else None
-    values = _wanted(logs).mean(axis=0) if model is None else model.predict(x[-1:]).ravel()
+    x = _benchmark_residuals(logs)
+    model = RidgeCV(np.array(RIDGE_PENALTIES)).fit(x[:-1], _workload_residuals(logs)) if len(x) > 2 else None
+    values = _workload_residuals(logs).mean(axis=0) if model is None else model.predict(x[-1:]).ravel()
     return Estimate(logs.speed[-1] + values)
 
 
 def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
     """Ridge regression with a Gaussian kernel on the residuals at all n."""
-    x, y = _inputs(logs), _wanted(logs)
+    x, y = _benchmark_residuals(logs), _workload_residuals(logs)
     squares = ((x[:-1] - x[:-1].mean(axis=0)) ** 2).sum(axis=1)
     scale = 2 * float(np.median(squares)) or 1.0  # about the median squared distance of two references
     model = KernelRidge(kernel="rbf", gamma=1 / (settings.width * scale), alpha=settings.penalty)
@@ -96,7 +96,7 @@ def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSett
     model = HistGradientBoostingRegressor(
         max_iter=settings.trees, learning_rate=settings.learning_rate, early_stopping=False, random_state=0
     )
-    y = _wanted(logs)
+    y = _workload_residuals(logs)
     model.fit(rows[:, varied], (y - y.mean(axis=0)).ravel())
     return Estimate(logs.speed[-1] + y.mean(axis=0) + model.predict(x[-1][:, varied]))
 
@@ -104,7 +104,7 @@ def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSett
 def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSettings) -> Estimate:
     """A low-rank model: factors of the references' residuals, A's among them, are fitted to T's residuals of the
     benchmarks by penalised least squares, which gives T's residual of A."""
-    x, y = _inputs(logs), _wanted(logs)
+    x, y = _benchmark_residuals(logs), _workload_residuals(logs)
     columns = np.concatenate([x[:-1], y], axis=1)
     mean = columns.mean(axis=0)
     _, strength, factors = np.linalg.svd(columns - mean, full_matrices=False)
@@ -119,13 +119,13 @@ def estimate_low_rank(database: Database, logs: LogTimes, settings: LowRankSetti
     return Estimate(logs.speed[-1] + mean[input_count:] + weights @ factors[:, input_count:])
 
 
-def _inputs(logs: LogTimes) -> FloatArray:
+def _benchmark_residuals(logs: LogTimes) -> FloatArray:
     """(R + 1, B J): residuals of the benchmarks, the target last, less the references' mean."""
     residuals: FloatArray = (logs.completed - logs.speed[:, None]).reshape(len(logs.platforms) + 1, -1)
     return np.asarray(residuals - residuals[:-1].mean(axis=0))
 
 
-def _wanted(logs: LogTimes) -> FloatArray:
+def _workload_residuals(logs: LogTimes) -> FloatArray:
     """(R, J): the residual of A on the references."""
     return logs.of_workload - logs.speed[:-1]
 

@@ -25,20 +25,20 @@ from predictor.core.paper.influence import influence_rows
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 from profiles.arrays import BoolArray
 
-Results = dict[str, list[PaperRow]]
+PaperResults = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]
 
-TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
+PAPER_TABLES = ("table5", "figure10", "figure11", "influence_rows", "ablation")
 PAPER_DEVICE_CLASSES = ("server", "desktop", "embedded")
 
 
-def _silent(name: str) -> None:
+def _no_progress(name: str) -> None:
     return None
 
 
 def paper_results(
-    database: Database, *, sample: int | None = None, seed: int = 0, n_jobs: int = 1, stage: Stage = _silent
-) -> Results:
+    database: Database, *, sample: int | None = None, seed: int = 0, n_jobs: int = 1, stage: Stage = _no_progress
+) -> PaperResults:
     """Rows of each of TABLES, from the pairs that the sample and the seed choose.
 
     `stage(name)` is called when a long part begins and answers with its progress callback.
@@ -62,7 +62,7 @@ def paper_results(
     ).outcomes
     table5 = table5_rows("all", outcomes[MPET2020.name])
     for device_class in PAPER_DEVICE_CLASSES:
-        inside = _evaluated_inside(database, device_class, protocol, n_jobs, stage)
+        inside = _evaluate_inside_class(database, device_class, protocol, n_jobs, stage)
         table5 += table5_rows(device_class, inside)
     return {
         "table5": table5,
@@ -85,7 +85,7 @@ def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[PaperRow]:
     ]
 
 
-def _evaluated_inside(
+def _evaluate_inside_class(
     database: Database, device_class: str, protocol: Protocol, n_jobs: int, stage: Stage
 ) -> list[Outcome]:
     """mpet2020 on the platforms of one class, from the platforms of that class alone; nothing where there are none."""

@@ -48,13 +48,13 @@ def method_with_candidates(count: int) -> Method[Mpet2020Settings]:
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
         near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
         return answer_from_candidates(
-            database, query, settings, near, t1=_for_t1(near, count), scaling=_by_rank(near, 0, count)
+            database, query, settings, near, t1=_select_for_t1(near, count), scaling=_select_by_rank(near, 0, count)
         )
 
     return Method(f"{count} candidates", MPET2020.version, Mpet2020Settings, predict)
 
 
-def _for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
+def _select_for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
     workloads = min(T1_WORKLOADS, count)
     chosen = select_by_workload(near, workloads, count // workloads)
     if not len(chosen):
@@ -62,9 +62,7 @@ def _for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
     return chosen
 
 
-def _by_rank(
-    near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None
-) -> SelectedCandidates:
+def _select_by_rank(near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None) -> SelectedCandidates:
     """Candidates in the order of D_t, from rank `start` on."""
     ranked = ranked or select_by_tuple(near, start + count, start + count)
     part = slice(start, start + count)
@@ -113,7 +111,7 @@ def errors_by_distance(
     return [
         row
         for count in (FEW_CANDIDATES, MANY_CANDIDATES)
-        for row in _binned(count, [(x, y) for c, x, y in points if c == count])
+        for row in _bin_errors(count, [(x, y) for c, x, y in points if c == count])
     ]
 
 
@@ -130,7 +128,7 @@ def _errors_of_row(database: Database, protocol: Protocol, row: int) -> list[tup
     query = Query(workload, target, group, n=tuple(n.tolist()))
     try:
         near = find_neighbourhood(view, query)
-        t1 = _for_t1(near, 1)
+        t1 = _select_for_t1(near, 1)
     except PredictionError:
         return []
     ranked = select_by_tuple(near, len(near.workloads), len(near.platforms))
@@ -138,19 +136,19 @@ def _errors_of_row(database: Database, protocol: Protocol, row: int) -> list[tup
     points = []
     for start in starts.tolist():
         for count in (FEW_CANDIDATES, MANY_CANDIDATES):
-            chosen = _by_rank(near, start, count, ranked)
+            chosen = _select_by_rank(near, start, count, ranked)
             answer = answer_from_candidates(view, query, Mpet2020Settings(), near, t1=t1, scaling=chosen)
             errors, _ = relative_errors(answer, time_s, float(database.t1_s[row]))
             if "scaling" in errors:
-                points.append((count, _distance(chosen.workload_distance), 100 * errors["scaling"]))
+                points.append((count, _weighted_mean_distance(chosen.workload_distance), 100 * errors["scaling"]))
     return points
 
 
-def _distance(distances: FloatArray) -> float:
+def _weighted_mean_distance(distances: FloatArray) -> float:
     return float(np.average(distances, weights=candidate_weights(distances, Mpet2020Settings().scaling_k)))
 
 
-def _binned(count: int, points: list[tuple[float, float]]) -> list[PaperRow]:
+def _bin_errors(count: int, points: list[tuple[float, float]]) -> list[PaperRow]:
     points = sorted(points)
     bins: list[Any] = [part for part in np.array_split(np.array(points).reshape(-1, 2), BINS) if len(part)]
     return [

@@ -36,7 +36,7 @@ class WorkloadChanges:
                 raise SettingsError(
                     f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
                 )
-            factor = _number(value)
+            factor = _number_or_none(value)
             if factor is None or not 0 <= factor <= LARGEST_CHANGE_FACTOR or (factor == 0 and name == "work"):
                 least = "above 0" if name == "work" else "0"
                 raise SettingsError(
@@ -108,7 +108,7 @@ class PlatformChanges:
         for name, value in (values or {}).items():
             if name not in PLATFORM_CHANGES:
                 raise SettingsError(f"platform_changes.{name}", f"cannot be changed; {', '.join(PLATFORM_CHANGES)} can")
-            given[name] = _clock(value) if name == "base_mhz" else _thread_count(name, value)
+            given[name] = _read_clock(value) if name == "base_mhz" else _read_thread_count(name, value)
         return cls(tuple((name, given[name]) for name in PLATFORM_CHANGES if name in given))
 
     def __bool__(self) -> bool:
@@ -138,20 +138,20 @@ class PlatformChanges:
         return changed
 
 
-def _number(value: object) -> float | None:
+def _number_or_none(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)
 
 
-def _clock(value: object) -> float:
-    clock = _number(value)
+def _read_clock(value: object) -> float:
+    clock = _number_or_none(value)
     if clock is None or not 0 < clock <= FASTEST_MHZ:
         raise SettingsError("platform_changes.base_mhz", f"{value!r} is not a clock in MHz")
     return clock
 
 
-def _thread_count(name: str, value: object) -> int | None:
+def _read_thread_count(name: str, value: object) -> int | None:
     if value is None and name != "n_max":
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST_N_MAX:

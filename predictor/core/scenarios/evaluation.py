@@ -76,17 +76,17 @@ def _evaluate_row(
         except PredictionError:
             errors[method.name] = None
             continue
-        errors[method.name] = _error(answer.time_s, measured)
+        errors[method.name] = _mean_relative_error(answer.time_s, measured)
         if answer.low_s is not None and answer.high_s is not None:
             inside[method.name] = int(((answer.low_s <= measured) & (measured <= answer.high_s)).sum()), len(n)
     others = parallel_rows(database, platform)
     others = others[(database.workload_index[others] != workload) & (database.group[others] == database.group[row])]
-    for name, loss in _laws(database, others, n).items():
-        errors[name] = None if loss is None else _error(database.t1_s[row] / n * np.exp(loss), measured)
+    for name, loss in _losses_by_law(database, others, n).items():
+        errors[name] = None if loss is None else _mean_relative_error(database.t1_s[row] / n * np.exp(loss), measured)
     return ParallelisationErrors(database.platforms[platform], database.workloads[workload], strategy, errors, inside)
 
 
-def _laws(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
+def _losses_by_law(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
     """ln(n t(n) / t(1)) by each of LAWS."""
     if not len(others):
         return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), None, None), strict=True))
@@ -96,5 +96,5 @@ def _laws(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatA
     return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), np.log1p(serial * (n - 1)), np.median(loss, axis=0)), strict=True))
 
 
-def _error(predicted: FloatArray, measured: FloatArray) -> float:
+def _mean_relative_error(predicted: FloatArray, measured: FloatArray) -> float:
     return float(np.mean(np.abs(predicted - measured) / measured))

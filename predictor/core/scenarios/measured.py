@@ -38,7 +38,7 @@ def measured_answer(inquiry: Inquiry, curves: CurveTable) -> ScenarioOutcome:
     return ScenarioOutcome(
         answer,
         changes=(f"based on what was measured on {inquiry.target}",),
-        lowered=_beyond(curves, n),
+        lowered=_reasons_beyond_measured(curves, n),
         largest_measured_n=int(curves.n[-1]),
         is_measured=True,
     )
@@ -56,7 +56,7 @@ def interpolate_over_log_n(measured_n: IntArray, values: FloatArray, n: IntArray
     return np.asarray(np.interp(np.log(n), np.log(measured_n[is_measured]), values[is_measured]))
 
 
-def _beyond(curves: CurveTable, n: IntArray) -> tuple[tuple[int, str], ...]:
+def _reasons_beyond_measured(curves: CurveTable, n: IntArray) -> tuple[tuple[int, str], ...]:
     if n.max() <= curves.n[-1]:
         return ()
     return ((MEDIUM, f"over n = {curves.n[-1]} the last measured value is kept"),)

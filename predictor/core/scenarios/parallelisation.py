@@ -73,9 +73,9 @@ def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
     weights = strategy_weights(distances, inquiry.setting("scaling_k", WEIGHT_EXPONENT))
     everything = all_benchmarks(inquiry, alike, n)
     if inquiry.predicts_elements:
-        answer = _by_vectors(inquiry, n, alike, weights, first=first)
+        answer = _answer_by_vectors(inquiry, n, alike, weights, first=first)
     else:
-        answer = _by_curves(inquiry, n, alike, weights, first=first, everything=everything)
+        answer = _answer_by_curves(inquiry, n, alike, weights, first=first, everything=everything)
     level = inquiry.setting("level", DEFAULT_LEVEL)
     half_width = np.hypot(first.half_width, half_width_of_strategy(alike, everything, level))
     has_interval = not np.isnan(half_width).all()
@@ -83,7 +83,7 @@ def parallelise(inquiry: Inquiry, strategy: str) -> ScenarioOutcome:
         answer,
         candidates_t1=list(first.candidates),
         candidates_scaling=_candidates(inquiry, alike, distances, weights),
-        warnings=[*_warnings(inquiry, strategy, alike, n), *_about_first(inquiry, first), *answer.warnings],
+        warnings=[*_warnings(inquiry, strategy, alike, n), *_warnings_about_first(inquiry, first), *answer.warnings],
         low_s=answer.time_s * np.exp(-half_width) if has_interval else None,
         high_s=answer.time_s * np.exp(half_width) if has_interval else None,
         confidence=ParallelisationConfidence(benchmarks=len(alike), t1_is_measured=first.is_own),
@@ -135,7 +135,7 @@ def strategy_weights(distances: FloatArray, exponent: int) -> FloatArray:
     return np.ones(len(distances)) if np.isnan(distances).any() else candidate_weights(distances, exponent)
 
 
-def _by_curves(
+def _answer_by_curves(
     inquiry: Inquiry,
     n: IntArray,
     alike: Scaling,
@@ -181,7 +181,7 @@ def weighted_median(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.array([np.interp(half, middles[:, j], ranked[:, j]) for j in range(values.shape[1])])
 
 
-def _by_vectors(
+def _answer_by_vectors(
     inquiry: Inquiry,
     n: IntArray,
     alike: Scaling,
@@ -231,7 +231,7 @@ def _warnings(inquiry: Inquiry, strategy: str, alike: Scaling, n: IntArray) -> l
     return sentences
 
 
-def _about_first(inquiry: Inquiry, first: FirstTime) -> list[str]:
+def _warnings_about_first(inquiry: Inquiry, first: FirstTime) -> list[str]:
     database = inquiry.database
     sentences = [f"t(1) is the one measured on {inquiry.target}"] if first.is_own else []
     rows = database.rows_of_workload(inquiry.query.workload).tolist()

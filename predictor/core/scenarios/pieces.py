@@ -144,7 +144,7 @@ def move_pieces(
     array([ 8., 10.])
     """
     logs = logs_of_answer(answer)
-    pieces = _pieces(logs, old) | borrowed
+    pieces = _cut_all_pieces(logs, old) | borrowed
     order = [segment for segment in np.argsort(new.starts).tolist() if new.starts[segment] < n.max()]
     starts = [max(new.starts[segment], 1.0) for segment in order]
     moved = np.full((LOG_ROWS, len(n)), np.nan)
@@ -156,7 +156,7 @@ def move_pieces(
         if np.isfinite(end):
             level = level + pieces[segment].at(np.array([int(end - start)]), start)
     changed = answer_from_logs(answer, n, moved)
-    return _unmoved(answer, changed, unchanged_until(old, new))
+    return _keep_unmoved(answer, changed, unchanged_until(old, new))
 
 
 def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
@@ -169,7 +169,7 @@ def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
     return float(min([old.n_max, *(min(before, after) for before, after in pairs if before != after)]))
 
 
-def _pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
+def _cut_all_pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
     """The pieces of the segments that the platform has."""
     has = [segment for segment in np.argsort(topology.starts).tolist() if topology.starts[segment] < topology.n_max]
     starts = [int(max(topology.starts[segment], 1.0)) for segment in has]
@@ -177,7 +177,7 @@ def _pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
     return {segment: cut_piece(logs, start, end) for segment, start, end in zip(has, starts, ends, strict=True)}
 
 
-def _unmoved(before: Answer, after: Answer, until: float) -> Answer:
+def _keep_unmoved(before: Answer, after: Answer, until: float) -> Answer:
     """The same numbers, to the last bit, where nothing changed."""
     mine, theirs = np.flatnonzero(after.n <= until), after.n[after.n <= until] - 1
     time_s = after.time_s.copy()

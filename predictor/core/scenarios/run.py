@@ -35,10 +35,10 @@ def run_scenario(
     check_query(database, query)
     scenario = scenario or Scenario()
     inquiry = Inquiry(database, query, method, settings, facts or ScenarioFacts())
-    return _changed(inquiry, scenario) if scenario.is_virtual else _plain(inquiry, scenario)
+    return _answer_changed(inquiry, scenario) if scenario.is_virtual else _answer_as_it_is(inquiry, scenario)
 
 
-def _plain(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
+def _answer_as_it_is(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     """What the scenario asks, of the workload and platform as they are."""
     if scenario.name == "parallelisation":
         return parallelise(inquiry, str(scenario.strategy))
@@ -50,7 +50,7 @@ def _plain(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     return ScenarioOutcome(replace(answer, candidates_t1=[]) if scenario.name == "scaling" else answer)
 
 
-def _changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
+def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     """The base answer at the platform's own 1..n_max, or at the n asked for and 1, and what the changes make of it."""
     query = inquiry.query
     old = platform_topology(inquiry.database, query.target)
@@ -60,7 +60,7 @@ def _changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
         wanted = np.arange(1, new.n_max + 1)
     wanted_and_one, own = np.union1d(wanted, [1]), np.arange(1, old.n_max + 1)
     moves = not new.is_as(old)
-    base = _plain(inquiry.at(tuple((own if moves else wanted_and_one).tolist())), scenario)
+    base = _answer_as_it_is(inquiry.at(tuple((own if moves else wanted_and_one).tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:
         moved = move_platform(inquiry, base.answer, old, new, wanted_and_one)

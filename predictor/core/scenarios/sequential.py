@@ -54,12 +54,12 @@ def sequential_database(database: Database, counted: Counted = lambda: None) -> 
     Features are invalid but the seven relative measures at n = 1, as the element b. Of a pair's profiles in several
     groups of an origin one stays, a decomposed one first. A curve without n = 1 has none.
     """
-    whole: Database = database.derive(("sequential",), lambda: _reduced(database, counted()))
+    whole: Database = database.derive(("sequential",), lambda: _reduce_to_one(database, counted()))
     hidden = database.hidden_rows
     return whole.without(database.platform_index[hidden], database.workload_index[hidden]) if len(hidden) else whole
 
 
-def _reduced(database: Database, counted: FloatArray | None) -> Database:
+def _reduce_to_one(database: Database, counted: FloatArray | None) -> Database:
     origins = sorted({group.origin for group in database.groups})
     rows = _one_for_each_pair(database, origins)
     group = np.array([origins.index(old_group.origin) for old_group in database.groups], dtype=np.int64)

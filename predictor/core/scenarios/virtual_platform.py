@@ -46,16 +46,16 @@ def move_platform(
     scaling = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
         raise UnknownEffect("breakpoints cannot be moved: no scaling of the workload is known on this platform")
-    lacking = _lacking(old, new, int(n.max()))
+    lacking = _lacking_segments(old, new, int(n.max()))
     if inquiry.predicts_elements:
         borrowed = borrowed_elements(inquiry, decomposed=is_decomposed(answer))
-        moved = move_elements(answer, old, new, n, _with_borrowed(answer, lacking, borrowed))
+        moved = move_elements(answer, old, new, n, _add_borrowed_elements(answer, lacking, borrowed))
     else:
         moved = move_pieces(
             answer, old, new, n, {segment: borrowed_piece(inquiry, segment, answer) for segment in lacking}
         )
     source = source_counts(n, old, new)
-    moved, clock = _at_clock(_with_interval(answer, moved, source), old, new, inquiry.facts.bound)
+    moved, clock = _change_clock(_move_interval(answer, moved, source), old, new, inquiry.facts.bound)
     sentences, lowered = _sentences(old, new, n, source)
     return Assumed(refit_features(moved, *_bends(new)), [*sentences, *clock.changes], [*lowered, *clock.lowered])
 
@@ -94,7 +94,7 @@ def move_elements(
         name: np.maximum(answer.curves[name][index] + (after[row] - before[row]), 0.0)
         for row, name in enumerate(CURVE_NAMES)
     }
-    curves["redundancy"] = _scaled(answer.curves["redundancy"][index], before[0], after[0])
+    curves["redundancy"] = _scale_redundancy(answer.curves["redundancy"][index], before[0], after[0])
     fractions = np.stack([curves[name] for name in FRACTIONS]) if is_decomposed(answer) else None
     rebuilt = reconstruct(answer.t1_s, curves["redundancy"], fractions, n)
     curves["utilisation"] = rebuilt.utilisation
@@ -144,7 +144,7 @@ def _other_profiles(inquiry: Inquiry, *, decomposed: bool | None) -> IntArray:
     return np.asarray(rows[alike[database.group[rows]]])
 
 
-def _lacking(old: PlatformTopology, new: PlatformTopology, largest: int) -> list[int]:
+def _lacking_segments(old: PlatformTopology, new: PlatformTopology, largest: int) -> list[int]:
     """The segments that the new platform has before `largest` threads and the old one has not."""
     return [
         segment
@@ -153,7 +153,7 @@ def _lacking(old: PlatformTopology, new: PlatformTopology, largest: int) -> list
     ]
 
 
-def _with_borrowed(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:
+def _add_borrowed_elements(answer: Answer, lacking: list[int], borrowed: FloatArray) -> FloatArray:
     """The (14, 6) elements of the answer, and those borrowed for segments that the old platform lacks."""
     elements = answer.features.reshape(len(CURVE_NAMES), len(ELEMENTS)).copy()
     for segment in lacking:
@@ -175,14 +175,14 @@ def source_counts(n: IntArray, old: PlatformTopology, new: PlatformTopology) -> 
     order = np.argsort(starts, kind="stable")
     ends = np.empty(3)
     ends[order] = [*np.minimum(starts[order][1:], old.n_max), old.n_max]
-    segment = _segment(n, new)
+    segment = _segment_of_counts(n, new)
     has = starts[segment] < old.n_max
     first = np.where(has, starts[segment], old.n_max)
     moved = np.minimum(first + n - np.array(new.starts)[segment], np.where(has, ends[segment], old.n_max))
     return np.asarray(moved, dtype=np.int64)
 
 
-def _segment(n: IntArray, topology: PlatformTopology) -> IntArray:
+def _segment_of_counts(n: IntArray, topology: PlatformTopology) -> IntArray:
     """Which segment each thread count lies in: that of the last breakpoint before it."""
     starts = np.array(topology.starts)
     begun = np.where(n[:, None] > starts, starts, -1.0)
@@ -193,13 +193,13 @@ def _bends(topology: PlatformTopology) -> tuple[float, float]:
     return topology.n_nu, topology.n_ht
 
 
-def _scaled(values: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
+def _scale_redundancy(values: FloatArray, before: FloatArray, after: FloatArray) -> FloatArray:
     """R carried along in proportion; the model's own value where a proportion makes no sense."""
     sound = (before > LEAST_REDUNDANCY) & (after > LEAST_REDUNDANCY)
     return np.where(sound, values * (after / np.where(sound, before, 1.0)), after)
 
 
-def _with_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
+def _move_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     if answer.low_s is None or answer.high_s is None:
         return moved
     index = source - 1
@@ -208,7 +208,7 @@ def _with_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     return replace(moved, low_s=answer.low_s[index] * ratio / wider, high_s=answer.high_s[index] * ratio * wider)
 
 
-def _at_clock(
+def _change_clock(
     answer: Answer, old: PlatformTopology, new: PlatformTopology, bound: str | None
 ) -> tuple[Answer, Assumed]:
     """Times at another clock: in proportion where it computes, unchanged where it waits for memory.
@@ -262,7 +262,7 @@ def _sentences(
         sentences.append(f"n_max {old.n_max} -> {new.n_max}")
     if sentences:
         lowered.append((MEDIUM, "a platform that nobody has: known by its topology alone"))
-    segment = _segment(n, new)
+    segment = _segment_of_counts(n, new)
     behind = n - np.array(new.starts)[segment], source - np.minimum(np.array(old.starts)[segment], old.n_max)
     longer = n[behind[0] > behind[1]]
     if len(longer):

@@ -83,7 +83,7 @@ def change_workload(answer: Answer, changes: WorkloadChanges, bound: str | None)
     after = ThreadTime(computing, before.parts * np.array(factors)[:, None])
     if (after.total <= NEGLIGIBLE_SHARE * before.total).any():
         raise UnknownCharacteristic(", ".join(changes.changed), "nothing of the time would be left")
-    changed = _rebuilt(answer, before, after, int(first[0]))
+    changed = _rebuild_answer(answer, before, after, int(first[0]))
     if bound == "computation" and changes.factor("memory") > 1 and changed.high_s is not None:
         changed = replace(changed, high_s=np.asarray(changed.high_s * changes.factor("memory")))
     return Assumed(changed, _sentences(answer, changes, how), _reasons(changes))
@@ -150,7 +150,7 @@ def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
         )
 
 
-def _rebuilt(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:
+def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:
     """The answer with this thread time."""
     ratio = after.total / before.total
     t1_s = float(answer.t1_s * ratio[first])

@@ -85,7 +85,7 @@ def rank_next_measurements(
     for observation in observations:
         others = [other for other in observations if other is not observation]
         view = extended.without([other.platform for other in others], [other.workload for other in others])
-        expected = _factor_in(view, replace(query, n=n), method, settings)
+        expected = _interval_factor_in(view, replace(query, n=n), method, settings)
         if expected is not None:
             names = database.platforms[observation.platform], database.workloads[observation.workload]
             kind: MeasurementKind = "benchmark" if observation.platform == query.target else "platform"
@@ -96,7 +96,7 @@ def rank_next_measurements(
     )
 
 
-def _factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
+def _interval_factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
     try:
         return interval_factor(method.predict(database, query, settings))
     except PredictionError:
@@ -111,7 +111,7 @@ def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPa
     on_references = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
     on_target = database.workload_index[visible & (database.platform_index == query.target)]
     missing = np.setdiff1d(on_references, np.append(on_target, query.workload)).astype(np.int64)
-    return [(query.target, b) for b in _nearest(database, "workloads", query.workload, missing)]
+    return [(query.target, b) for b in _sort_by_distance(database, "workloads", query.workload, missing)]
 
 
 def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPair]:
@@ -123,10 +123,10 @@ def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPai
     missing = np.setdiff1d(related, np.append(have, query.target)).astype(np.int64)
     if query.references is not None:
         return []  # another platform would be no reference
-    return [(p, query.workload) for p in _nearest(database, "platforms", query.target, missing)]
+    return [(p, query.workload) for p in _sort_by_distance(database, "platforms", query.target, missing)]
 
 
-def _nearest(database: Database, kind: Any, of: int, among: IntArray) -> list[int]:
+def _sort_by_distance(database: Database, kind: Any, of: int, among: IntArray) -> list[int]:
     """Ascending by mean distance; those at no defined distance last."""
     if not len(among):
         return []

@@ -12,7 +12,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import ORIGINS, Subject
 from predictor.core.evaluate import EvaluationProgress
 from predictor.core.mpet2020.method import MPET2020
-from predictor.core.paper import Results, paper_results
+from predictor.core.paper import PaperResults, paper_results
 from predictor.figures.accuracy import paper_charts
 from predictor.management.subjects import dataset_subject, stored
 from predictor.management.tables import number, table
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(summary(results)))
         self.stdout.write(f"{time.perf_counter() - started:.1f} s")
 
-    def results(self, subject: Subject, sample: int | None, seed: int, jobs: int) -> Results:
+    def results(self, subject: Subject, sample: int | None, seed: int, jobs: int) -> PaperResults:
         bar = tqdm(unit="prediction", leave=False)
 
         def stage(name: str) -> EvaluationProgress:
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             return progress
 
         try:
-            found: Results = nan_to_null(
+            found: PaperResults = nan_to_null(
                 paper_results(subject.database, sample=sample, seed=seed, n_jobs=jobs, stage=stage)
             )
             return found
@@ -80,7 +80,7 @@ class Command(BaseCommand):
             bar.close()
 
 
-def write(folder: Path, results: Results) -> None:
+def write(folder: Path, results: PaperResults) -> None:
     """A CSV for each table, all of them as JSON, and each figure as Plotly JSON and as a page of its own."""
     (folder / "paper.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
     for name, rows in results.items():
@@ -93,7 +93,7 @@ def write(folder: Path, results: Results) -> None:
         chart.figure.write_html(folder / f"{chart.name}.html", include_plotlyjs="directory")
 
 
-def keep(results: Results, subject: Subject, sample: int | None, seed: int) -> None:
+def keep(results: PaperResults, subject: Subject, sample: int | None, seed: int) -> None:
     PaperReport.objects.create(
         revision=subject.database.revision,
         origin=subject.origin,
@@ -104,7 +104,7 @@ def keep(results: Results, subject: Subject, sample: int | None, seed: int) -> N
     )
 
 
-def summary(results: Results) -> list[str]:
+def summary(results: PaperResults) -> list[str]:
     """Table 5, the shares and the ablation, for the terminal."""
     columns = ("av", "med", "min", "max", "p70", "p80", "p95", "count", "refused")
     rows = [

@@ -105,7 +105,7 @@ def learn_amdahl(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: in
     return law(float(best.x), X_new[:, 0])
 
 
-def _searched(estimator: Any, grid: dict[str, list[float]]) -> Learner:
+def _grid_search_learner(estimator: Any, grid: dict[str, list[float]]) -> Learner:
     """Hyper-parameters by 3-fold cross-validation on a grid, anew for each set of points (Section 4.3)."""
 
     def learner(X: FloatArray, speedup: FloatArray, X_new: FloatArray, seed: int) -> FloatArray:
@@ -125,8 +125,8 @@ LEARNERS: dict[str, Learner] = {
     "memory_wall": learn_memory_wall,
     "amdahl": learn_amdahl,
     "decision_tree": learn_tree,
-    "svr": _searched(SVR(kernel="rbf"), {"C": [100.0, 1000.0], "gamma": GAMMA}),
-    "kernel_ridge": _searched(KernelRidge(kernel="rbf"), {"alpha": [1.0, 0.1, 0.01, 0.001], "gamma": GAMMA}),
+    "svr": _grid_search_learner(SVR(kernel="rbf"), {"C": [100.0, 1000.0], "gamma": GAMMA}),
+    "kernel_ridge": _grid_search_learner(KernelRidge(kernel="rbf"), {"alpha": [1.0, 0.1, 0.01, 0.001], "gamma": GAMMA}),
 }
 
 

@@ -103,7 +103,7 @@ def size_study(measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int = 0,
     streams = _streams(measured, model, seed, shuffles)
     every = {
         "fitted to all": [_mispredictions(X, fitted.predict(X), t)],
-        "size left out": [_left_out(X, t, points.sizes[1:-1], model)],
+        "size left out": [_predict_left_out(X, t, points.sizes[1:-1], model)],
     } | streams
     return {
         "workload": measured.workload,
@@ -111,12 +111,12 @@ def size_study(measured: MeasuredWorkload, model: ExtendedAmdahl, seed: int = 0,
         **model.get_params(),
         "sizes": points.sizes.tolist(),
         "parameters": fitted.parameters(),
-        "statistics": {way: _pooled(every[way]).statistics() for way in WAYS},
+        "statistics": {way: _pool(every[way]).statistics() for way in WAYS},
         "mispredictions": {way: every[way][0].rows() for way in WAYS},
     }
 
 
-def _left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, model: ExtendedAmdahl) -> Mispredictions:
+def _predict_left_out(X: FloatArray, t: FloatArray, sizes: FloatArray, model: ExtendedAmdahl) -> Mispredictions:
     predicted_s = np.full(len(t), np.nan)
     for size in sizes:
         out = X[:, 1] == size
@@ -142,7 +142,7 @@ def _mispredictions(X: FloatArray, predicted_s: FloatArray, measured_s: FloatArr
     return Mispredictions(X[:, 0], X[:, 1], predicted_s, measured_s)
 
 
-def _pooled(every: list[Mispredictions]) -> Mispredictions:
+def _pool(every: list[Mispredictions]) -> Mispredictions:
     n, size, predicted_s, measured_s = (
         np.concatenate([getattr(mispredictions, name) for mispredictions in every])
         for name in ("n", "size", "predicted_s", "measured_s")

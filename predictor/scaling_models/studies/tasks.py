@@ -24,10 +24,10 @@ TASK_STATISTICS = ("mean", "median", "max", "bias")
 
 @dataclass(frozen=True)
 class Split:
-    """Which points are learned and which are asked: the larger sizes, on more threads where there are many."""
+    """Which points are learned, and which are held out: the larger sizes, on more threads where there are many."""
 
     learned: NDArray[np.bool_]
-    asked: NDArray[np.bool_]
+    held_out: NDArray[np.bool_]
 
 
 def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
     X = np.stack([points.n, model_size(measured.workload, points.size)], axis=1)
     t, measures = points.time_s, points.task_measures()
     split = split_by_size(points)
-    learned, held_out = split.learned, split.asked
+    learned, held_out = split.learned, split.held_out
     measures_learned = {name: values[learned] for name, values in measures.items()}
     graph = TaskGraphModel().fit(X[learned], t[learned], measures=measures_learned)
     models = {"task_graph": graph, "direct": DirectRegression().fit(X[learned], t[learned])}
@@ -57,11 +57,11 @@ def task_study(measured: MeasuredWorkload) -> dict[str, Any]:
     return {
         "workload": measured.workload,
         "platform": measured.platform,
-        "learned": _extent(points.take(learned)),
-        "asked": _extent(points.take(held_out)),
-        "errors": {name: _errors(model, X[held_out], t[held_out]) for name, model in models.items()},
+        "learned": _describe_extent(points.take(learned)),
+        "asked": _describe_extent(points.take(held_out)),
+        "errors": {name: _model_errors(model, X[held_out], t[held_out]) for name, model in models.items()},
         "parts": {
-            name: _relative(modelled[name], measures[name][held_out], measures["work_s"][held_out])
+            name: _error_relative_to_work(modelled[name], measures[name][held_out], measures["work_s"][held_out])
             for name in ("work_s", "delay_s", "no_work_s")
         },
         "points": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
@@ -78,7 +78,7 @@ def _split_points(measured: MeasuredWorkload) -> MeasuredPoints:
     return points
 
 
-def _extent(points: MeasuredPoints) -> dict[str, list[float]]:
+def _describe_extent(points: MeasuredPoints) -> dict[str, list[float]]:
     return {"sizes": points.sizes.tolist(), "n": np.unique(points.n).tolist()}
 
 
@@ -103,13 +103,13 @@ def model_size(workload: str, size: FloatArray) -> FloatArray:
     return np.asarray(2.0**size if exponential else size)
 
 
-def _errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str, float]:
+def _model_errors(model: ScalingModel, X: FloatArray, t: FloatArray) -> dict[str, float]:
     signed = 100.0 * (model.predict(X) / t - 1.0)
     errors = np.abs(signed)
     named = (errors.mean(), np.median(errors), errors.max(), signed.mean())
     return dict(zip(TASK_STATISTICS, map(float, named), strict=True))
 
 
-def _relative(modelled: FloatArray, actual: FloatArray, work: FloatArray) -> float:
+def _error_relative_to_work(modelled: FloatArray, actual: FloatArray, work: FloatArray) -> float:
     """The mean absolute error of a part, in percent of the work."""
     return float(100.0 * (np.abs(modelled - actual) / work).mean())

@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from predictor.core.paper import TABLES
+from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
@@ -85,7 +85,7 @@ def test_the_papers_tables(evaluation):
     report = store_report()
     document = strict_json(client.get(PATH + "paper/").content)
     assert document["id"] == str(report.uid)
-    assert tuple(document["results"]) == TABLES
+    assert tuple(document["results"]) == PAPER_TABLES
     problem_in(client.get(PATH + "paper/?origin=simulated"), 404)
     problem_in(client.get(PATH + "paper/?origin=moon"), 400)
 

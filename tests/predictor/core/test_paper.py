@@ -9,7 +9,7 @@ from predictor.core.evaluate import Outcome, Protocol, evaluate
 from predictor.core.methods import METHODS
 from predictor.core.mpet2020.candidates import find_neighbourhood, select_by_tuple
 from predictor.core.mpet2020.method import Mpet2020Settings
-from predictor.core.paper import PAPER_DEVICE_CLASSES, TABLES, paper_results, restrict_to_platforms
+from predictor.core.paper import PAPER_DEVICE_CLASSES, PAPER_TABLES, paper_results, restrict_to_platforms
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
 from predictor.core.paper.influence import influence_rows, part_loss_shares
@@ -52,7 +52,7 @@ def test_statistics_are_the_columns_of_table_5():
 
 
 def test_every_table_has_rows_of_equal_columns(results):
-    assert tuple(results) == TABLES
+    assert tuple(results) == PAPER_TABLES
     for rows in results.values():
         assert rows
         assert all(list(row) == list(rows[0]) for row in rows)

@@ -4,7 +4,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from predictor.core.paper import TABLES
+from predictor.core.paper import PAPER_TABLES
 from predictor.models import PaperReport
 from tests.predictor.conftest import store
 from tests.predictor.management.commands.test_evaluate import folder  # noqa: F401  a fixture
@@ -21,7 +21,7 @@ def output(tmp_path):
 def test_files_hold_the_same_numbers(measured, output, capsys):
     call_command("paper_figures", "--database", "--output", str(output), "--sample", "6")
     results = json.loads((output / "paper.json").read_text())
-    assert tuple(results) == TABLES
+    assert tuple(results) == PAPER_TABLES
     for name, rows in results.items():
         with (output / f"{name}.csv").open(newline="") as file:
             written = list(csv.DictReader(file))
@@ -42,7 +42,7 @@ def test_results_of_the_database_are_kept(measured):
     call_command("paper_figures", "--sample", "3", "--seed", "8")
     (report,) = PaperReport.objects.all()
     assert (report.origin, report.sample, report.seed) == ("measured", 3, 8)
-    assert tuple(report.results) == TABLES
+    assert tuple(report.results) == PAPER_TABLES
     call_command("paper_figures", "--sample", "3", "--no-save")
     assert PaperReport.objects.count() == 1
 

@@ -30,8 +30,8 @@ def test_fewer_threads_are_learned_where_there_are_many():
     split = split_by_size(many.points.over_sizes)
     points = many.points.over_sizes
     assert points.n[split.learned].max() == 5
-    assert points.n[split.asked].min() == 6
-    assert not (split.learned & split.asked).any()
+    assert points.n[split.held_out].min() == 6
+    assert not (split.learned & split.held_out).any()
     assert task_study(many)["asked"]["n"] == [6, 7, 8]
 
 
