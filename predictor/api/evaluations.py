@@ -20,7 +20,7 @@ from mpet_site.web.pagination import Pagination
 from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import ORIGINS, error_rows
-from predictor.core.evaluate import HOLDOUTS, ERROR_PARTS
+from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
 from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation, PaperReport
 

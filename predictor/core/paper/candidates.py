@@ -62,7 +62,9 @@ def _select_for_t1(near: Neighbourhood, count: int) -> SelectedCandidates:
     return chosen
 
 
-def _select_by_rank(near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None) -> SelectedCandidates:
+def _select_by_rank(
+    near: Neighbourhood, start: int, count: int, ranked: SelectedCandidates | None = None
+) -> SelectedCandidates:
     """Candidates in the order of D_t, from rank `start` on."""
     ranked = ranked or select_by_tuple(near, start + count, start + count)
     part = slice(start, start + count)
