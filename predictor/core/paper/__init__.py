@@ -28,7 +28,7 @@ from profiles.arrays import BoolArray
 PaperResults = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]
 
-PAPER_TABLES = ("table5", "figure10", "figure11", "influence_rows", "ablation")
+PAPER_TABLES = ("table5", "figure10", "figure11", "influence", "ablation")
 PAPER_DEVICE_CLASSES = ("server", "desktop", "embedded")
 
 
@@ -72,7 +72,7 @@ def paper_results(
             for row in sorted_errors(count, outcomes[f"{count} candidates"])
         ],
         "figure11": errors_by_distance(database, protocol, n_jobs=n_jobs, progress=stage("distances")),
-        "influence_rows": influence_rows(database, chosen_rows(database, protocol)),
+        "influence": influence_rows(database, chosen_rows(database, protocol)),
         "ablation": ablation_rows(changed, outcomes),
     }
 

@@ -113,7 +113,7 @@ def test_another_machines_thread_counts_are_mapped_by_its_marks():
     known = database([(N, knee(N, 8)), (N[:8], knee(N[:8], 4))], n_ht=[8, 4])
     companion = companions_of(known, 0, 0)[0]
     assert companion.n[[0, 3, 7]].tolist() == [1, 8, 16]
-    assert np.exp(companion.at(np.array([8.0, 16.0]))) == pytest.approx([1.0, 1.2])
+    assert np.exp(companion.log_r_at(np.array([8.0, 16.0]))) == pytest.approx([1.0, 1.2])
 
 
 @pytest.mark.parametrize("train", ["half", "few"])
