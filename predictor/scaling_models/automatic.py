@@ -225,7 +225,8 @@ class AutomaticChoice(ScalingModel):
         return np.asarray(np.log(np.maximum(r, LEAST_GROWTH_RATIO * np.exp(log_r[:, -1:]))))
 
     def _errors_on_own_points(self) -> dict[str, float]:
-        """Of each law and model: later measured points predicted from the earlier ones, over a few origins."""
+        """The mean relative error of each law and model on later measured points, predicted from the earlier ones; the
+        mean over ROLLING_ORIGINS."""
         count = len(self.n_)
         names = (*self._laws(), *FURTHER_MODELS)
         if count < LEAST_FOR_ORIGINS:

@@ -164,7 +164,8 @@ def _refit_without_groups(
 
 
 def _take_measured(measured: Mapping[str, Any], rows: Any) -> dict[str, Any]:
-    """What was measured beside the times, of these rows: arrays of as many values as there are rows, at any depth."""
+    """The part of `measured` that belongs to these rows: of each array with a value a row, at any depth, these rows;
+    everything else as it is."""
     taken: dict[str, Any] = {}
     for name, value in measured.items():
         if isinstance(value, Mapping):

@@ -86,7 +86,7 @@ def _candidate_rows(database: Database, platform: int, workload: int, kinship: F
 
 
 def _kinship(database: Database, platform: int) -> FloatArray:
-    """Of every platform to this one, (P,)."""
+    """The kinship of every platform to this one, (P,)."""
     kinship = np.full(len(database.platforms), ANY_PLATFORM)
     levels = (("vendor", SAME_VENDOR), ("microarchitecture", SAME_MICROARCHITECTURE), ("cpu_model", SAME_CPU))
     for column, level in levels:

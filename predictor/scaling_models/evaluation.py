@@ -31,7 +31,8 @@ LearnedRows = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class ScalingProtocol:
-    """What is learned of each curve: the first "half" of its n, or a "few" spread evenly over log n; the rest is asked.
+    """How each curve is split: the first "half" of its n is learned, or a "few" spread evenly over log n; the rest is
+    predicted.
 
     Curves whose half has fewer than `least` points, or that have fewer than `points` + 1, are left out. `scope` says
     which other profiles the automatic choice may know (`companions.py`); never this one's held-out part.
@@ -68,7 +69,7 @@ class ScalingProtocol:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One curve of the database: what is learned (`n`, `time_s`) and what is asked (`n_asked`, `actual_s`)."""
+    """One curve of the database, split: `n` and `time_s` are learned, `actual_s` at `n_asked` are to be predicted."""
 
     row: int
     platform: int
@@ -81,7 +82,7 @@ class Case:
 
 @dataclass(frozen=True)
 class ModelOutcome:
-    """A model's answer to a case: the mean relative error (0.1 = 10 %) and the mean signed one; else why it refused."""
+    """How a model did on a case: its mean relative error (0.1 = 10 %) and the mean signed one; else why it refused."""
 
     case: int
     error: float | None = None
@@ -216,7 +217,7 @@ def _breakpoints(database: Database, platform: int) -> tuple[int | None, int | N
 
 
 def _automatic_interval(model: ScalingModel, n: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Of the automatic choice, whose interval costs nothing; others would have to be fitted again."""
+    """The interval of the automatic choice, which costs nothing; None for others, which would be fitted again."""
     if not isinstance(model, AutomaticChoice):
         return None
     interval: tuple[FloatArray, FloatArray] | None = model.interval(n[:, None], COVERAGE_LEVEL)

@@ -115,7 +115,7 @@ class ExtendedAmdahl(ScalingModel):
         return {"parallel_fraction": self.parallel_fraction_} | named
 
     def _row_weights(self, size: FloatArray) -> FloatArray:
-        """Of each time in the least squares, (N,)."""
+        """The weight of each point in the least squares, (N,)."""
         if self.errors == "absolute":
             return np.ones(len(size))
         if self.errors != "relative":
@@ -134,7 +134,7 @@ class ExtendedAmdahl(ScalingModel):
 
 
 def streaming_predictions(model: ExtendedAmdahl, X: Any, t: ArrayLike, *, update: bool = True) -> FloatArray:
-    """What the model said of each point just before it learned it (Section 3.5), in seconds (N,).
+    """The model's prediction of each point just before it learned the point (Section 3.5), in seconds (N,).
 
     The points come in the order of X. With `update=False` the model stops learning once it can answer: the first
     approximation that has seen k + 1 sizes at p = 1 and one point at p > 1 (Figures 11, 13; updated: 12, 14).

@@ -69,14 +69,14 @@ class MeasuredPoints:
 
     @property
     def _of_own_size(self) -> NDArray[np.bool_]:
-        """Of the size of the points that are `own`."""
+        """Which points have the size of those that are `own`, (N,)."""
         own = self.size[self.own]
         if not len(own):
             return np.zeros(len(self), dtype=np.bool_)
         return np.asarray((self.size == own[0]) | (np.isnan(self.size) & np.isnan(own[0])))
 
     def task_measures(self) -> dict[str, FloatArray]:
-        """What a task graph needs (`task_graph.MEASURES`): work, delay and missing work of each point, from its parts.
+        """What a task graph needs (TASK_MEASURES): work, delay and missing work of each point, from its parts.
 
         Tasks and waits as the kit counts them, the mean of their size. Where nobody counted: each creation and each
         wait costs one thread alone the same time, so the thread seconds of creation and of join at n = 1 stand in for

@@ -32,7 +32,7 @@ SCALING_MODELS: dict[str, type[ScalingModel]] = {
 
 
 def describe_model(name: str) -> dict[str, Any]:
-    """What a list of models says of one: its columns, its settings with their defaults, where it comes from.
+    """The columns of a model, its settings with their defaults, and its source, as a list of models shows them.
 
     >>> describe_model("usl")["title"], describe_model("gustafson")["optional"]
     ('Universal scalability law', ['size'])

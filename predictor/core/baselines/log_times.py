@@ -1,4 +1,4 @@
-"""What baselines see: log(n t(n)) of the references, of the benchmarks on the target, of A on the references."""
+"""The logarithms that baselines learn from: log(n t(n)) of the benchmarks on references and target, and of A."""
 
 from __future__ import annotations
 

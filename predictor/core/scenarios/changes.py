@@ -53,7 +53,7 @@ class WorkloadChanges:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """What has a factor other than 1."""
+        """The characteristics that have a factor other than 1."""
         return tuple(name for name, factor in self.factors if factor != 1.0)
 
     @property
@@ -118,7 +118,11 @@ class PlatformChanges:
         return dict(self.values) or None
 
     def of_platform(self, old: PlatformTopology) -> PlatformTopology:
-        """The changed platform. Raises SettingsError where the bends would come in the wrong order."""
+        """The changed platform. Raises SettingsError where the bends would come in the wrong order.
+
+        >>> PlatformChanges.of({"n_max": 32}).of_platform(PlatformTopology(math.nan, 8.0, 16)).n_max
+        32
+        """
         new = {name: math.nan if value is None else value for name, value in self.values}
         changed = PlatformTopology(
             n_nu=new.get("n_nu", old.n_nu),

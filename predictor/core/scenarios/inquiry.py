@@ -14,7 +14,7 @@ from profiles.scaling.runs import CurveTable
 
 @dataclass(frozen=True, eq=False)
 class ScenarioFacts:
-    """What scenarios use beside the database, read only when it is needed.
+    """Facts that scenarios use beside the database; each is read only when it is needed.
 
     `bound` of the workload: memory | communication | computation, None = unknown. `counted`: the relative measures at
     n = 1 of the database's rows (N, 7), NaN = not counted. `curves` of a row: all that was measured there.
@@ -50,11 +50,11 @@ class Inquiry:
         return hasattr(self.settings, "scaling_k")
 
     def at(self, n: tuple[int, ...]) -> Inquiry:
-        """The same at other thread counts."""
+        """The same inquiry at other thread counts."""
         return replace(self, query=replace(self.query, n=n))
 
     def answer(self, database: Database | None = None, **changes: Any) -> Answer:
-        """What the method says, of this or another database, to the query with changes."""
+        """The method's answer to the query with these changes, from this or another database."""
         return self.method.predict(database or self.database, replace(self.query, **changes), self.settings)
 
     def setting(self, name: str, default: Any) -> Any:

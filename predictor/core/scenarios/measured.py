@@ -14,7 +14,7 @@ from profiles.scaling.runs import CurveTable
 
 
 def measured_curves(inquiry: Inquiry) -> CurveTable | None:
-    """What was measured of A on T, decomposed if possible, where T is the only reference asked for; else None."""
+    """The measured curves of A on T, decomposed if possible, where T is the only reference asked for; else None."""
     database, query = inquiry.database, inquiry.query
     if query.references != (query.target,) or inquiry.facts.curves is None:
         return None

@@ -16,8 +16,11 @@ MEDIUM, LOW = 1, 2  # levels of confidence that remain
 
 @dataclass(frozen=True, eq=False)
 class ScenarioOutcome:
-    """The answer; where something was changed the answer before that, in sentences what was; and what makes it less
-    sure: (level that remains, reason)."""
+    """A scenario's answer, and what it rests on.
+
+    `baseline`: the answer before any change, where something was changed; `changes`: sentences that say what was;
+    `lowered`: why the answer is less sure, each as (level of confidence that remains, reason).
+    """
 
     answer: Answer
     baseline: Answer | None = None

@@ -178,7 +178,7 @@ def _cut_all_pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, P
 
 
 def _keep_unmoved(before: Answer, after: Answer, until: float) -> Answer:
-    """The same numbers, to the last bit, where nothing changed."""
+    """`after` with the numbers of `before`, to the last bit, up to n = `until`, where nothing changed."""
     mine, theirs = np.flatnonzero(after.n <= until), after.n[after.n <= until] - 1
     time_s = after.time_s.copy()
     time_s[mine] = before.time_s[theirs]

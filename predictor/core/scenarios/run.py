@@ -39,7 +39,7 @@ def run_scenario(
 
 
 def _answer_as_it_is(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
-    """What the scenario asks, of the workload and platform as they are."""
+    """The answer to the scenario of the workload and platform as they are, without any change."""
     if scenario.name == "parallelisation":
         return parallelise(inquiry, str(scenario.strategy))
     if scenario.name == "sequential":

@@ -14,7 +14,7 @@ NO_PARALLEL_STRATEGY = ("sequential", "unknown")
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is predicted, and of which changed workload on which changed platform.
+    """Which of SCENARIOS is asked for, and of which changed workload on which changed platform.
 
     `migration`: t(1) and scaling. `sequential`: t(1) alone, from sequential profiles. `scaling`: the scaling alone.
     `parallelisation`: from t(1) of a sequential program and the benchmarks of a `strategy`.
@@ -59,5 +59,5 @@ class Scenario:
 
     @property
     def uses_only_n1_of_workload(self) -> bool:
-        """Of the workload's own profiles t(1) and the counters there take part, and nothing else."""
+        """Whether nothing but t(1) and the counters at n = 1 of the workload's own profiles takes part."""
         return self.name in ("sequential", "parallelisation")

@@ -151,7 +151,7 @@ def _require_parts(answer: Answer, changes: WorkloadChanges) -> None:
 
 
 def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first: int) -> Answer:
-    """The answer with this thread time."""
+    """The answer with the thread time `after` in place of `before`; `first` is the index of n = 1."""
     ratio = after.total / before.total
     t1_s = float(answer.t1_s * ratio[first])
     time_s = answer.time_s * ratio
@@ -173,7 +173,7 @@ def _rebuild_answer(answer: Answer, before: ThreadTime, after: ThreadTime, first
 
 
 def _sentences(answer: Answer, changes: WorkloadChanges, memory: str) -> list[str]:
-    """What each change does, and what it takes for granted."""
+    """A sentence for each change: what it does, and what it takes for granted."""
     sentences = []
     for name in changes.changed:
         factor = changes.factor(name)

@@ -23,7 +23,7 @@ MOST_COUNTS = 12
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """A profile that nobody measured, with the times that are predicted for it."""
+    """A profile that nobody measured, with the answer that is predicted for it."""
 
     platform: int
     workload: int
@@ -138,7 +138,7 @@ def _sort_by_distance(database: Database, kind: Any, of: int, among: IntArray) -
 def predict_observation(
     database: Database, group: int, place: UnmeasuredPair, method: Method[Any], settings: Any
 ) -> Observation | None:
-    """What the method expects to be measured there, at counts as they are measured elsewhere; None where it refuses."""
+    """The profile that the method expects of the pair, at thread counts that others measured; None where it refuses."""
     platform, workload = place
     rows = database.rows_of_workload(workload)
     rows = rows[database.group[rows] == group]

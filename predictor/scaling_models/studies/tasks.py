@@ -94,7 +94,7 @@ def split_by_size(points: MeasuredPoints) -> Split:
 
 
 def model_size(workload: str, size: FloatArray) -> FloatArray:
-    """What the models get as the size of the input.
+    """The input size that the models get: 2^size for the EXPONENTIAL programs, as work grows exponentially with it.
 
     >>> model_size("fib", np.array([10.0])), model_size("mergesort", np.array([10.0]))
     (array([1024.]), array([10.]))

@@ -1,4 +1,4 @@
-"""What the studies are made on: the runs of one workload on one platform, of several sizes or at several clocks."""
+"""The data of the studies: the runs of one workload on one platform, of several sizes or at several clocks."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MeasuredWorkload:
 
 
 def measured_workloads(measurements: Measurements) -> list[MeasuredWorkload]:
-    """A measured for each profile."""
+    """A MeasuredWorkload for each profile."""
     workloads = []
     for record in measurements.profiles:
         workload, platform = measurements.workloads[record.workload], measurements.platforms[record.platform]
