@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from predictor.core import outliers as core
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile, Source
@@ -40,7 +40,7 @@ def contradicted(
 ) -> dict[int, str]:
     """By primary key, why the rest of what can be predicted from contradicts a profile."""
     placed = [(profile, one) for profile in profiles if (one := measured(snapshot, profile)) is not None]
-    with one_thread():
+    with single_thread():
         found = core.find_outliers(snapshot.database, [one for _, one in placed], progress=progress)
     return {placed[suspicion.position][0].pk: suspicion.reason for suspicion in found}
 

@@ -99,7 +99,7 @@ class ErrorStatistics:
 
 
 @dataclass(frozen=True)
-class PartStatistics:
+class PartErrors:
     """The errors of each part."""
 
     full: ErrorStatistics
@@ -108,7 +108,7 @@ class PartStatistics:
 
 
 @dataclass(frozen=True)
-class MethodStatistics(PartStatistics):
+class MethodReport(PartErrors):
     """The errors of a method, what its intervals cover, and how long its predictions took.
 
     `coverage` is a share of the measured times that have an interval, `interval_width` the median of (high - low) /
@@ -124,8 +124,8 @@ class MethodStatistics(PartStatistics):
 class EvaluationReport:
     """The published statistics; `dataclasses.asdict` makes the JSON of them that files and the API hold."""
 
-    methods: dict[str, MethodStatistics]
-    noise_floor: PartStatistics | None
+    methods: dict[str, MethodReport]
+    noise_floor: PartErrors | None
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class EvaluationResult:
         """The statistics of every method, and of the noise floor where there is one."""
         return EvaluationReport(
             methods={name: _method_statistics(outcomes) for name, outcomes in self.outcomes.items()},
-            noise_floor=PartStatistics(*_part_statistics(self.floor)) if self.floor else None,
+            noise_floor=PartErrors(*_part_statistics(self.floor)) if self.floor else None,
         )
 
 
@@ -312,10 +312,10 @@ def _interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
     return IntervalHits(int(is_inside.sum()), int(has_interval.sum()), tuple(widths.tolist()))
 
 
-def _method_statistics(outcomes: list[Outcome]) -> MethodStatistics:
+def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
     with_interval = sum(outcome.with_interval for outcome in outcomes)
     widths = [width for outcome in outcomes for width in outcome.widths]
-    return MethodStatistics(
+    return MethodReport(
         *_part_statistics(outcomes),
         coverage=sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
         interval_width=float(np.median(widths)) if widths else None,

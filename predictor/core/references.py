@@ -37,8 +37,8 @@ def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runti
     """
     options = range(len(database.groups)) if query.group is None else [query.group]
     if len(options) == 1:
-        return comparable_groups(database, options[0], mix_runtimes)
-    merged = {g: comparable_groups(database, g, mix_runtimes) for g in options}
+        return groups_compared_with(database, options[0], mix_runtimes)
+    merged = {g: groups_compared_with(database, g, mix_runtimes) for g in options}
 
     def preference(g: int) -> tuple[int, bool, int]:
         references = database.platform_index[rows_pa[np.isin(database.group[rows_pa], merged[g])]]
@@ -47,7 +47,7 @@ def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runti
     return merged[min(options, key=preference)]
 
 
-def comparable_groups(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
+def groups_compared_with(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
     """The group, and where runtimes are mixed, behind it those that differ from it in the runtime alone."""
     if not mix_runtimes:
         return (group,)

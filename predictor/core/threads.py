@@ -14,6 +14,6 @@ def threadpool_controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread() -> AbstractContextManager[None]:
+def single_thread() -> AbstractContextManager[None]:
     limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
     return limit

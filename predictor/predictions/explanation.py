@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from predictor.core import methods
 from predictor.core.answers import Query
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
 from profiles.ceilings import roofline_of
 from profiles.models import Platform
@@ -66,7 +66,7 @@ def influences(basis: Basis, asked: dict[str, Any]) -> list[Influence]:
     )
     settings = method.settings_from(asked["settings"])
     database = basis.snapshot.database
-    with one_thread():
+    with single_thread():
         return influences_on_answer(database, query, method, settings, basis.answer, leave_out=plain)
 
 

@@ -9,7 +9,7 @@ from django.core.cache import cache
 
 from predictor.core import methods
 from predictor.core.answers import Query
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.core.why.next_measurement import NextMeasurement, rank_next_measurements
 from predictor.models import Prediction
 from predictor.predictions.answering import comparable_groups
@@ -56,7 +56,7 @@ def computed(answer: dict[str, Any], viewer: Any) -> dict[str, Any]:
         query = Query(question.workload, question.target, references=question.references, n=question.n)
         groups = comparable_groups(question, query, snapshot.database)
         asked = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
-        with one_thread():
+        with single_thread():
             found = rank_next_measurements(snapshot.database, asked, question.method, question.settings)
     except (RequestError, methods.PredictionError):
         found = []  # what was asked about is gone, or cannot be predicted any more

@@ -13,7 +13,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
 from predictor.core.answers import Answer
 from predictor.core.database import Database
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.question import Question, known_method, method_settings, position, workload_snapshot
 from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkload
@@ -77,7 +77,7 @@ def rank(
     key = at, method, settings, origins
     found = kept.get(key)
     if found is None:
-        with one_thread():
+        with single_thread():
             found = kept[key] = ranked(snapshot, at, chosen, settings)
         while len(kept) > KEPT:
             kept.popitem(last=False)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.models import Prediction
 from predictor.predictions.answering import answered
 from predictor.predictions.document import answer_document
@@ -64,7 +64,7 @@ def document_of(request: PredictionRequest, question: Question, snapshot: Snapsh
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
-    with one_thread():
+    with single_thread():
         return answer_document(answered(question, snapshot), asked)
 
 

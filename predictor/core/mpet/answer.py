@@ -132,7 +132,7 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     """The (P,B) that carry most of the answer. Weight: of the reference, shared out over its workloads."""
     platforms = np.argsort(-np.abs(u), kind="stable")[:CANDIDATE_PLATFORMS_SHOWN]
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
-    measured = evidence.known[platforms] & evidence.measured_on_target
+    measured = evidence.is_known[platforms] & evidence.measured_on_target
     shares = measured * transfer.workload_weights
     weights = (u[platforms, None] * shares / shares.sum(axis=1, keepdims=True)).tolist()
     d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance

@@ -44,9 +44,9 @@ class AskedWorkloads(NamedTuple):
     @classmethod
     def choose(cls, evidence: Evidence, *, checks: bool) -> AskedWorkloads:
         """A alone, or with at most 16 workloads of T that references have, which also have another one of T's."""
-        checked, is_measured = np.zeros(0, dtype=np.int64), evidence.known.T[:0, :-1]
+        checked, is_measured = np.zeros(0, dtype=np.int64), evidence.is_known.T[:0, :-1]
         if checks:
-            is_measured = evidence.known[:-1].T & (evidence.known[:-1].sum(axis=1) > 1)
+            is_measured = evidence.is_known[:-1].T & (evidence.is_known[:-1].sum(axis=1) > 1)
             checked = np.flatnonzero(evidence.measured_on_target & is_measured.any(axis=1))
             checked = checked[:: max(-(-len(checked) // MOST_CHECKED_WORKLOADS), 1)]
             is_measured = is_measured[checked]
@@ -87,18 +87,18 @@ def log_transfer(
     with u and v brought to sum 1. Without `checks` no known workload calibrates the interval: half of it is three
     standard deviations.
     """
-    asked = AskedWorkloads.choose(evidence, checks=checks)
+    asked_workloads = AskedWorkloads.choose(evidence, checks=checks)
     correlation = parts.correlation
-    v = np.concatenate([correlation[None], parts.correlations(asked.checked)])
-    v = asked.without_themselves(np.maximum(v, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)
+    v = np.concatenate([correlation[None], parts.correlations(asked_workloads.checked)])
+    v = asked_workloads.without_themselves(np.maximum(v, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)
     ratios = _log_ratios(evidence, v)
     typical = finite_median(ratios.spread, axis=1)[:, None]
     distance = METADATA_SPREAD_SHARE * typical * metadata.squared_distances(evidence.platforms, evidence.target)
     distance += ratios.spread
-    least = np.where(asked.is_measured, distance, np.inf).min(axis=1)[:, None] + TINY
-    u = asked.is_measured * np.exp(-(distance - least) / least)
+    least = np.where(asked_workloads.is_measured, distance, np.inf).min(axis=1)[:, None] + TINY
+    u = asked_workloads.is_measured * np.exp(-(distance - least) / least)
     workload_distance = 1.0 - np.minimum(np.maximum(correlation, 0.0), 1.0)
-    return _transfer(evidence, asked, u, v, ratios, workload_distance=workload_distance, level=level)
+    return _transfer(evidence, asked_workloads, u, v, ratios, workload_distance=workload_distance, level=level)
 
 
 def small_transfer(evidence: Evidence, level: float) -> Transfer:
@@ -107,38 +107,38 @@ def small_transfer(evidence: Evidence, level: float) -> Transfer:
     v_b = exp(-shape distance_b / width) + 0.001,    width = the third smallest shape distance + 0.01,
     D_p = 0.02 + sqrt(spread_p (m_p + 2) / m_p),     u_p = D_p^-2,    m_p = workloads that p shares with T
     """
-    asked, is_known = AskedWorkloads.choose(evidence, checks=True), evidence.known[:-1]
-    shape_distance = _shape_distances(evidence, asked)
+    asked_workloads, is_known = AskedWorkloads.choose(evidence, checks=True), evidence.is_known[:-1]
+    shape_distance = _shape_distances(evidence, asked_workloads)
     rank = min(WIDTH_RANK, shape_distance.shape[1] - 1)
     width = np.sort(shape_distance, axis=1)[:, rank, None] + LEAST_SHAPE_WIDTH
-    v = asked.without_themselves(np.exp(-shape_distance / width) + SHAPE_WEIGHT_FLOOR)
+    v = asked_workloads.without_themselves(np.exp(-shape_distance / width) + SHAPE_WEIGHT_FLOOR)
     ratios = _log_ratios(evidence, v)
     common = np.maximum((is_known & (v > 0)[:, None]).sum(axis=2), 1)
     distance = LEAST_PLATFORM_DISTANCE + np.sqrt(ratios.spread) * np.sqrt((common + COMMON_WORKLOADS_PENALTY) / common)
-    u = asked.is_measured * distance**-2
+    u = asked_workloads.is_measured * distance**-2
     workload_distance = 1.0 - np.exp(-shape_distance[0] / width[0])
     ratios = ratios._replace(spread=distance**2)
-    return _transfer(evidence, asked, u, v, ratios, workload_distance=workload_distance, level=level)
+    return _transfer(evidence, asked_workloads, u, v, ratios, workload_distance=workload_distance, level=level)
 
 
-def _shape_distances(evidence: Evidence, asked: AskedWorkloads) -> FloatArray:
+def _shape_distances(evidence: Evidence, asked_workloads: AskedWorkloads) -> FloatArray:
     """How far the shapes of the known workloads' curves are from those of the asked ones, (1 + C, B), in ln t.
 
     The root mean square over the references that have both; where none has, the largest of the others.
     """
     shapes = evidence.curves[:-1] - evidence.curves[:-1].mean(axis=2, keepdims=True)
-    own = (asked.curves - asked.curves.mean(axis=1, keepdims=True)).transpose(0, 2, 1)
-    has_both = evidence.known[:-1] & asked.is_measured[:, :, None]
+    own = (asked_workloads.curves - asked_workloads.curves.mean(axis=1, keepdims=True)).transpose(0, 2, 1)
+    has_both = evidence.is_known[:-1] & asked_workloads.is_measured[:, :, None]
     squares = np.where(has_both, ((shapes - own[:, :, None]) ** 2).mean(axis=3), 0.0)
     shared = has_both.sum(axis=1)
     distances = np.sqrt(squares.sum(axis=1) / np.maximum(shared, 1))
     farthest = distances.max(axis=1)
-    return asked.without_themselves(np.where(shared > 0, distances, farthest[:, None]), farthest[1:])
+    return asked_workloads.without_themselves(np.where(shared > 0, distances, farthest[:, None]), farthest[1:])
 
 
 def _log_ratios(evidence: Evidence, v: FloatArray) -> LogRatios:
     """The ratios with the workloads weighted by `v` (1 + C, B)."""
-    curves, J, is_known = knots_first(evidence.curves), len(evidence.n), evidence.known[:-1]
+    curves, J, is_known = knots_first(evidence.curves), len(evidence.n), evidence.is_known[:-1]
     gap = curves[:, -1:] - curves[:, :-1]
     gap *= is_known
     total = np.maximum(v @ is_known.T, TINY)
@@ -150,7 +150,7 @@ def _log_ratios(evidence: Evidence, v: FloatArray) -> LogRatios:
 
 def _transfer(
     evidence: Evidence,
-    asked: AskedWorkloads,
+    asked_workloads: AskedWorkloads,
     u: FloatArray,
     v: FloatArray,
     ratios: LogRatios,
@@ -160,8 +160,8 @@ def _transfer(
 ) -> Transfer:
     """By weights of the references `u` (1 + C, R) and of the workloads `v` (1 + C, B), for A and what is checked."""
     u /= u.sum(axis=1, keepdims=True)
-    value, deviation = _carried_values(asked, u, ratios)
-    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked.checked]) / deviation[1:]
+    value, deviation = _carried_values(asked_workloads, u, ratios)
+    scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked_workloads.checked]) / deviation[1:]
     factor = conformal_factor(scores, np.ones(scores.shape, dtype=bool), level, len(scores), few=0.0)
     own, spread = v[0] / v[0].sum(), ratios.spread[0]
     return Transfer(
@@ -175,9 +175,9 @@ def _transfer(
     )
 
 
-def _carried_values(asked: AskedWorkloads, u: FloatArray, ratios: LogRatios) -> tuple[FloatArray, FloatArray]:
+def _carried_values(asked_workloads: AskedWorkloads, u: FloatArray, ratios: LogRatios) -> tuple[FloatArray, FloatArray]:
     """ln(n t(n)) on T (1 + C, J), and how far that of single references and workloads is from it."""
-    each = asked.curves + ratios.mean
+    each = asked_workloads.curves + ratios.mean
     value = np.einsum("kjr,kr->kj", each, u)
     each -= value[:, :, None]
     each **= 2
@@ -190,6 +190,6 @@ def _errors_on_target(evidence: Evidence, u: FloatArray, v: FloatArray, ratios: 
 
     A workload's part in the ratio is its weight, so its error without itself is its error / (1 - weight).
     """
-    is_known = evidence.known[:-1]
+    is_known = evidence.is_known[:-1]
     errors = u @ ratios.gap - (ratios.mean[0] * u) @ is_known
     return np.asarray(errors / (np.maximum(u @ is_known, TINY) * np.maximum(1.0 - v, LEAST_REMAINING_WEIGHT)))

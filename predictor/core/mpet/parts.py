@@ -70,7 +70,7 @@ def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Cur
     speed = (over_workloads - workload @ counts.T) / per_platform
     rest = np.subtract(curves, workload[:, None], out=counted)
     rest -= speed[:, :, None]
-    rest *= evidence.known
+    rest *= evidence.is_known
     return CurveParts(speed.T, knots_last(rest), evidence.of_workload - speed.T[:-1])
 
 
@@ -85,7 +85,7 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
     So a platform's speed is that of most of its workloads, not of a few that it is unusually bad at, and one absurd
     curve moves neither.
     """
-    is_known = evidence.known.astype(np.float64)
+    is_known = evidence.is_known.astype(np.float64)
     if far_off == math.inf or np.count_nonzero(evidence.measured_on_target) < FEWEST_WORKLOADS_TO_JUDGE:
         return is_known
     level, counts = knots_first(evidence.curves).sum(axis=0) / len(evidence.n), is_known

@@ -12,7 +12,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import ScenarioFacts
 from predictor.core.scenarios.evaluation import ParallelisationErrors, evaluate_parallelisation
-from predictor.core.threads import one_thread
+from predictor.core.threads import single_thread
 from predictor.management.subjects import stored
 from predictor.management.tables import number, table
 from predictor.predictions.request import DEFAULT_METHOD
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError("nothing is stored")
         methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
         facts = ScenarioFacts(counted=lambda: measures_at_one(snapshot))
-        with one_thread():
+        with single_thread():
             found = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
             results = list(tqdm(found, desc="predict", unit="profile", leave=False))
         if not results:

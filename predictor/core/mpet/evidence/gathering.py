@@ -27,7 +27,7 @@ DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs i
 class Evidence:
     """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
 
-    At J thread counts, the knots. `curves` is 0 where `known` is False; in memory it is ordered by knots first, so that
+    At J thread counts, the knots. `curves` is 0 where `is_known` is False; in memory it is ordered by knots first, so that
     numpy's loops are long. `outside` is how far in ln n a knot lies outside the measured range of (P,A). Everything of
     (T,A) is absent.
 
@@ -43,7 +43,7 @@ class Evidence:
     rows: IntArray  # (R + 1, B + 1) of the database, -1 = none; A is the last column
     n: IntArray  # (J,)
     log_n: FloatArray  # (J,)
-    known: BoolArray  # (R + 1, B)
+    is_known: BoolArray  # (R + 1, B)
     curves: FloatArray  # (R + 1, B, J)
     of_workload: FloatArray  # (R, J)
     outside: FloatArray  # (R, J)
@@ -73,7 +73,7 @@ class Evidence:
             fill_errors=None if self.fill_errors is None else self.fill_errors.take(order, axis=1),
             platforms=self.platforms[order],
             rows=self.rows[with_target],
-            known=self.known[with_target],
+            is_known=self.is_known[with_target],
             curves=knots_last(knots_first(self.curves).take(with_target, axis=1)),
             of_workload=self.of_workload[order],
             outside=self.outside[order],
@@ -87,7 +87,7 @@ class Evidence:
             self,
             workloads=self.workloads[chosen],
             rows=self.rows.take(with_workload, axis=1),
-            known=self.known.take(chosen, axis=1),
+            is_known=self.is_known.take(chosen, axis=1),
             curves=knots_last(knots_first(self.curves).take(chosen, axis=2)),
         )
 
@@ -129,7 +129,7 @@ def gather_evidence(database: Database, query: Query, mix_runtimes: bool) -> Evi
         rows=rows,
         n=evaluated.n[knots],
         log_n=evaluated.log_n[knots],
-        known=rows[:, :-1] >= 0,
+        is_known=rows[:, :-1] >= 0,
         curves=curves[:, :-1],
         of_workload=curves[:-1, -1],
         outside=evaluated.outside[knots].take(of_workload, axis=1).T,

@@ -24,7 +24,7 @@ def without_outliers(evidence: Evidence) -> Evidence:
     A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
     """
     is_known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
-    is_known[:, :-1] = evidence.known
+    is_known[:, :-1] = evidence.is_known
     is_known[:-1, -1] = evidence.has_workload
     is_known[-1, -1] = False
     most_workloads = is_known.sum(axis=1).max()
@@ -37,21 +37,21 @@ def without_outliers(evidence: Evidence) -> Evidence:
     is_outlying = outlying_values(level, is_known)
     if not is_outlying.any():
         return evidence
-    remaining = evidence.known & ~is_outlying[:, :-1]
+    remaining = evidence.is_known & ~is_outlying[:, :-1]
     kept = np.flatnonzero(~is_outlying[:-1, -1] & remaining[:-1].any(axis=1))
     if not len(kept) or not remaining[-1].any():
         return evidence
     curves = evidence.curves.copy(order="K")
     curves[is_outlying[:, :-1]] = 0.0
     outliers = int(np.count_nonzero(is_outlying))
-    plausible = replace(evidence, known=remaining, curves=curves, outliers=outliers)
-    on_target = evidence.known[-1] & is_outlying[-1, :-1]
+    plausible = replace(evidence, is_known=remaining, curves=curves, outliers=outliers)
+    on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))
     return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible
 
 
-def outlying_values(level: FloatArray, known: BoolArray) -> BoolArray:
+def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
     """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
 
     Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off.
@@ -61,16 +61,16 @@ def outlying_values(level: FloatArray, known: BoolArray) -> BoolArray:
     >>> np.argwhere(outlying_values(level, np.ones(level.shape, dtype=bool))).tolist()
     [[2, 1]]
     """
-    rest = np.where(known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
+    rest = np.where(is_known, level, np.inf).astype(np.float32)  # digits enough to tell what is twenty times off
     some = slice(None, None, -(-len(rest) // MOST_JUDGING_PLATFORMS))
-    per_platform, per_workload = known.sum(axis=1), known[some].sum(axis=0)
+    per_platform, per_workload = is_known.sum(axis=1), is_known[some].sum(axis=0)
     for _ in range(MEDIAN_ROUNDS):
         rest -= _medians(rest[some].T, per_workload)
         rest -= _medians(rest, per_platform)[:, None]
     rest -= _medians(rest[some].T, per_workload)
     rest = np.abs(rest, out=rest)
     spread = MEDIAN_TO_SIGMA * _medians(rest[some].T, per_workload)
-    return np.asarray(known & (rest > np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)))
+    return np.asarray(is_known & (rest > np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)))
 
 
 def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:

@@ -99,7 +99,7 @@ def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, wei
     typical = relative[:, :-1].sum(axis=1) / (R * MEAN_ABSOLUTE_OF_NORMAL) + TINY
     relative /= typical[:, None]
     mean = np.minimum(relative, LARGEST_TYPICAL_ERRORS, out=relative).sum(axis=0) / J
-    count = evidence.known * weights**2
+    count = evidence.is_known * weights**2
     count[-1] *= evidence.measured_on_target
     total = count.sum(axis=1) + TINY
     effective = total**2 / ((count**2).sum(axis=1) + TINY)

@@ -62,18 +62,18 @@ def _fill_in(
     weights, projection = kriging
     lacking = np.flatnonzero(~evidence.measured_on_target)
     gaps = chosen[:, None], lacking
-    is_known = evidence.known[gaps]
+    is_known = evidence.is_known[gaps]
     values = knots_first(evidence.curves)[:, *gaps]
     values -= parts.speed[:-1].T[:, :, None]
     values *= is_known
     values = _without_gaps(values, is_known, projection)
-    curves, known_after = evidence.curves.copy(order="K"), evidence.known.copy()
+    curves, is_known_now = evidence.curves.copy(order="K"), evidence.is_known.copy()
     knots_first(curves)[:, -1, lacking] = weights @ values + parts.speed[-1][:, None]
-    known_after[-1, lacking] = True
+    is_known_now[-1, lacking] = True
     families, _ = left_out_families(evidence.platforms[chosen], evidence.target, metadata)
     errors = np.zeros(knots_first(evidence.curves[:-1]).shape)
     errors[:, *gaps], _ = left_out_errors(projection[None], projection @ values, families)
-    return replace(evidence, curves=curves, known=known_after, fill_errors=errors)
+    return replace(evidence, curves=curves, is_known=is_known_now, fill_errors=errors)
 
 
 def _without_gaps(values: FloatArray, is_known: BoolArray, projection: FloatArray) -> FloatArray:

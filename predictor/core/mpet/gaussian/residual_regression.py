@@ -41,11 +41,11 @@ class ResidualRegression:
     f: FloatArray
 
     @classmethod
-    def fit(cls, known: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
-        J, R, B = known.alone.shape
-        limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.alone).sum(axis=1)
-        rows, x = clip_to(known.alone, limit[:, None]).reshape(J * R, B), clip_to(known.on_target, limit)
-        y = clip_to(known.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(known.own).sum(axis=1, keepdims=True))
+    def fit(cls, errors: KnownErrors, h: Hyperparameters = DEFAULTS) -> ResidualRegression:
+        J, R, B = errors.alone.shape
+        limit = (h.clip * MEAN_TO_SIGMA / R) * np.abs(errors.alone).sum(axis=1)
+        rows, x = clip_to(errors.alone, limit[:, None]).reshape(J * R, B), clip_to(errors.on_target, limit)
+        y = clip_to(errors.own, (h.clip * MEAN_TO_SIGMA / R) * np.abs(errors.own).sum(axis=1, keepdims=True))
         deviation = np.sqrt(np.einsum("ib,ib->b", rows, rows) / len(rows)) + TINY
         rows /= deviation
         inverse = rows.T @ rows

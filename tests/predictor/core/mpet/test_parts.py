@@ -23,7 +23,7 @@ def evidence():
 
 def with_absurd_curve(evidence):
     curves = evidence.curves.copy(order="K")
-    p, b = np.argwhere(evidence.known[:-1])[7]
+    p, b = np.argwhere(evidence.is_known[:-1])[7]
     curves[p, b] += 5.0
     return p, replace(evidence, curves=curves)
 
@@ -31,11 +31,11 @@ def with_absurd_curve(evidence):
 @pytest.mark.parametrize("far_off", [DEFAULTS.far_off, math.inf])
 def test_the_parts_make_up_the_curves(evidence, far_off):
     parts = separate_parts(evidence, far_off)
-    workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.known]
-    which = np.nonzero(evidence.known)[1]
+    workload = (evidence.curves - parts.speed[:, None] - parts.rest)[evidence.is_known]
+    which = np.nonzero(evidence.is_known)[1]
     for b in range(len(evidence.workloads)):
         np.testing.assert_allclose(workload[which == b], workload[which == b][:1].repeat((which == b).sum(), axis=0))
-    assert not parts.rest[~evidence.known].any()
+    assert not parts.rest[~evidence.is_known].any()
 
 
 def test_plain_parts_have_no_mean_left(evidence):
