@@ -28,8 +28,8 @@ class Evidence:
     """ln(n t(n)) of R references and T (last) for the B workloads known on T, and of A on the references.
 
     At J thread counts, the knots. `curves` is 0 where `is_known` is False; in memory it is ordered by knots first, so
-    that numpy's loops are long. `outside` is how far in ln n a knot lies outside the measured range of (P,A). Everything of
-    (T,A) is absent.
+    that numpy's loops are long. `outside` is how far in ln n a knot lies outside the measured range of (P,A).
+    Everything of (T,A) is absent.
 
     Where T lacks most workloads that others have, `gather_evidence` adds them as columns, and T's relatives without A
     as rows; `fill_in_workloads` fills them in on T, or drops them: afterwards every reference has A.
