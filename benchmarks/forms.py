@@ -16,6 +16,7 @@ class UploadForm(forms.Form):
         widget=forms.ClearableFileInput(attrs={"accept": ".tar.gz,.tgz,application/gzip"}),
     )
     visibility = forms.ChoiceField(
+        label="Who may see it",
         choices=[
             (Upload.Visibility.PUBLIC, "Public: everybody sees it and predicts from it"),
             (Upload.Visibility.PRIVATE, "Private: only you see it, and only your predictions use it"),

@@ -17,6 +17,8 @@ from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.pages import json_address, page_of
+from mpet_site.web.tables import PageTable
+from profiles.columns import PROFILE_COLUMNS_OF_UPLOAD, counted
 from profiles.models import Profile
 
 
@@ -69,10 +71,12 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
     """Others see what came out of a public upload, not its file."""
     row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
+    page = page_of(request, profiles.filter(source=row.source) if row.source else profiles.none())
     context = {
         "upload": row,
         "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
-        "page": page_of(request, profiles.filter(source=row.source) if row.source else profiles.none()),
+        "page": page,
+        "table": PageTable("Profiles", PROFILE_COLUMNS_OF_UPLOAD, page, counted(page)),
         "section": "uploads",
         "twin": json_address("api-upload", row.uid),
     }

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",
     "django_filters",
     "django_htmx",
     "rest_framework",
@@ -75,6 +76,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "mpet_site.urls"
 WSGI_APPLICATION = "mpet_site.wsgi.application"
+FORM_RENDERER = "mpet_site.web.forms.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

@@ -12,6 +12,8 @@ from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.pages import csv_address, json_address, list_query, order_rows, page_of
 from mpet_site.web.pagination import KeyPaginator
+from mpet_site.web.tables import Column, PageTable
+from profiles.columns import PLATFORM_COLUMNS, PROFILE_COLUMNS, WORKLOAD_COLUMNS
 from profiles.filters import (
     PLATFORM_ORDERINGS,
     PROFILE_ORDERINGS,
@@ -44,7 +46,7 @@ class ListPage:
     orderings: Mapping[str, str]
     searched: str
     offered: tuple[str, ...]
-    heads: tuple[tuple[str, str, str], ...]  # what the column sorts by ("": it does not), its title, its class
+    columns: tuple[Column, ...]
 
     @property
     def names(self) -> str:
@@ -57,17 +59,7 @@ PLATFORMS = ListPage(
     PLATFORM_ORDERINGS,
     "name, processor, architecture and more",
     ("device_class", "vendor", "microarchitecture", "architecture"),
-    (
-        ("name", "Name", ""),
-        ("device_class", "Class", ""),
-        ("vendor", "Vendor", ""),
-        ("microarchitecture", "Microarchitecture", ""),
-        ("physical_cores", "Cores", "number"),
-        ("threads", "Threads", "number"),
-        ("numa_nodes", "NUMA nodes", "number"),
-        ("base_mhz", "Base clock (MHz)", "number"),
-        ("profiles", "Profiles", "number"),
-    ),
+    PLATFORM_COLUMNS,
 )
 WORKLOADS = ListPage(
     "workload",
@@ -75,14 +67,7 @@ WORKLOADS = ListPage(
     WORKLOAD_ORDERINGS,
     "name, application, strategy and more",
     ("application", "strategy", "bound", "runtime"),
-    (
-        ("name", "Name", ""),
-        ("application", "Application", ""),
-        ("strategy", "Strategy", ""),
-        ("bound", "Bound by", ""),
-        ("runtime", "Runtime", ""),
-        ("profiles", "Profiles", "number"),
-    ),
+    WORKLOAD_COLUMNS,
 )
 PROFILES = ListPage(
     "profile",
@@ -90,15 +75,7 @@ PROFILES = ListPage(
     PROFILE_ORDERINGS,
     "names of workload, platform and source",
     ("platform", "workload", "origin", "decomposed", "outlier"),
-    (
-        ("workload", "Workload", ""),
-        ("platform", "Platform", ""),
-        ("t1_s", "t(1)", "number"),
-        ("n_measured", "Thread counts", "number"),
-        ("n_largest", "Largest n", "number"),
-        ("", "Time breakdown", ""),
-        ("fit_error", "Fit error", "number"),
-    ),
+    PROFILE_COLUMNS,
 )
 
 
@@ -117,7 +94,7 @@ def list_response(
     context = {
         "page": page,
         "noun": list_page.noun,
-        "heads": list_page.heads,
+        "table": PageTable(list_page.names.capitalize(), list_page.columns, page, ordering=ordering),
         "placeholder": list_page.searched,
         "search": search,
         "ordering": ordering,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from django.core.paginator import Page
 from django.db.models import Avg
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -10,7 +11,13 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
+from mpet_site.web.tables import PageTable
 from profiles.ceilings import roofline_of, roofline_points
+from profiles.columns import (
+    PROFILE_COLUMNS_OF_PLATFORM,
+    counted,
+    profile_columns_of_workload,
+)
 from profiles.figures import (
     DRAWN_MEASURES,
     Breakpoints,
@@ -55,6 +62,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "levels": memory_levels(memory_of(shown_platform)),
         "multiples": multiples,
         "rows": list(zip(page, multiples.drawings, strict=True)),
+        "table": PageTable(f"Profiles on {shown_platform.name}", PROFILE_COLUMNS_OF_PLATFORM, page, counted(page)),
         "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
@@ -88,7 +96,12 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
         "csv": json_address("api-profiles", query=urlencode({"workload": shown_workload.slug, "format": "csv"})),
         "page": page,
-        "rows": [(profile, " ".join(series_style(index))) for index, profile in enumerate(page)],
+        "table": PageTable(
+            f"Profiles of {shown_workload.name}",
+            profile_columns_of_workload(shown_workload, series_drawn(page) if charts else {}),
+            page,
+            counted(page),
+        ),
         "origin": origin,
         "charts": mark_origin(charts, origin),
         "section": "workloads",
@@ -117,6 +130,12 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
+
+
+def series_drawn(page: Page[Profile]) -> dict[Any, str]:
+    """The style of each profile that is a line in the figures."""
+    styles = ((profile, " ".join(series_style(index))) for index, profile in enumerate(page))
+    return {profile.pk: style for profile, style in styles if profile.n_measured > 1}
 
 
 def label_of(profile: Profile, origin: str) -> str:

@@ -4,13 +4,52 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.html import format_html
 from django.utils.http import urlencode
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
+from mpet_site.web.tables import NAME, NUMBER, Column, PageTable, linked
 from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
 from predictor.models import Prediction
 from profiles.models import Platform, Workload
+from profiles.templatetags.quantities import DASH, percent, unmarked
+
+Named = tuple[Prediction, str, str]  # a prediction, the names of its workload and of its target
+
+
+def workload_link(named: Named) -> SafeString:
+    prediction, workload, _ = named
+    link = linked(reverse("prediction", args=[prediction.uid]), workload)
+    return format_html('{} <span class="badge private">private</span>', link) if prediction.private_to_id else link
+
+
+def measured_on(named: Named) -> str:
+    prediction, *_ = named
+    day = date_format(prediction.settled_at, "j F Y") if prediction.settled_at else DASH
+    profile = prediction.settled_by
+    return linked(reverse("profile", args=[profile.uid]), day) if profile else day
+
+
+def points_inside(named: Named) -> str:
+    prediction, *_ = named
+    return f"{prediction.points_inside} of {prediction.points}" if prediction.points else DASH
+
+
+COLUMNS = (
+    Column("Workload", workload_link, sort="workload", kind=NAME),
+    Column("Platform", lambda named: named[2], sort="target", kind=NAME),
+    Column("Method", lambda named: f"{named[0].method}, {named[0].method_version}", sort="method"),
+    Column("Measured", measured_on, sort="settled_at"),
+    Column("Error", lambda named: percent(named[0].error_full), sort="error", kind=NUMBER, term="error"),
+    Column("t(1)", lambda named: percent(named[0].error_t1), sort="t1_error", kind=NUMBER, term="t"),
+    Column("Scaling", lambda named: percent(named[0].error_scaling), sort="scaling_error", kind=NUMBER),
+    Column("Inside the interval", points_inside, kind=NUMBER, term="coverage"),
+    Column("Counts", lambda named: "yes" if named[0].is_blind else "no: leave-one-out"),
+)
 
 
 @require_safe
@@ -23,6 +62,7 @@ def settled(request: HttpRequest) -> HttpResponse:
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
     page = page_of(request, order_rows(rows, ordering, ORDERINGS))
     chosen = {"settled": "true", "origin": origin} | ({"ordering": ordering} if ordering in known_orderings() else {})
+    named = names_of(request, list(page), origin)
     numbered = {"page": str(page.number)} if page.number > 1 else {}
     context = {
         "page": page,
@@ -30,7 +70,7 @@ def settled(request: HttpRequest) -> HttpResponse:
         "origin": origin,
         "origins": [one for one in ORIGINS if one in there],
         "scores": scores(request.user, origin),
-        "rows": names_of(request, list(page)),
+        "table": PageTable("Validated predictions", COLUMNS, named, ordering=ordering),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
         "csv": csv_address("api-predictions", chosen, ("settled", "origin")),
         "section": "accuracy",
@@ -43,9 +83,13 @@ def known_orderings() -> set[str]:
     return {sign + name for name in ORDERINGS for sign in ("", "-")}
 
 
-def names_of(request: HttpRequest, rows: list[Prediction]) -> list[tuple[Prediction, str, str]]:
-    """Every prediction with the names of its workload and target, or their slugs where they are gone."""
+def names_of(request: HttpRequest, rows: list[Prediction], origin: str) -> list[Named]:
+    """Every prediction with the names of its workload and target, or their slugs where they are gone. The names have no
+    mark of their own where the badge of the page says the origin."""
     workloads = Workload.objects.visible_to(request.user).filter(slug__in=[row.workload for row in rows])
     platforms = Platform.objects.visible_to(request.user).filter(slug__in=[row.target for row in rows])
-    workload, platform = (dict(found.values_list("slug", "name")) for found in (workloads, platforms))
+    workload, platform = (
+        {slug: unmarked(name, origin) for slug, name in found.values_list("slug", "name")}
+        for found in (workloads, platforms)
+    )
     return [(row, workload.get(row.workload, row.workload), platform.get(row.target, row.target)) for row in rows]

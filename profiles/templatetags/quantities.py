@@ -46,6 +46,16 @@ def seconds(value: float | None) -> str:
 
 
 @register.filter
+def in_unit(value: float | None, unit: str) -> str:
+    """A time where it may be in an unknown unit.
+
+    >>> in_unit(0.0123, "s"), in_unit(0.0123, "unknown unit"), in_unit(None, "s")
+    ('12.3 ms', '0.0123', '–')
+    """
+    return seconds(value) if unit == "s" else significant(value)
+
+
+@register.filter
 def size(value: int | None) -> str:
     """
     >>> size(32768), size(1 << 30), size(None)

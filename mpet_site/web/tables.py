@@ -1,0 +1,63 @@
+"""Tables of pages. A column is defined once: its head, what it sorts by and what a row says in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+NUMBER, NAME = "number", "name"  # classes of site.css
+
+
+@dataclass(frozen=True)
+class Column:
+    """`show`: what a row says here. `sort`: what a list that can be sorted is sorted by here, "": nothing. `term`: the
+    slug of the term in the glossary that the head leads to, "": none."""
+
+    title: str
+    show: Callable[[Any], Any]
+    sort: str = ""
+    kind: str = ""
+    term: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        return self.kind == NUMBER
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """The first column names the row. `ordering`: how the rows are sorted now; None: their order is fixed."""
+
+    label: str
+    columns: Sequence[Column]
+    rows: Iterable[Any]
+    caption: str = ""
+    ordering: str | None = None
+
+    @property
+    def lines(self) -> list[list[tuple[Column, Any]]]:
+        return [[(column, column.show(row)) for column in self.columns] for row in self.rows]
+
+
+def of(path: str, written: Callable[[Any], Any] = str) -> Callable[[Any], Any]:
+    """A column that shows an attribute of its row.
+
+    >>> of("real")(3), of("real", hex)(255)
+    ('3', '0xff')
+    """
+    read = attrgetter(path)
+    return lambda row: written(read(row))
+
+
+def linked(address: str, text: str, label: str = "") -> SafeString:
+    """`label`: what a screen reader says instead of the text.
+
+    >>> linked("/platforms/m1/", "<m1>")
+    '<a href="/platforms/m1/">&lt;m1&gt;</a>'
+    """
+    return format_html('<a href="{}"{}>{}</a>', address, format_html(' aria-label="{}"', label) if label else "", text)
