@@ -261,7 +261,7 @@ def _error_of_later_points(model: ScalingModel, n: FloatArray, t: FloatArray, or
 
 
 def _thread_count_grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:
-    """Thread counts at which companions were measured: some between ours, and up to GRID beyond; ours come first."""
+    """Our thread counts and those at which companions were measured: up to GRID_POINTS between ours, and beyond."""
     measured = np.unique(np.concatenate([companion.n for companion in companions]).round(6))
     inside, beyond = (measured[part] for part in ((measured > n[0]) & (measured < n[-1]), measured > n[-1]))
     chosen = [

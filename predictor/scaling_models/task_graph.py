@@ -91,7 +91,15 @@ class TaskGraphModel(ScalingModel):
         self.no_work_ = positive_fit(_no_work_terms(size, p), given["no_work_s"])
 
     def predict_measures(self, X: Any) -> dict[str, FloatArray]:
-        """The modelled TASK_MEASURES at the points of X, (N,) each: the terms of Eq. 9 in thread seconds; counts."""
+        """The modelled TASK_MEASURES at the points of X, (N,) each: the terms of Eq. 9 in thread seconds; counts.
+
+        >>> x, p = (grid.ravel() for grid in np.meshgrid(2.0 ** np.arange(6, 13), [1.0, 2.0, 4.0, 8.0]))
+        >>> work, delay, idle = 1e-6 * x * np.log2(x), 1e-8 * x * (p - 1), 1e-7 * x * (p - 1) ** 2
+        >>> measures = {"work_s": work, "delay_s": delay, "no_work_s": idle, "tasks": x, "waits": x}
+        >>> model = TaskGraphModel().fit(np.stack([p, x], axis=1), (work + delay + idle) / p, measures=measures)
+        >>> bool(abs(model.predict_measures([[4, 1024]])["work_s"][0] / (1e-6 * 1024 * 10) - 1) < 0.01)
+        True
+        """
         points = self._read(X)
         size, p = _logarithmic_size(points), points.n
         work = _work_terms(size) @ self.sequential_work_

@@ -136,7 +136,10 @@ def pair_that_shares_most(database: Database, kind: Kind) -> list[int]:
 
 
 def distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
-    """Mean distances of all pairs (Eq. 18-19), of those with most profiles where there are many."""
+    """Mean distances of all pairs (Eq. 18-19), of the LARGEST_MATRIX with the most profiles where there are more.
+
+    The matrix is computed once per database. See `mean_distances`, which has the formula.
+    """
     matrix: DistanceMatrix = database.derive(("matrix", kind), lambda: _distance_matrix(database, kind))
     return matrix
 

@@ -1,7 +1,7 @@
 """The tables and figures of the paper's Section 4.1, on any database.
 
-Everything is rows of plain values under the names in TABLES, so that CSV, JSON and charts are the same numbers. Errors
-are in percent, as defined in `evaluate`. Whatever was measured for a predicted pair is hidden from its prediction.
+Everything is rows of plain values under the names in PAPER_TABLES, so that CSV, JSON and charts are the same numbers.
+Errors are in percent, as defined in `evaluate`. Whatever was measured for a predicted pair is hidden from its prediction.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _no_progress(name: str) -> None:
 def paper_results(
     database: Database, *, sample: int | None = None, seed: int = 0, n_jobs: int = 1, stage: Stage = _no_progress
 ) -> PaperResults:
-    """Rows of each of TABLES, from the pairs that the sample and the seed choose.
+    """Rows of each of PAPER_TABLES, from the pairs that the sample and the seed choose.
 
     `stage(name)` is called when a long part begins and answers with its progress callback.
     Raises ValueError where there is nothing to predict.

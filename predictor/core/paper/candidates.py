@@ -34,7 +34,7 @@ from predictor.core.paper.statistics import PART_NAMES, PaperRow, errors_of
 from profiles.arrays import FloatArray, IntArray
 
 FEW_CANDIDATES, MANY_CANDIDATES = 1, 10
-T1_WORKLOADS = 5  # of MANY candidates for t(1), as in the paper; two platforms for each
+T1_WORKLOADS = 5  # of MANY_CANDIDATES for t(1), as in the paper; two platforms for each
 STARTS = 8  # ranks, from the nearest candidate to the farthest, that Figure 11 tries for each pair
 BINS = 10
 POINTS = 1000

@@ -87,7 +87,7 @@ def _evaluate_row(
 
 
 def _losses_by_law(database: Database, others: IntArray, n: IntArray) -> dict[str, FloatArray | None]:
-    """ln(n t(n) / t(1)) by each of LAWS."""
+    """ln(n t(n) / t(1)) by each of PLAIN_LAWS."""
     if not len(others):
         return dict(zip(PLAIN_LAWS, (np.zeros(len(n)), None, None), strict=True))
     loss = measured_scaling(database, others, n, (int(database.group[others[0]]),)).loss
