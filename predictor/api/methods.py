@@ -1,5 +1,7 @@
 """The methods that can be asked."""
 
+from dataclasses import asdict
+
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -17,6 +19,8 @@ class MethodList(ApiView):
 
     @extend_schema(operation_id="methods_list", summary="Methods", responses=MethodListSerializer)
     def get(self, request: Request) -> HttpResponseBase:
-        results = [method.describe() | {"is_default": name == DEFAULT_METHOD} for name, method in METHODS.items()]
+        results = [
+            asdict(method.describe()) | {"is_default": name == DEFAULT_METHOD} for name, method in METHODS.items()
+        ]
         data = {"count": len(results), "next": None, "previous": None, "results": results}
         return respond_unless_unchanged(request, etag_of(data), lambda: Response(data))

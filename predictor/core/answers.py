@@ -93,6 +93,25 @@ class DeferredAnswer(Answer):
 
 
 @dataclass(frozen=True)
+class SettingDescription:
+    """A setting of a method: its type in words, and its default."""
+
+    type: str
+    default: object
+
+
+@dataclass(frozen=True)
+class MethodDescription:
+    """A method as the API lists it, settings by name."""
+
+    name: str
+    version: str
+    summary: str
+    baseline: bool
+    settings: dict[str, SettingDescription]
+
+
+@dataclass(frozen=True)
 class Method(Generic[Settings]):
     """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices."""
 
@@ -113,30 +132,29 @@ class Method(Generic[Settings]):
             if name not in annotations:
                 raise SettingsError(name, f"{self.name} has no such setting; it has {', '.join(annotations) or 'none'}")
             if not _fits(value, annotations[name]):
-                raise SettingsError(name, f"{value!r} is not {_spelled(annotations[name])}")
+                raise SettingsError(name, f"{value!r} is not {_type_name(annotations[name])}")
         return self.settings(**dict(values or {}))
 
-    def describe(self) -> dict[str, object]:
-        """The method as JSON: name, version, summary, and every setting with type and default."""
+    def describe(self) -> MethodDescription:
+        """What the API lists of the method."""
         annotations = typing.get_type_hints(self.settings)
         defaults = {f.name: f.default for f in fields(typing.cast(Any, self.settings)) if f.default is not MISSING}
-        return {
-            "name": self.name,
-            "version": self.version,
-            "summary": self.summary,
-            "baseline": self.baseline,
-            "settings": {
-                name: {"type": _spelled(kind), "default": defaults.get(name)} for name, kind in annotations.items()
-            },
+        settings = {
+            name: SettingDescription(_type_name(kind), defaults.get(name)) for name, kind in annotations.items()
         }
+        return MethodDescription(self.name, self.version, self.summary, self.baseline, settings)
 
 
 def settings_values(settings: Any) -> dict[str, Any]:
-    """A settings object as plain values, for storing with the answer."""
+    """A settings object as plain values, for storing with the answer.
+
+    This is the edge: every method has a settings class of its own, and JSON knows none of them.
+    """
     return asdict(settings)
 
 
 def _fits(value: object, kind: Any) -> bool:
+    """Whether a plain value is of the annotated type; an int fits float, a bool fits neither."""
     origin = typing.get_origin(kind)
     if origin is Literal:
         return value in typing.get_args(kind)
@@ -149,7 +167,7 @@ def _fits(value: object, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _spelled(kind: Any) -> str:
+def _type_name(kind: Any) -> str:
     if typing.get_origin(kind) is Literal:
         return "one of " + ", ".join(map(repr, typing.get_args(kind)))
     return str(getattr(kind, "__name__", kind))

@@ -251,7 +251,18 @@ class Database:
         )
 
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
-        """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11); NaN = no value."""
+        """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11).
+
+        Returns two arrays (84,) in the elements' own units. NaN: no visible profile of the origin has the element.
+
+        >>> database = Database.build(
+        ...     platforms=("a", "b"), workloads=("w",), platform_index=[0, 1], workload_index=[0, 0],
+        ...     groups=(Group(False, "", "measured"),), group=[0, 0], features=[[1.0] * 84, [5.0] * 84],
+        ...     t1_s=[20.0, 10.0], n_nu=[np.nan, np.nan], n_ht=[np.nan, np.nan], n_max=[4, 8])
+        >>> low, high = database.element_range("measured")
+        >>> low[0], high[0], database.without(1, 0).element_range("measured")[1][0]
+        (np.float64(1.0), np.float64(5.0), np.float64(1.0))
+        """
         rows, low, high = self._extreme_rows(origin)
         if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
             visible = rows[~self.hidden[rows]]

@@ -40,7 +40,12 @@ def dimensions(a: FloatArray, b: FloatArray) -> IntArray:
 
 
 def mean_distance(distances: FloatArray, axis: int) -> FloatArray:
-    """Mean over the distances that are defined (Eq. 18-19); NaN where none is.
+    """Mean over the distances that are defined (Eq. 18-19).
+
+        D_a(A,B) = mean over platforms of D_a(P,A,B),    D_p(P,T) = mean over workloads of D_p(B,P,T)
+
+    Parameters: `distances` of any shape, in 0..1 without unit, NaN = undefined; `axis` is the one to average over.
+    Returns the shape without that axis; NaN where no distance is defined.
 
     >>> mean_distance(np.array([[0.2, 0.4, np.nan], [np.nan, np.nan, np.nan]]), axis=1).round(9)
     array([0.3, nan])
@@ -52,7 +57,12 @@ def mean_distance(distances: FloatArray, axis: int) -> FloatArray:
 
 
 def tuple_distance(platform: FloatArray, workload: FloatArray) -> FloatArray:
-    """D_t = 1 - (1 - D_p)(1 - D_a), the distance of a candidate (P,B) (Eq. 20); NaN where either is undefined.
+    """The distance of a candidate (P,B) from its two parts (Eq. 20).
+
+        D_t = 1 - (1 - D_p)(1 - D_a)
+
+    Example: D_p = 0.1 and D_a = 0.5 give 1 - 0.9 * 0.5 = 0.55.
+    Parameters: D_p and D_a, in 0..1 without unit, broadcast against each other. NaN where either is undefined.
 
     >>> tuple_distance(np.array([0.1]), np.array([0.5])).round(9)
     array([0.55])

@@ -53,8 +53,20 @@ def predicted_curves(
 
     Without any valid element (no scaling is known) only t(1) itself is given.
 
-    Parameters: `t1_s` in seconds; `features` (84,), NaN = invalid; `n` (J,). Every clamp is named in `warnings`, and
-    how many times are invalid.
+    Example: t(1) = 10 s and R(n) = 0.1 n + 0.9 of a time-only profile: t(2) = 10 s * 1.1 / 2 = 5.5 s.
+
+    Parameters: `t1_s` in seconds; `features` (84,), NaN = invalid; `n` (J,), thread counts. Returns curves without unit
+    and times in seconds, (J,) each; NaN where a curve that t(n) needs is invalid. Every clamp is named in `warnings`,
+    and how many times are invalid.
+
+    >>> from predictor.core.database import Group
+    >>> database = Database.build(
+    ...     platforms=("T",), workloads=("A",), platform_index=[], workload_index=[], group=[], t1_s=[],
+    ...     groups=[Group(False, "", "measured")], features=np.zeros((0, 84)), n_nu=[np.nan], n_ht=[np.nan], n_max=[4])
+    >>> features = np.full(84, np.nan)
+    >>> features[:2] = 0.1, 0.9
+    >>> predicted_curves(database, 0, 10.0, features, np.array([1, 2]), decomposed=False).time_s.round(9).tolist()
+    [10.0, 5.5]
     """
     n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
     params = features.reshape(len(CURVE_NAMES), len(ELEMENTS))

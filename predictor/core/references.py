@@ -96,4 +96,5 @@ def comparability_warnings(database: Database, target: int, platforms: IntArray,
 
 
 def workload_slug(database: Database, query: Query) -> str:
+    """The slug of A."""
     return database.workloads[query.workload]

@@ -15,5 +15,6 @@ def threadpool_controller() -> ThreadpoolController:
 
 
 def single_thread() -> AbstractContextManager[None]:
+    """A context in which numpy's linear algebra uses one thread."""
     limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
     return limit

@@ -57,7 +57,8 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
 
     def features(answer: Answer) -> FloatArray:
         values = np.stack([time_s, *(answer.curves[name] for name in CURVE_NAMES)])
-        return fitted_features(database, evidence.target, n, values)
+        n_nu, n_ht = float(database.n_nu[evidence.target]), float(database.n_ht[evidence.target])
+        return fitted_features(n, values, n_nu, n_ht)
 
     u = transfer.platform_weights
     return DeferredAnswer(
@@ -108,7 +109,16 @@ def sequential_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) ->
 
 
 def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Overheads | None) -> dict[str, FloatArray]:
-    """The 14 curves and `utilisation`, such that t(n) = t(1) R(n) / (n U(n)) and U = 1 - fractions hold (Eq. 3-4)."""
+    """The 14 curves and `utilisation`, such that the predicted times follow from them (Eq. 3-4).
+
+        U(n) = 1 - sum of the fractions (1 without shares),    R(n) = n t(n) U(n) / t(1)
+
+    Parameters: `n` (J,); `time_s` (J,) and `t1_s` in seconds; `shares` of a decomposed profile. Returns curves (J,)
+    without unit by name, NaN = not predicted.
+
+    >>> consistent_curves(np.array([1, 2]), np.array([10.0, 6.0]), 10.0, None)["redundancy"].tolist()
+    [1.0, 1.2]
+    """
     curves = {name: np.full(len(n), np.nan) for name in CURVE_NAMES}
     used = np.ones(len(n))
     if shares is not None:
@@ -117,13 +127,23 @@ def consistent_curves(n: IntArray, time_s: FloatArray, t1_s: float, shares: Over
     return curves | {"redundancy": n * time_s * used / t1_s, "utilisation": used}
 
 
-def fitted_features(database: Database, target: int, n: IntArray, curves: FloatArray) -> FloatArray:
-    """The 84 elements fitted to the predicted time and curves (15, N) (Eq. 5-9)."""
+def fitted_features(n: IntArray, curves: FloatArray, n_nu: float, n_ht: float) -> FloatArray:
+    """The 84 elements fitted to the predicted time and curves (Eq. 5-9).
+
+    Parameters: `n` (J,), any order; `curves` (15, J), t(n) first, NaN = invalid; `n_nu`, `n_ht` of the target, NaN = no
+    such effect. Returns (84,), NaN = invalid.
+
+    Example: R = 1, 1.1, 1.3 at n = 1, 2, 4 is 0.1 n + 0.9.
+
+    >>> curves = np.full((15, 3), np.nan)
+    >>> curves[:2] = [10.0, 5.5, 3.25], [1.0, 1.1, 1.3]
+    >>> fitted_features(np.array([1, 2, 4]), curves, np.nan, np.nan)[:3].round(9).tolist()
+    [0.1, 0.9, nan]
+    """
     counts, positions = np.unique(np.where(np.isnan(curves[0]), 0, n), return_index=True)
     counts, values = counts[counts > 0], curves[1:, positions[counts > 0]]
     given = ~np.isnan(values).all(axis=1)
     features = np.full((len(CURVE_NAMES), len(ELEMENTS)), np.nan)
-    n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
     features[given], _ = fit_curves(counts, values[given], n_nu, n_ht, GAUSSIAN_SUM[given])
     return features.ravel()
 

@@ -105,7 +105,15 @@ def _counts(evidence: Evidence, far_off: float) -> FloatArray:
 
 
 def workload_weights(correlation: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How much each known workload counts: by how alike it and A deviate from the platforms' speed, (B,)."""
+    """How much each known workload counts: by how alike it and A deviate from the platforms' speed.
+
+        w_b = (floor + |correlation_b|)^power / root mean square of all,    floor = 0.1 and power = 2 by default
+
+    Parameters: `correlation` (B,) in -1..1. Returns (B,) without unit, with mean square 1.
+
+    >>> workload_weights(np.array([0.9, 0.0])).round(3).tolist()
+    [1.414, 0.014]
+    """
     weights = (h.workload_floor + np.abs(correlation)) ** h.workload_power
     return np.asarray(weights / np.sqrt((weights**2).sum() / len(weights)))
 

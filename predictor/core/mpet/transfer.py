@@ -54,6 +54,14 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
         prod h^s * sqrt(alike + (1 - alike) sum s^2)
 
     for the mean errs less than its parts if their errors are not all `alike` (their correlation).
+
+    Example: values 1 and 2 of transfers that err by 0.1 and 0.3 have the shares 3/4 and 1/4.
+
+    >>> one, none = np.ones(1), np.zeros(1)
+    >>> better = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
+    >>> worse = replace(better, value=np.array([2.0]), errors_on_target=np.array([[0.3]]))
+    >>> mean_transfer([better, worse]).value.round(3).tolist()
+    [1.25]
     """
     squares = [(transfer.errors_on_target**2).sum() / transfer.errors_on_target.size for transfer in transfers]
     inverses = [float(square + LEAST_SQUARED_ERROR) ** -0.5 for square in squares]
@@ -77,6 +85,13 @@ def steady_transfer(main: Transfer, other: Transfer, measured: BoolArray, most: 
         share = most / rms(other) / ((1 - most) / rms(main) + most / rms(other))
 
     over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
+
+    Example: with errors of the same size the other's share is `most` itself.
+
+    >>> one, none = np.ones(1), np.zeros(1)
+    >>> main = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
+    >>> steady_transfer(main, replace(main, value=np.array([2.0])), np.array([True]), most=0.2).value.round(9).tolist()
+    [1.2]
     """
     weight = main.workload_weights * measured
     main_rms, other_rms = (_root_mean_square(transfer.errors_on_target, weight) for transfer in (main, other))

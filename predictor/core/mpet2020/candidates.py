@@ -33,8 +33,15 @@ DISTANCE_TIE_DIGITS = 12  # distances equal to this many digits are a tie, decid
 class Neighbourhood:
     """Everything that connects A with T: the platforms that have A, the workloads that T has, their distances.
 
-    `rows` are rows of the database, -1 where (P,B) was not measured; distances there are NaN, as they are where two
-    vectors share no valid element.
+    `rows_*` are rows of the database, -1 where (P,B) was not measured; distances there are NaN, as they are where two
+    vectors share no valid element. Distances are in 0..1, without unit (Eq. 16-19).
+
+    >>> near = Neighbourhood(
+    ...     groups=(0,), platforms=np.array([0, 1]), workloads=np.array([0]), rows_pa=np.array([0, 2]),
+    ...     rows_pb=np.array([[1], [3]]), rows_tb=np.array([4]),
+    ...     workload_distance=np.array([[0.2], [0.4]]), platform_distance=np.array([[0.1], [np.nan]]))
+    >>> near.workload_mean.round(9), near.platform_mean
+    (array([0.3]), array([0.1, nan]))
     """
 
     groups: tuple[int, ...]
@@ -84,10 +91,28 @@ class SelectedCandidates:
 def find_neighbourhood(
     database: Database, query: Query, mix_runtimes: bool = False, normalisation: Normalisation = "range"
 ) -> Neighbourhood:
-    """Find references and benchmarks of the query and measure all distances between them.
+    """Find references and benchmarks of the query and measure all distances between them (Eq. 16-17).
 
-    (T,A) is hidden here, whatever the caller hid before. Raises NoReference, TooFewCandidates, UnknownTarget,
-    UnknownWorkload.
+        D_a(P,A,B) = D(sc(P,A), sc(P,B)),    D_p(B,P,T) = D(sc(P,B), sc(T,B))
+
+    of the vectors normalised by the ranges of the database (Eq. 10-13). (T,A) is hidden here, whatever the caller hid
+    before.
+
+    Example: one element, R's slope, is 0.2 for (P,A), 0.1 for (P,B) and 0.4 for (T,B), so 1/3, 0 and 1 normalised:
+    D_a = 1/3 and D_p = 1.
+
+    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((3, 84), np.nan)
+    >>> features[:, 0] = [0.2, 0.1, 0.4]
+    >>> database = Database.build(
+    ...     platforms=("P", "T"), workloads=("A", "B"), platform_index=[0, 0, 1], workload_index=[0, 1, 1],
+    ...     groups=[Group(False, "", "measured")], group=[0, 0, 0], features=features,
+    ...     t1_s=[6.0, 3.0, 5.0], n_nu=[np.nan, np.nan], n_ht=[np.nan, np.nan], n_max=[4, 4])
+    >>> near = find_neighbourhood(database, Query(workload=0, target=1))
+    >>> near.workload_distance.round(3).tolist(), near.platform_distance.tolist()
+    ([[0.333]], [[1.0]])
     """
     check_query(database, query)
     database = database.without(query.target, query.workload)
@@ -128,6 +153,15 @@ def select_by_workload(
 
     A workload is as near as its D_a(A,B), or with individual distances as its nearest candidate. A candidate with an
     undefined distance cannot be ranked and is left out. Ties (to 12 digits): by platform, then workload, by slug.
+
+    Example: of two workloads with D_a(A,B) = 0.3 and 0.25 the second, on both platforms, the nearer (D_p = 0.2) first.
+
+    >>> near = Neighbourhood(
+    ...     (0,), np.arange(2), np.arange(2), np.arange(2), np.zeros((2, 2), dtype=int), np.arange(2),
+    ...     workload_distance=np.array([[0.1, 0.3], [0.5, 0.2]]), platform_distance=np.array([[0.2, 0.2], [0.1, 0.4]]))
+    >>> chosen = select_by_workload(near, workloads=1, platforms=2)
+    >>> chosen.workloads.tolist(), chosen.platforms.tolist(), chosen.platform_distance.tolist()
+    ([1, 1], [0, 1], [0.2, 0.4])
     """
     d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
     rankable = ~np.isnan(d_a + d_p)
@@ -156,6 +190,18 @@ def select_by_tuple(
     Candidates are taken in the order of D_t (Eq. 20). One that would name one more than `platforms` distinct platforms
     or `workloads` distinct workloads is passed over, or with `beyond="end"` ends the list. Undefined distances and
     ties as in `select_by_workload`.
+
+    Example: D_t of (P0,B0), (P0,B1), (P1,B1), (P1,B0) is 0.28, 0.44, 0.52, 0.55. Of one workload there are the first
+    and the last; where (P0,B1) ends the list, the first alone.
+
+    >>> near = Neighbourhood(
+    ...     (0,), np.arange(2), np.arange(2), np.arange(2), np.zeros((2, 2), dtype=int), np.arange(2),
+    ...     workload_distance=np.array([[0.1, 0.3], [0.5, 0.2]]), platform_distance=np.array([[0.2, 0.2], [0.1, 0.4]]))
+    >>> chosen = select_by_tuple(near, workloads=1, platforms=2)
+    >>> chosen.platforms.tolist(), chosen.workloads.tolist()
+    ([0, 1], [0, 0])
+    >>> len(select_by_tuple(near, workloads=1, platforms=2, beyond="end"))
+    1
     """
     d_a, d_p = near.workload_distances(workload_kind), near.platform_distances(platform_kind)
     d_t = tuple_distance(d_p, d_a)

@@ -79,7 +79,21 @@ class Mpet2020Confidence(AnswerConfidence):
 def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
     """Predict t(1) and the feature vector of A on T from their candidates, and rebuild the curve (Eq. 10-23).
 
+    Example: one candidate (P,B). A takes 6 s on P, B 3 s on P and 5 s on T, so t(1) = 5 s * 6/3 = 10 s; in the same way
+    R's slope is 0.4 * 0.2/0.1 = 0.8 (Eq. 21).
+
     Raises a PredictionError where no candidate can be ranked.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((3, 84), np.nan)
+    >>> features[:, 0] = [0.2, 0.1, 0.4]
+    >>> database = Database.build(
+    ...     platforms=("P", "T"), workloads=("A", "B"), platform_index=[0, 0, 1], workload_index=[0, 1, 1],
+    ...     groups=[Group(False, "", "measured")], group=[0, 0, 0], features=features, t1_s=[6.0, 3.0, 5.0],
+    ...     n_nu=[np.nan, np.nan], n_ht=[np.nan, np.nan], n_max=[4, 4])
+    >>> answer = predict_mpet2020(database, Query(workload=0, target=1), Mpet2020Settings())
+    >>> answer.t1_s, answer.features[0].round(9)
+    (10.0, np.float64(0.8))
     """
     near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
     t1 = select_by_workload(

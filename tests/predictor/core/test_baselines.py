@@ -210,6 +210,6 @@ def test_additive_parts_ignore_what_is_missing():
 
 def test_every_baseline_says_that_it_is_one():
     assert [name for name, method in METHODS.items() if method.baseline] == NAMES
-    assert not METHODS["mpet2020"].describe()["baseline"]
-    assert METHODS["ridge"].describe()["baseline"]
+    assert not METHODS["mpet2020"].describe().baseline
+    assert METHODS["ridge"].describe().baseline
     assert all(method.summary.endswith(".") for method in BASELINES)

@@ -18,7 +18,12 @@ STEEPEST_CONTINUATION = 1.0  # beyond everything measured t(n) is at worst const
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,); `slope` continues it beyond `largest_n`."""
+    """The mean ln(n t(n)) of a workload, up to a constant, at ln n (G,); `slope` continues it beyond `largest_n`.
+
+    >>> curve = MeanCurve(np.log([1.0, 2.0]), np.array([0.0, 0.5]), largest_n=2, slope=0.1)
+    >>> curve.at(np.log([1.0, 2.0, 4.0])).round(3).tolist()
+    [0.0, 0.5, 0.569]
+    """
 
     log_n: FloatArray
     values: FloatArray

@@ -20,7 +20,14 @@ AMD_WEIGHT = 1.5  # the vendor AMD, not another
 
 @dataclass(frozen=True, eq=False)
 class PlatformMetadata:
-    """`vectors` (P, F); `cpu` and `microarchitecture` (P,) codes, every unknown one its own."""
+    """What is known of P platforms on paper: `vectors` (P, F); codes `cpu` and `microarchitecture` (P,).
+
+    An unknown CPU model or microarchitecture has a code of its own.
+
+    >>> metadata = PlatformMetadata(np.array([[0.0, 1.0], [3.0, 5.0]]), np.arange(2), np.arange(2))
+    >>> metadata.squared_distances(np.array([1]), target=0).tolist()
+    [25.0]
+    """
 
     vectors: FloatArray
     cpu: IntArray

@@ -44,6 +44,14 @@ def left_out_families(platforms: IntArray, target: int, metadata: PlatformMetada
     T has a twin (cpu_model) among the references: each reference alone, of those that have a twin. T has relatives of
     its microarchitecture: all of a cpu_model, where others of the microarchitecture remain. T has none: all of a
     microarchitecture.
+
+    Example: references of the CPU models 0, 0, 1, 2, of which 0 and 1 are of T's microarchitecture 0, and T's model is
+    3: a model at a time is left out, of the first three.
+
+    >>> metadata = PlatformMetadata(np.zeros((5, 1)), np.array([0, 0, 1, 2, 3]), np.array([0, 0, 0, 1, 0]))
+    >>> families, can_be_left_out = left_out_families(np.array([0, 1, 2, 3]), 4, metadata)
+    >>> families.tolist(), can_be_left_out.tolist()
+    ([0, 0, 1, 2], [True, True, True, False])
     """
     cpu, family = metadata.cpu[platforms], metadata.microarchitecture[platforms]
     alone = np.arange(len(cpu))
@@ -84,6 +92,15 @@ def calibrated_half_width(
 
     The references were left out like T and predicted; their errors (J, R), in units of their own standard deviations
     (J, R) and of how noisy the platform is for the known workloads, are the scores.
+
+        score = |error| / (deviation sqrt(noise)),    h = conformal factor * deviation on T * sqrt(noise of T)
+
+    >>> position = TargetPosition(members=[], usable=np.ones((1, 99), dtype=bool), units=99)
+    >>> errors = np.arange(1, 100)[None] / 100
+    >>> noise = Noisiness(np.ones(99), 1.0)
+    >>> calibrated_half_width(
+    ...     position, noise, 0.9, errors=errors, deviations=np.ones((1, 99)), deviation=np.array([2.0])).round(2)
+    array([1.82])
     """
     scores = np.abs(errors) / (deviations * np.sqrt(noise.of_references) + TINY)
     factor = conformal_factor(scores, position.usable, level, position.units)

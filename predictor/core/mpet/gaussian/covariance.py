@@ -51,13 +51,25 @@ _kept = lru_cache(maxsize=32)(Triangle.of)
 
 
 def triangle_of(P: int) -> Triangle:
-    """The pairs of P platforms; those of up to 256 platforms are kept for the next query."""
+    """The pairs of P platforms; those of up to 256 platforms are kept for the next query.
+
+    >>> triangle_of(3).row.tolist(), triangle_of(3).column.tolist()
+    ([0, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 2])
+    """
     return _kept(P) if P <= MOST_TRIANGLE_PLATFORMS_KEPT else Triangle.of(P)
 
 
-def nearness_weights(evidence: Evidence, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How much each knot tells about each by its nearness in ln n, (J, J); rows sum to 1."""
-    near = np.exp(-((evidence.log_n[:, None] - evidence.log_n) ** 2) / h.nearness)
+def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
+    """How much each knot tells about each by its nearness in ln n.
+
+        exp(-(ln n_j - ln n_i)^2 / 0.32), each row brought to sum 1
+
+    Parameters: `log_n` (J,). Returns (J, J).
+
+    >>> nearness_weights(np.log([1.0, 2.0])).round(3).tolist()
+    [[0.818, 0.182], [0.182, 0.818]]
+    """
+    near = np.exp(-((log_n[:, None] - log_n) ** 2) / h.nearness)
     return np.asarray(near / near.sum(axis=1, keepdims=True))
 
 

@@ -40,6 +40,14 @@ def krige(
     """Ordinary kriging to T, the last of `covariances` (K, R + 1, R + 1), of each one's own `values` (R, any).
 
     `noise` (K, R) is added to the references' own; outlying ones get more.
+
+    Example: T is like the first of two references, whose values are 1 and 3: it is nearly 1.
+
+    >>> covariance = np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])
+    >>> values = np.array([[1.0], [3.0]])
+    >>> kriged = krige(covariance[None], [values], noise=np.full((1, 2), 0.02))
+    >>> kriged.weights.round(3).tolist(), (kriged.weights @ values).round(3).tolist()
+    ([[0.892, 0.108]], [[1.216]])
     """
     covariance_of = np.repeat(np.arange(len(values)), [columns.shape[1] for columns in values])
     inverses, added = _without_outliers(_noisy_inverses(covariances, noise), values, covariance_of, h)
@@ -55,14 +63,23 @@ def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
 
 
 def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
-    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values."""
+    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values.
+
+    >>> weights, variance, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
+    >>> weights.round(3).tolist(), round(variance, 3)
+    ([0.892, 0.108], 0.416)
+    """
     noise = np.full((1, len(covariance) - 1), h.noise)
     weights, variance, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
     return weights[0], float(variance[0]), projections[0]
 
 
 def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> float:
-    """As of `krige_once`, alone."""
+    """The variance that `krige_once` gives, alone: it costs no inverse.
+
+    >>> round(krige_variance(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])), 3)
+    0.416
+    """
     R = len(covariance) - 1
     to_target = covariance[:-1, -1]
     values = np.stack([to_target, np.ones(R)], axis=1)
@@ -75,7 +92,10 @@ def ordinary_weights(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
 
-    The projections take the place of the inverses.
+        u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
+
+    with K the references' covariance, noise included, and c that with T. The projections Q take the place of the
+    inverses.
     """
     rows = inverses.sum(axis=2)
     to_target = covariances[:, :-1, -1]
@@ -141,7 +161,12 @@ def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def invert_definite(matrix: FloatArray) -> bool:
-    """A symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt."""
+    """Invert a symmetric positive definite matrix in its place, by Cholesky. False: it is not definite, and spoilt.
+
+    >>> matrix = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> invert_definite(matrix), matrix.round(3).tolist()
+    (True, [[0.667, -0.333], [-0.333, 0.667]])
+    """
     factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1)  # transposed: Fortran's order
     if failed:
         return False

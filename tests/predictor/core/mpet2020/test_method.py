@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -287,9 +288,9 @@ def test_settings_come_from_plain_values():
         "t1_k": 2,
         "t1_workload_distance": "individual",
     }
-    described = MPET2020.describe()["settings"]
-    assert described["scaling_platforms"] == {"type": "int", "default": 3}
-    assert described["t1_platform_distance"]["type"] == "one of 'mean', 'individual'"
+    described = MPET2020.describe().settings
+    assert asdict(described["scaling_platforms"]) == {"type": "int", "default": 3}
+    assert described["t1_platform_distance"].type == "one of 'mean', 'individual'"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_metadata_and_names(known):
 def test_the_three_parts(known):
     evidence, metadata, parts = known
     weights = np.linspace(0.5, 1.5, len(evidence.workloads))
-    knots = np.concatenate([whole_curve_weights(evidence), nearness_weights(evidence)])
+    knots = np.concatenate([whole_curve_weights(evidence), nearness_weights(evidence.log_n)])
     found = behaviour_covariances(parts, weights, metadata_covariance(evidence, metadata), knots)
     shape = parts.speed - parts.speed.mean(axis=1, keepdims=True)
     level = parts.speed.mean(axis=1)
