@@ -19,7 +19,7 @@ LEAST_RELATIVE_MEASURE = 1e-9
 MOST_OVERHEAD_REFERENCES = 16
 CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
 FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
-MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
+RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,9 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
     fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
     used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
     shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
-    logs = np.concatenate([shares, np.log(np.maximum(values[:, :, MEASURE_CURVES], LEAST_RELATIVE_MEASURE))], axis=2)
+    logs = np.concatenate(
+        [shares, np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))], axis=2
+    )
     return logs, np.asarray((fractions > LEAST_RELATIVE_MEASURE).any(axis=3))
 
 
