@@ -337,7 +337,7 @@ def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
 
 
 def _part_statistics(outcomes: list[Outcome]) -> tuple[ErrorStatistics, ErrorStatistics, ErrorStatistics]:
-    """Of the full curves, t(1) and the scaling."""
+    """The errors of the full curves, of t(1) and of the scaling."""
     full, t1, scaling = (_error_statistics(outcomes, part) for part in ERROR_PARTS)
     return full, t1, scaling
 

@@ -13,7 +13,7 @@ Normalisation = Literal["range", "robust"]
 
 LARGEST_STRETCH = 10.0  # times the span of all other values: not of the same kind
 FEWEST_VALUES_FOR_ROBUST_RANGE = 20  # of an element; with fewer nobody can tell what is usual
-LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8
+LARGEST_DROPPED_SHARE, MOST_DROPPED_VALUES = 0.01, 8  # of an element's values, at both ends together
 
 
 def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

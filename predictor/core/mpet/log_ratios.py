@@ -158,7 +158,10 @@ def _transfer(
     workload_distance: FloatArray,
     level: float,
 ) -> Transfer:
-    """By weights of the references `u` (1 + C, R) and of the workloads `v` (1 + C, B), for A and what is checked."""
+    """The transfer of A by weights `u` (1 + C, R) of the references and `v` (1 + C, B) of the workloads.
+
+    Both have a row for A and one for each workload that is checked.
+    """
     u /= u.sum(axis=1, keepdims=True)
     value, deviation = _carried_values(asked_workloads, u, ratios)
     scores = np.abs(value[1:] - knots_first(evidence.curves)[:, -1].T[asked_workloads.checked]) / deviation[1:]

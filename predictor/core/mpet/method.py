@@ -25,7 +25,7 @@ from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfe
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
 DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
-LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99
+LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
 FEWEST_STEADIED_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 RATIO_ERRORS_CORRELATION = 0.9  # about how the errors of the two transfers by ratios correlate
 PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with either
@@ -57,7 +57,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
-    """The same with positive weights only. Raises a PredictionError."""
+    """Predict the curve of A on T with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata)
     return answer_from_transfer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))

@@ -15,8 +15,8 @@ from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN
 from profiles.scaling.times import LEAST_UTILISATION
 
 LEAST_TIME_SHARE = 1e-4  # of the thread time: shares below are alike
-LEAST_RELATIVE_MEASURE = 1e-9
-MOST_OVERHEAD_REFERENCES = 16
+LEAST_RELATIVE_MEASURE = 1e-9  # measures below count as so large, and fractions below as nothing
+MOST_OVERHEAD_REFERENCES = 16  # the heaviest: the others change the shares no more
 CURVE_VALUES_AT_ONCE = 1 << 18  # of the curves: bounds the memory of whole curves
 FRACTION_CURVES = slice(1, 1 + len(FRACTIONS))
 RELATIVE_MEASURE_CURVES = slice(1 + len(FRACTIONS), len(CURVE_NAMES))
@@ -78,9 +78,8 @@ def log_shares(database: Database, rows: IntArray, platforms: IntArray, n: IntAr
     fractions = np.clip(values[:, :, FRACTION_CURVES], 0.0, 1.0)
     used = np.maximum(1.0 - fractions.sum(axis=2, keepdims=True), LEAST_UTILISATION)
     shares = np.log((fractions + LEAST_TIME_SHARE) / (used + LEAST_TIME_SHARE))
-    logs = np.concatenate(
-        [shares, np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))], axis=2
-    )
+    measures = np.log(np.maximum(values[:, :, RELATIVE_MEASURE_CURVES], LEAST_RELATIVE_MEASURE))
+    logs = np.concatenate([shares, measures], axis=2)
     return logs, np.asarray((fractions > LEAST_RELATIVE_MEASURE).any(axis=3))
 
 

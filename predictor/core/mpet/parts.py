@@ -30,24 +30,27 @@ class CurveParts:
 
     @cached_property
     def correlation(self) -> FloatArray:
-        """Of every workload's deviations from the platforms' speed with A's, over references and knots, (B,)."""
+        """The correlation of every workload's deviations from the platforms' speed with A's, (B,).
+
+        Over the references and knots.
+        """
         return np.asarray(self._correlations(self.own.T[:, :, None])[0])
 
     def correlations(self, workloads: IntArray) -> FloatArray:
-        """As `correlation`, of every workload with each of these known ones in the place of A, (C, B)."""
+        """As `correlation`, with each of these known workloads in the place of A, (C, B)."""
         return self._correlations(knots_first(self.rest)[:, :-1].take(workloads, axis=2))
 
-    def _correlations(self, of: FloatArray) -> FloatArray:
-        """Of every workload with each of the curves `of` (J, R, C)."""
-        rest, R = knots_first(self.rest)[:, :-1], of.shape[1]
-        of = of - of.sum(axis=1, keepdims=True) / R
-        products = (of.transpose(0, 2, 1) @ rest).sum(axis=0)
-        units = np.sqrt(np.einsum("jrc,jrc->c", of, of)[:, None] * self._squares)
+    def _correlations(self, deviations: FloatArray) -> FloatArray:
+        """The correlations of every workload with each of the `deviations` (J, R, C), (C, B)."""
+        rest, R = knots_first(self.rest)[:, :-1], deviations.shape[1]
+        deviations = deviations - deviations.sum(axis=1, keepdims=True) / R
+        products = (deviations.transpose(0, 2, 1) @ rest).sum(axis=0)
+        units = np.sqrt(np.einsum("jrc,jrc->c", deviations, deviations)[:, None] * self._squares)
         return np.asarray(products / (units + TINY))
 
     @cached_property
     def _squares(self) -> FloatArray:
-        """Of every workload's deviations from their means, (B,)."""
+        """The sum of squares of every workload's deviations from their means at each knot, (B,)."""
         rest = knots_first(self.rest)[:, :-1]
         squares = np.einsum("jrb,jrb->b", rest, rest) - (rest.sum(axis=1) ** 2).sum(axis=0) / rest.shape[1]
         return np.asarray(np.maximum(squares, 0.0))
@@ -75,7 +78,7 @@ def separate_parts(evidence: Evidence, far_off: float = DEFAULTS.far_off) -> Cur
 
 
 def _totals(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Over platforms (B,) and over workloads (P,), nowhere 0."""
+    """The sums over platforms (B,) and over workloads (P,), nowhere 0."""
     return np.maximum(counts.sum(axis=0), TINY), np.maximum(counts.sum(axis=1), TINY)
 
 

@@ -101,6 +101,6 @@ def steady_transfer(main: Transfer, other: Transfer, measured: BoolArray, most: 
 
 
 def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
-    """Of errors (J, B) weighted over the workloads; no error counts as larger than MOST."""
+    """The root mean square of errors (J, B), weighted over the workloads; none counts as larger than 0.5."""
     squares = np.minimum(np.abs(errors), LARGEST_COUNTED_ERROR) ** 2
     return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARED_ERROR)

@@ -10,7 +10,7 @@ import numpy as np
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192
+FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
 MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
 
 

@@ -17,9 +17,9 @@ from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_KNOTS = 12
+MOST_KNOTS = 12  # thread counts at which A is predicted; more cost time and gain nothing
 MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
-MOST_RELATIVES = 128
+MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
 DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
 
 
@@ -180,7 +180,7 @@ def _rows(
 
 
 def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
-    """Some of the references; T, the last row of the table, stays."""
+    """The table and the platforms of the references that are `kept`; T, the last row of the table, stays."""
     return (table, platforms) if kept.all() else (table[np.append(kept, True)], platforms[kept])
 
 
@@ -222,7 +222,7 @@ def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], eva
 
 
 def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
-    """As `_table`, hidden or not."""
+    """As `_table`, with the hidden rows."""
     starts = np.searchsorted(database.platform_index, platforms)
     stops = np.searchsorted(database.platform_index, platforms, side="right")
     lengths = stops - starts

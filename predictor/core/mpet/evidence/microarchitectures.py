@@ -10,6 +10,8 @@ from profiles.arrays import FloatArray
 
 
 class MicroarchitectureFacts(NamedTuple):
+    """What vendors publish about a microarchitecture."""
+
     year: int  # of the first server (else any) product
     vector_bits: int  # width of one vector execution unit
     dot_products: float  # 1: has instructions for dot products of 8-bit integers
@@ -48,7 +50,9 @@ UNKNOWN_FACTS = (np.nan,) * len(MicroarchitectureFacts._fields)
 
 
 def microarchitecture_facts(names: tuple[str, ...]) -> FloatArray:
-    """Of microarchitectures by name, (P, 4): year, log2 of the vector width, dot products, matrix units; NaN unknown.
+    """The facts of microarchitectures by name, (P, 4); NaN = unknown.
+
+    Columns: year, log2 of the vector width in bits, dot products, matrix units.
 
     >>> microarchitecture_facts(("Zen4", "Z80")).tolist()
     [[2022.0, 8.0, 1.0, 0.0], [nan, nan, nan, nan]]

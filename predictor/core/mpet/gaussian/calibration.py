@@ -108,7 +108,11 @@ def calibrated_half_width(
 
 
 def noisiness(evidence: Evidence, errors: FloatArray, of_target: FloatArray, weights: FloatArray) -> Noisiness:
-    """From the errors of the known workloads, on the references (J, R, B) and on T (J, B)."""
+    """How noisy each platform is, by the errors of the known workloads on the references (J, R, B) and T (J, B).
+
+    A platform counts as so noisy as the mean of its errors, each in units of what is typical for its workload; what few
+    workloads say is drawn towards 1.
+    """
     J, R, B = errors.shape
     relative = np.empty((J, R + 1, B))
     np.abs(errors, out=relative[:, :-1])

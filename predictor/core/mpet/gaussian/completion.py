@@ -58,7 +58,10 @@ def _fill_in(
     *,
     kriging: tuple[FloatArray, FloatArray],
 ) -> Evidence:
-    """With T's missing workloads kriged from the `chosen` platforms, whose `parts` are of T's own workloads alone."""
+    """The evidence with T's missing workloads kriged from the `chosen` platforms.
+
+    `parts` are those of T's own workloads alone, `kriging` the weights (R,) and the projection (R, R) of `krige_once`.
+    """
     weights, projection = kriging
     lacking = np.flatnonzero(~evidence.measured_on_target)
     gaps = chosen[:, None], lacking

@@ -74,7 +74,7 @@ def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatA
 
 
 def whole_curve_weights(evidence: Evidence) -> FloatArray:
-    """All knots tell as much, (1, J)."""
+    """The weights of a covariance from whole curves, to which all knots count alike, (1, J)."""
     return np.full((1, len(evidence.n)), 1.0 / len(evidence.n))
 
 
@@ -108,9 +108,9 @@ def _behaviour(parts: CurveParts, weights: FloatArray) -> FloatArray:
 def _covariance(
     gram: FloatArray, apart: FloatArray, similarity: FloatArray, triangle: Triangle, h: Hyperparameters
 ) -> Covariance:
-    """Of the behaviour `gram` (K, pairs), which it overwrites: linear, smooth and short-range part.
+    """The sum of the linear, smooth and short-range part of the behaviour `gram` (K, pairs), which is overwritten.
 
-    With so many knots at once that they stay in the processor's cache.
+    It is made for so many knots at once that they stay in the processor's cache.
     """
     P = len(triangle.diagonal)
     own = gram.take(triangle.diagonal[:-1], axis=1).sum(axis=1) / (P - 1)

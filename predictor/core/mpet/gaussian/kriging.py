@@ -109,9 +109,9 @@ def ordinary_weights(
 def _variance(
     own: FloatArray, to_target: FloatArray, through: FloatArray, rows: FloatArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray]:
-    """Of the value on T, c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1; and (1 - 1'K^-1 c) / 1'K^-1 1.
+    """The variance of the value on T, and what the weights lack to sum to 1, from c, K^-1 c and K^-1 1 (..., R).
 
-    Of c, K^-1 c and K^-1 1 (..., R).
+    variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1,    shortfall = (1 - 1'K^-1 c) / 1'K^-1 1
     """
     free = 1.0 - (rows * to_target).sum(axis=-1)
     shortfall = free / rows.sum(axis=-1)
@@ -146,9 +146,9 @@ def _without_outliers(
 
 
 def _noisy_inverses(covariances: FloatArray, noise: FloatArray) -> FloatArray:
-    """Of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal.
+    """The inverses of the references' part (K, R, R), symmetric and positive definite, with noise on its diagonal.
 
-    By Cholesky: inverting by halves is faster, but loses all digits where R is some hundreds.
+    They are made by Cholesky: inverting by halves is faster, but loses all digits where R is some hundreds.
     """
     matrices = _noisy(covariances, noise)
     R = matrices.shape[1]

@@ -103,7 +103,7 @@ def downward_shift(deviation: FloatArray, h: Hyperparameters) -> FloatArray:
 
 
 def _reference_noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
-    """Of the references: for whole curves (first) and for each knot, (1 + J, R)."""
+    """The noise of the references for whole curves (first) and for each knot, (1 + J, R)."""
     outside = evidence.outside.T**2
     mean = outside.sum(axis=0, keepdims=True) / len(outside)
     return np.asarray(h.noise + h.outside_noise * np.concatenate([mean, outside]))
@@ -112,7 +112,7 @@ def _reference_noise(evidence: Evidence, h: Hyperparameters) -> FloatArray:
 def whole_curve_model(
     kriged: KrigingResult, evidence: Evidence, parts: CurveParts, position: TargetPosition, h: Hyperparameters
 ) -> tuple[KrigedModel, KnownErrors]:
-    """By the first covariance, for all knots, and how wrong T's known workloads would be with it."""
+    """The model of the first covariance, for all knots, and how wrong T's known workloads would be with it."""
     rest, J = knots_first(parts.rest), len(evidence.n)
     values = np.concatenate([rest[:, :-1], parts.own.T[:, :, None]], axis=2)
     products = kriged.projections[0] @ values
@@ -134,7 +134,7 @@ def whole_curve_model(
 def near_knots_model(
     kriged: KrigingResult, own: FloatArray, position: TargetPosition, h: Hyperparameters
 ) -> KrigedModel:
-    """By the other covariances, one for each knot."""
+    """The model of the other covariances, one for each knot."""
     projections, J = kriged.projections[1:], own.shape[1]
     errors, variances = left_out_family_errors(projections, projections @ own.T[:, :, None], position.members)
     variances = np.maximum(variances - kriged.added[1:], h.noise)
@@ -170,7 +170,7 @@ def add_filling_errors(
 
 
 def _model_shares(models: Sequence[KrigedModel], position: TargetPosition, h: Hyperparameters) -> FloatArray:
-    """Of the model of whole curves, and of the one of near n if there is one."""
+    """The shares of the model of whole curves, and of the one of near n if there is one."""
     if len(models) == 1 or h.whole_share is None:
         return stacking_shares([model.errors for model in models], position.usable)
     return np.array([h.whole_share, 1.0 - h.whole_share])
@@ -205,5 +205,5 @@ def stacking_shares(errors: Sequence[FloatArray], usable: BoolArray, clip: float
 
 
 def _clipped(values: FloatArray, most: float) -> FloatArray:
-    """Within `most` robust standard deviations."""
+    """The values, none beyond `most` robust standard deviations."""
     return clip_to(values, float(most * MEAN_TO_SIGMA * np.abs(values).sum() / values.size))

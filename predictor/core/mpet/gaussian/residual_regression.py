@@ -58,7 +58,7 @@ class ResidualRegression:
         return np.asarray(self.x @ self.f)
 
     def on_references(self) -> FloatArray:
-        """The same for every reference p, learned from the others, (J, R).
+        """What A's value on every reference p would gain in the same way, learned from the others, (J, R).
 
         X_p f_p = y_p - (1 - H_pp)^-1 r_p,    r_p = y_p - X_p f,    H_pp = X_p C^-1 X_p'
         """
