@@ -415,10 +415,10 @@ def test_matching_takes_as_many_queries_for_few_as_for_many():
     for size in (2, 40):
         with CaptureQueriesContext(connections[DEFAULT_DB_ALIAS]) as captured:
             platforms = [sample_platform(size * 100 + index) for index in range(size)]
-            ingest_module.settle(
-                ingest_module.PLATFORM,
+            ingest_module.match_rows(
+                ingest_module.PLATFORM_RULES,
                 [Platform(name=one.name, cpu_model=one.cpu_model, threads=16, n_max=16) for one in platforms],
-                ingest_module.Notes(),
+                ingest_module.MatchingNotes(),
             )
         queries.append(len([query for query in captured if not query["sql"].startswith("INSERT")]))
     assert queries[0] == queries[1]

@@ -101,7 +101,7 @@ def test_notes_keep_kinds_apart():
     notes = MatchingNotes(limit=1)
     for kind, message in [("a", "a1"), ("b", "b1"), ("a", "a2")]:
         notes.add(kind, message)
-    assert notes.listed() == ["a1", "and 1 more: a", "b1"]
+    assert notes.warnings() == ["a1", "and 1 more: a", "b1"]
 
 
 def test_unknown_columns_are_filled_and_known_ones_kept():

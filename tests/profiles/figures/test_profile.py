@@ -9,13 +9,8 @@ from mpet_site.web.plain_json import nan_to_null
 from profiles.figures import (
     Breakpoints,
     Chart,
-    MeasuredCurve,
     ProfileDrawing,
-    comparison_charts,
-    drawn_thread_counts,
-    logarithmic_ticks,
     profile_charts,
-    room_for_speedup,
 )
 from profiles.scaling.features import feature_fit
 from profiles.scaling.runs import scaling_curves
@@ -165,47 +160,3 @@ def test_gaps_leave_as_null_so_that_the_page_carries_valid_json():
     for one in profile_charts(profile):
         json.dumps(nan_to_null(one.json), allow_nan=False)
         json.dumps(one.json, allow_nan=False)
-
-
-CURVES = [
-    MeasuredCurve("one", np.array([1, 2, 4]), np.array([8.0, 4.0, 2.0]), 8.0),
-    MeasuredCurve("two", np.array([1, 4, 8]), np.array([9.0, 3.0, 1.5]), 9.0),
-    MeasuredCurve("no t(1)", np.array([2, 4]), np.array([3.0, 2.0]), None),
-    MeasuredCurve("one point", np.array([1]), np.array([5.0]), 5.0),
-]
-
-
-def test_a_comparison_draws_a_line_a_platform_and_tabulates_a_row_a_platform():
-    time, speedup = comparison_charts(CURVES)
-    assert [one.name for one in time.figure.data] == ["one", "two", "no t(1)"]
-    assert [one.name for one in speedup.figure.data] == ["ideal", "one", "two"]
-    assert time.table.columns == ("curve", "n = 1", "n = 2", "n = 4", "n = 8")
-    assert time.table.rows[1] == ("two", 9.0, None, 3.0, 1.5)
-    assert speedup.table.rows[0] == ("one", 1.0, 2.0, 4.0, None)
-
-
-def test_a_comparison_of_sequential_profiles_alone_has_no_charts():
-    assert comparison_charts(CURVES[3:]) == []
-
-
-def test_the_unit_of_relative_times_is_said_to_be_unknown():
-    assert comparison_charts(CURVES, "unknown unit")[0].figure.layout.yaxis.title.text == "time t(n) (unknown unit)"
-
-
-def test_many_thread_counts_are_thinned_and_keep_their_ends():
-    counts = drawn_thread_counts(np.array([1, 1024]))
-    assert len(counts) <= 200
-    assert (counts[0], counts[-1]) == (1, 1024)
-
-
-@pytest.mark.parametrize(
-    ("values", "ticks"),
-    [([1.0, 100.0], ["1", "2", "5", "10", "20", "50", "100"]), ([4.5, 7.0], ["4", "5", "6", "8"])],
-)
-def test_ticks_of_a_logarithmic_axis(values, ticks):
-    assert logarithmic_ticks(values)["ticktext"] == ticks
-
-
-def test_a_poor_speedup_is_not_pressed_flat_by_the_ideal_line():
-    assert room_for_speedup(np.array([1, 192]), [1.0, 6.0])[1] == pytest.approx(1.05 * 1.7 * 6)
-    assert room_for_speedup(np.array([1, 8]), [1.0, 7.0])[1] == pytest.approx(1.05 * 8)

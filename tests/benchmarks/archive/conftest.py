@@ -1,0 +1,10 @@
+"""The members of a good tarball, to be changed."""
+
+import pytest
+
+from tests.benchmarks.archive.refusals import good_members
+
+
+@pytest.fixture
+def files() -> dict[str, bytes]:
+    return dict(good_members())

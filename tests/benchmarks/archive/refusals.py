@@ -1,0 +1,73 @@
+"""Good members and how they are refused once they are changed, for tests."""
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+
+import numpy as np
+
+from benchmarks.archive import ArchiveError, ArchiveProblem
+from profiles.measurements import (
+    Measurements,
+)
+from tests.benchmarks import tarballs
+from tests.benchmarks.tarballs import csv_of, pack, read, refusal, rows_of, with_manifest
+from tests.samples import sample_measurements
+
+
+@cache
+def good_members() -> dict[str, bytes]:
+    return tarballs.good_files()
+
+
+def first(error: ArchiveError) -> tuple:
+    assert error.problems[0] == ArchiveProblem(error.member, error.line, error.reason)
+    return error.member, error.line, error.reason
+
+
+def line_of(content: bytes, wanted: str) -> int:
+    """The line on which a text first stands."""
+    return content.decode().split(wanted)[0].count("\n") + 1
+
+
+@cache
+def small_tarball() -> bytes:
+    return tarballs.packed(sample_measurements(1, 1))
+
+
+def refused_csv(files, content: bytes, name: str = "runs.csv") -> ArchiveError:
+    return refusal(pack(with_manifest(files | {name: content})))
+
+
+HEADER = good_members()["runs.csv"].split(b"\n")[0] + b"\n"
+
+
+def changed_row(files, number: int, name: str = "runs.csv", **cells) -> ArchiveError:
+    """The refusal after some cells of the row on line `number` were changed."""
+    rows = rows_of(files[name])
+    rows[number - 2].update(cells)
+    return refused_csv(files, csv_of(rows), name)
+
+
+def survives(content: bytes) -> None:
+    try:
+        measurements = read(content)
+    except ArchiveError as error:
+        assert error.problems
+        str(error).encode("utf-8")
+    else:
+        assert measurements.profiles
+
+
+def same(a, b) -> bool:
+    """Equality of nested dataclasses of arrays, NaN equal to NaN."""
+    if is_dataclass(a):
+        return type(a) is type(b) and all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    return type(a) is type(b) and a == b
+
+
+def accepted(files: dict[str, bytes], **options) -> Measurements:
+    return read(pack(with_manifest(files), **options))

@@ -1,0 +1,132 @@
+"""What is stored and reported of a received tarball."""
+
+import gzip
+
+import pytest
+
+from benchmarks import processing
+from benchmarks.models import Upload
+from profiles.models import Platform, Profile, Revision, Source
+from tests.benchmarks.uploads import kept_files, receive, tarball
+from tests.profiles.deliveries import measured, stored_counts
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
+
+
+def test_an_accepted_upload(alice, media):
+    content = tarball()
+    upload = receive(content, alice)
+    assert upload.status == Upload.Status.ACCEPTED
+    assert upload.report["errors"] == []
+    assert upload.finished_at is not None
+    assert upload.size_bytes == len(content)
+    assert upload.source.kind == "tarball"
+    assert upload.source.label == upload.filename == "run.tar.gz"
+    assert upload.source.sha256 == upload.sha256
+    assert upload.source.owner == alice
+    assert upload.source.profiles.count() == 2
+    assert Upload.objects.get().status == Upload.Status.ACCEPTED
+
+
+def test_warnings_of_quality_and_of_matching_are_reported(alice):
+    receive(tarball(measured([sample_platform(kernel="Linux 5")])), alice)
+    upload = receive(tarball(measured([sample_platform(virtualised=True)])), alice)
+    assert any("was kept as it is known" in warning for warning in upload.report["warnings"])
+    assert any("virtual" in warning for warning in upload.report["warnings"])
+
+
+def test_a_private_upload(alice):
+    upload = receive(tarball(), alice, "private")
+    assert upload.status == Upload.Status.ACCEPTED
+    assert upload.source.private_to == alice
+    assert not Platform.objects.public().exists()
+    assert Revision.current() == (0, 0)
+
+
+def test_emulated_measurements_are_stored_as_private(alice):
+    upload = receive(tarball(sample_measurements(1, 1, origin="emulated")), alice, "public")
+    assert upload.status == Upload.Status.ACCEPTED
+    assert upload.visibility == "private"
+    assert "stored as private: the measurements are emulated" in upload.report["warnings"]
+    assert upload.source.private_to == alice
+
+
+def test_what_was_imported_before_with_another_visibility_keeps_it(alice):
+    content = tarball()
+    first = receive(content, alice, "private")
+    Upload.objects.all().delete()
+    upload = receive(content, alice, "public")
+    assert upload.source == first.source
+    assert upload.visibility == "private"
+    assert any("they are private and stay so" in warning for warning in upload.report["warnings"])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda content: b"", lambda content: b"not a tarball", lambda content: content[:-200], gzip.compress],
+    ids=["empty", "text", "truncated", "packed twice"],
+)
+def test_a_rejected_upload_leaves_its_report_only(alice, media, spoil):
+    upload = receive(spoil(tarball()), alice)
+    assert upload.status == Upload.Status.REJECTED
+    assert upload.report["warnings"] == []
+    assert set(upload.report["errors"][0]) == {"member", "line", "reason"}
+    assert upload.report["errors"][0]["reason"]
+    assert upload.finished_at is not None
+    assert upload.source is None
+    assert set(stored_counts().values()) == {0}
+    assert kept_files(media) == []
+
+
+def test_errors_name_member_and_line(alice):
+    bad = sample_measurements(1, 1)
+    bad.profiles[0].runs.time_ns[4] = -5
+    (error, *_) = receive(tarball(bad), alice).report["errors"]
+    assert error["member"] == "runs.csv"
+    assert error["line"] == 6
+
+
+def test_a_refusal_of_ingest_is_reported(alice):
+    receive(tarball(), alice)
+    platforms = [sample_platform(name="x" * 201)]
+    upload = receive(tarball(measured(platforms)), alice)
+    assert upload.status == Upload.Status.REJECTED
+    assert Platform.objects.count() == 1
+
+
+def test_a_crash_is_logged_and_nothing_is_stored(alice, media, monkeypatch, caplog):
+    def fail(*_):
+        raise RuntimeError("a secret detail")
+
+    monkeypatch.setattr(processing, "quality_warnings", fail)  # after ingest
+    upload = receive(tarball(), alice)
+    assert upload.status == Upload.Status.REJECTED
+    assert upload.report["errors"] == [{"member": None, "line": None, "reason": processing.INTERNAL_ERROR}]
+    assert "a secret detail" in caplog.text
+    assert set(stored_counts().values()) == {0}
+    assert not Revision.objects.exists()
+    assert kept_files(media) == []
+
+
+def test_unpacked_limit_comes_from_the_settings(alice, settings):
+    settings.UPLOAD_MAX_UNPACKED_BYTES = 1000
+    assert receive(tarball(), alice).status == Upload.Status.REJECTED
+
+
+def test_processing_happens_once(alice, monkeypatch):
+    upload = receive(tarball(), alice)
+    monkeypatch.setattr(processing, "_ingest_upload", None)
+    assert processing.process(upload).status == Upload.Status.ACCEPTED
+    Upload.objects.update(status=Upload.Status.PROCESSING)
+    assert processing.process(upload).status == Upload.Status.PROCESSING
+
+
+def test_profiles_of_two_owners_of_the_same_tarball(alice, bob):
+    content = tarball()
+    receive(content, alice)
+    receive(content, bob, "private")
+    assert Source.objects.count() == 2
+    assert Platform.objects.count() == 1
+    assert Profile.objects.public().count() == 2
+    assert Profile.objects.visible_to(bob).count() == 4

@@ -1,0 +1,55 @@
+"""What is lost, part by part, and what one part less would give."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiles.scaling.boundness import boundness
+from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
+from profiles.scaling.runs import scaling_curves
+from tests.profiles.scaling.known_losses import HALF, curves
+from tests.samples import sample_runs
+
+
+def test_the_example_of_the_docstring():
+    """R = 1.25, w = 0.2: the speedup at 4 is 3.2 - hence 0.64 of 4 - and 4 * 5 * 0.8 / 16 = 1."""
+    of = curves([1, 4], [16.0, 6.25], imbalance=[0.0, 0.2])
+    assert of.redundancy[1] == pytest.approx(1.25)
+    assert loss_shares(of)[:, 1] == pytest.approx([0.16, 0, 0.2, 0, 0, 0, 0])
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_losses_and_the_efficiency_make_up_the_whole_thread_time(seed, decomposed):
+    of = scaling_curves(sample_runs(np.random.default_rng(seed), decomposed=decomposed))
+    efficiency = of.t1_s / of.time_s / of.n
+    assert loss_shares(of).sum(axis=0) + efficiency == pytest.approx(1)
+    assert pop_efficiencies(of).whole == pytest.approx(efficiency)
+
+
+def test_without_a_part_the_others_stay_as_they_are():
+    """S(4) = 3.2 with 20 % imbalance: 3.2 / 0.8 = 4, and nothing else is lost there."""
+    bound = bound_without(HALF, "work_imbalance", 4)
+    assert (bound.share, bound.time_s, bound.speedup) == pytest.approx((0.2, 4.0, 4.0))
+
+
+def test_removing_a_loss_never_makes_it_slower_and_all_of_them_give_the_ideal():
+    of = curves([1, 8], [8.0, 2.0], imbalance=[0, 0.1], lock=[0, 0.2])
+    bounds = [bound_without(of, part, 8) for part in LOSSES]
+    assert min(bound.speedup for bound in bounds) >= 4.0 - 1e-12
+    assert 4.0 / (1 - sum(bound.share for bound in bounds)) == pytest.approx(8)
+
+
+class TestBottlenecks:
+    def test_the_costliest_comes_first_with_its_bound(self):
+        of = curves([1, 8], [8.0, 2.0], imbalance=[0, 0.1], lock=[0, 0.2])
+        found = bottlenecks(of)
+        assert [one.part for one in found] == ["lock_delay", "redundancy", "work_imbalance"]
+        for one in found:
+            assert one.speedup_without == pytest.approx(one.speedup / (1 - one.share))
+        assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
+        assert found[0].first_n == found[0].last_n == 8
+
+    def test_a_sequential_profile_has_none(self):
+        assert bottlenecks(curves([1], [8.0])) == []
+        assert boundness(curves([1], [8.0])) is None
