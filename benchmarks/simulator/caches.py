@@ -50,7 +50,22 @@ def hit_share(cache_bytes: float, footprint_bytes: float) -> float:
 
 
 def instruction_costs(hardware: Hardware, kernel: Kernel, sharers: Sharers, n: int) -> Costs:
-    """The costs of an instruction of `kernel` when the program has `n` threads, of which `sharers` are near by."""
+    """The costs of an instruction of `kernel` when the program has `n` threads, of which `sharers` are near by.
+
+    Of each access l1, l2, l3 are the lines that miss each level (`hit_share`), P is how many misses the program leaves
+    in flight (1 + 0.4 (P - 1) on a core that does not reorder), F how many the core does:
+
+        cache cycles = ((l1 - l2) c2 + (l2 - l3) c3) / max(1, P)        waited misses = l3 / max(1, min(P, F))
+        issue cycles = executed / min(0.8 width, independent) + mispredictions x penalty
+
+    Returns: Costs; cycles, misses, and bytes of memory traffic, of which written lines count twice.
+
+    >>> from benchmarks.simulator.catalogue import find_hardware
+    >>> kernel = Kernel(loads=0.0, stores=0.0, mispredicted=0.0)
+    >>> costs = instruction_costs(find_hardware("i7-4771"), kernel, Sharers(), 1)
+    >>> round(costs.issue_cycles, 3), costs.cache_cycles, costs.traffic_bytes
+    (0.333, 0.0, 0.0)
+    """
     core = hardware.core
     accesses = kernel.loads + kernel.stores
     fills = core.line_fills / (sharers.issue if hardware.smt > 1 else 1)

@@ -157,7 +157,11 @@ HARDWARE: tuple[Hardware, ...] = (
 
 
 def find_hardware(name: str) -> Hardware:
-    """The machine of that name, with or without "(simulated)". KeyError for another name."""
+    """The machine of that name, with or without "(simulated)". KeyError for another name.
+
+    >>> find_hardware("i7-4771 (simulated)").threads
+    8
+    """
     for hardware in HARDWARE:
         if name in (hardware.name, hardware.record().name):
             return hardware

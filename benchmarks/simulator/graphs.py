@@ -27,7 +27,11 @@ class TaskGraph:
 
     @property
     def span(self) -> float:
-        """The work on the longest path: no number of threads takes less time than this share of one thread's."""
+        """The work on the longest path: no number of threads takes less time than this share of one thread's.
+
+        >>> recursion_graph(2, 0.0, 0.0).span  # four pieces, beside each other
+        0.25
+        """
         longest = list(self.work)
         waiting = list(self.waits)
         ready = [task for task, count in enumerate(waiting) if not count]
@@ -75,7 +79,11 @@ class _GraphBuilder:
 def recursion_graph(depth: int, divide: float, combine: float, skew: float = 0.0, seed: int = 0) -> TaskGraph:
     """Halve, spawn both halves, join them: `divide` and `combine` are the work on a piece, as shares of its size.
 
-    `skew` lets halves differ by up to that share of their size.
+    `depth` halvings give 2**depth leaves; `skew` lets halves differ by up to that share of their size.
+
+    >>> graph = recursion_graph(1, 0.5, 0.5)  # divide 1/2, two halves of 1/2, combine 1/2
+    >>> graph.work, graph.waits
+    ((0.25, 0.25, 0.25, 0.25), (0, 1, 1, 2))
     """
     rng = np.random.default_rng(seed)
     builder = _GraphBuilder()
@@ -94,7 +102,11 @@ def recursion_graph(depth: int, divide: float, combine: float, skew: float = 0.0
 
 
 def search_tree_graph(tasks: int, spread: float, seed: int) -> TaskGraph:
-    """An irregular search: every node spawns up to four others, sizes are lognormal with that `spread`."""
+    """An irregular search: every node spawns up to four others, sizes are lognormal with that `spread`.
+
+    >>> len(search_tree_graph(10, 0.9, seed=1)), search_tree_graph(10, 0.0, seed=1).work[0]
+    (10, 0.1)
+    """
     rng = np.random.default_rng(seed)
     builder = _GraphBuilder()
     sizes = rng.lognormal(0.0, spread, tasks)
@@ -105,7 +117,11 @@ def search_tree_graph(tasks: int, spread: float, seed: int) -> TaskGraph:
 
 
 def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
-    """A spawned task for each of `outer` sizes, which spawns `inner` others and joins them."""
+    """A spawned task for each of `outer` sizes, which spawns `inner` others and joins them.
+
+    >>> len(nested_graph([1.0, 0.5], inner=3))  # the root, and twice a task, three parts and a join
+    11
+    """
     builder = _GraphBuilder()
     root = builder.add(0.002, 0.0)
     for index, size in enumerate(outer):
@@ -117,7 +133,11 @@ def nested_graph(outer: Sequence[float], inner: int) -> TaskGraph:
 
 
 def wavefront_graph(rows: int, columns: int) -> TaskGraph:
-    """A grid in which every cell waits for the one above and the one to the left."""
+    """A grid in which every cell waits for the one above and the one to the left.
+
+    >>> wavefront_graph(2, 2).waits, wavefront_graph(2, 2).span
+    ((0, 1, 1, 2), 0.75)
+    """
     builder = _GraphBuilder()
     for row in range(rows):
         for column in range(columns):
@@ -128,7 +148,11 @@ def wavefront_graph(rows: int, columns: int) -> TaskGraph:
 
 
 def pipeline_graph(stages: Sequence[float], streams: int, items: int) -> TaskGraph:
-    """In every stream, items pass through stages of the given work; a stage handles one item at a time, in order."""
+    """In every stream, items pass through stages of the given work; a stage handles one item at a time, in order.
+
+    >>> pipeline_graph((1.0, 1.0), streams=1, items=2).waits
+    (0, 1, 1, 2)
+    """
     builder = _GraphBuilder()
     last: dict[tuple[int, int], int] = {}
     for _ in range(items):
@@ -140,7 +164,11 @@ def pipeline_graph(stages: Sequence[float], streams: int, items: int) -> TaskGra
 
 
 def sparse_lu_graph(blocks: int, density: float, seed: int) -> TaskGraph:
-    """LU factorisation of a matrix of blocks x blocks, of which `density` are not empty; fill-in appears as it goes."""
+    """LU factorisation of a matrix of blocks x blocks, of which `density` are not empty; fill-in appears as it goes.
+
+    >>> len(sparse_lu_graph(3, 1.0, seed=0))  # per step k of 3: a block, 2 (3 - k) at its sides, (3 - k)**2 inside
+    14
+    """
     filled = np.random.default_rng(seed).random((blocks, blocks)) < density
     np.fill_diagonal(filled, True)
     builder = _GraphBuilder()

@@ -117,7 +117,12 @@ class Hardware:
         )
 
     def thread_counts(self) -> list[int]:
-        """Those that the benchmark kit measures: 1 to 8, then geometric, all around the breakpoints, and n_max."""
+        """Those that the benchmark kit measures: 1 to 8, then geometric, all around the breakpoints, and n_max.
+
+        >>> from benchmarks.simulator.catalogue import find_hardware
+        >>> find_hardware("Xeon E5620").thread_counts()
+        [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16]
+        """
         counts = {*range(1, 9), self.threads}
         power = 8
         while power < self.threads:

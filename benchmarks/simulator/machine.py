@@ -32,7 +32,12 @@ class Server:
         self.last_user = -1
 
     def serve(self, now: float, service_ns: float) -> float:
-        """When a request that comes now is done."""
+        """When a request that comes now is done, in nanoseconds: max(now, free_at) + service.
+
+        >>> memory = Server()
+        >>> memory.serve(100, 20.0), memory.serve(110, 20.0)
+        (120.0, 140.0)
+        """
         self.free_at = (now if now > self.free_at else self.free_at) + service_ns
         return self.free_at
 

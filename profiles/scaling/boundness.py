@@ -30,10 +30,17 @@ class Boundness:
 def boundness(
     curves: CurveTable, point: RooflinePoint | None = None, roofline: Roofline | None = None
 ) -> Boundness | None:
-    """Which resource limits the largest n; None for a sequential profile.
+    """Which resource limits the profile at its largest n; None for a sequential profile.
 
     By the roofline where counters place the profile (`point`) below the machine's ceilings: from half the memory's
     bandwidth on it is memory-bound. Otherwise by how it scales, and the sentence says so.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> roofs = (Roof(1, 10e9, 10e9), Roof(4, 40e9, 30e9))  # bandwidth grows 3 times, as the speedup does
+    >>> boundness(scaling_curves(runs), roofline=Roofline(roofs, (), ())).kind
+    'memory'
     """
     if not has_scaling(curves):
         return None
@@ -49,25 +56,32 @@ def boundness(
 
 
 def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
-    """The roof of the most threads up to n."""
+    """The roof of the most threads up to n, or None where there is none."""
     below = [roof for roof in (roofline.roofs if roofline else ()) if roof.n <= n]
     return below[-1] if below else None
 
 
 def communication_share(curves: CurveTable) -> float:
-    """Of the thread time at the largest n: waiting for locks, and the handling of tasks; 0 where nobody split it."""
+    """The share of the thread time at the largest n that goes into locks and tasks (Eq. 4); 0 where nobody split it.
+
+    l(n) + c(n) + d(n) + s(n) + j(n),    an invalid fraction counting as 0
+    """
     if curves.fractions is None:
         return 0.0
     return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION_PARTS))
 
 
 def excess_share(curves: CurveTable) -> float:
-    """Of the thread time at the largest n: computing that one thread alone would not need."""
+    """The share of the thread time at the largest n that is computing which one thread alone would not need (Eq. 3-4).
+
+    r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
+    """
     return float(np.nan_to_num(loss_shares(curves)[0, -1]))
 
 
 def boundness_by_roofline(point: RooflinePoint, roof: Roof) -> Boundness:
-    """
+    """Memory-bound from half the memory's bandwidth on, computation-bound below.
+
     >>> boundness_by_roofline(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
     'At 8 threads it moves 16 GB/s, 80% of what the memory gives (20 GB/s): memory-bound, by the roofline.'
     """

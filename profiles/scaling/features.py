@@ -66,7 +66,12 @@ class FeatureFits:
 
 
 def feature_fit(curves: CurveTable, n_nu: float | None, n_ht: float | None) -> FeatureFit:
-    """The feature vector of one profile; see `feature_fits`."""
+    """The feature vector of one profile (Eq. 8-9); formulas and what NaN means: see `feature_fits`.
+
+    >>> curves = CurveTable(np.array([1]), np.full((15, 1), np.nan), False, True, 12.0)
+    >>> feature_fit(curves, None, None).values.shape, feature_fit(curves, None, None).fit_error
+    ((84,), nan)
+    """
     return feature_fits([curves], [n_nu], [n_ht])[0]
 
 

@@ -25,6 +25,12 @@ def loss_shares(curves: CurveTable) -> FloatArray:
 
     Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1 and its fractions count as 0.
     Returns (7, N) without unit. NaN: invalid at that n.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> loss_shares(scaling_curves(runs))[0].tolist()  # S(4) = 3: a quarter of the thread time is lost
+    [0.0, 0.25]
     """
     used = curves.utilisation
     excess = used * (1 - 1 / curves.redundancy)
@@ -45,9 +51,22 @@ class PopEfficiencies:
 
 
 def pop_efficiencies(curves: CurveTable) -> PopEfficiencies:
-    """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3).
+    """Parallel efficiency U(n), computation scaling 1/R(n), and their product, the efficiency S(n)/n (Eq. 3-4).
+
+        S(n)/n = U(n) 1/R(n)
 
     Both begin at U(1) and 1/R(1) = 1/U(1): what one thread alone loses is no loss of scaling, and S(1) = 1.
+
+    Parameters: `curves` of a profile, N thread counts; a time-only profile has U = 1.
+    Returns: PopEfficiencies, (N,) each, without unit. NaN: invalid at that n.
+    Source: Eq. 3-4, and the metrics of the POP centre of excellence.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> pop = pop_efficiencies(scaling_curves(runs))
+    >>> pop.parallel.tolist(), pop.computation.tolist(), pop.whole.tolist()
+    ([1.0, 1.0], [1.0, 0.75], [1.0, 0.75])
     """
     return PopEfficiencies(curves.utilisation, 1 / curves.redundancy)
 
@@ -69,6 +88,16 @@ def bound_without(curves: CurveTable, part: str, n: int) -> SpeedupBound:
         t'(n) = t(n) (1 - x),    S'(n) = S(n) / (1 - x),    x the part's share of n t(n)
 
     Example: S = 8 and a work imbalance of 20 %: at best S' = 8 / 0.8 = 10.
+
+    Parameters: `part` of LOSSES, `n` one of the measured thread counts. Returns: SpeedupBound, time in seconds; NaN
+    where the share is invalid at that n. Errors: ValueError for another part or n. Source: Eq. 3-4.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> bound = bound_without(scaling_curves(runs), "redundancy", 4)
+    >>> bound.share, bound.time_s, bound.speedup
+    (0.25, 3.0, 4.0)
     """
     column = curves.n.tolist().index(n)
     share = float(loss_shares(curves)[LOSSES.index(part), column])
@@ -112,8 +141,17 @@ class Bottleneck:
 
 
 def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
-    """The parts that lose at least 2 % of the thread time at the largest n, the costliest first; of a time-only profile
-    the redundancy, which then stands for everything."""
+    """The parts that lose at least 2 % of the thread time at the largest n, the costliest first.
+
+    A time-only profile has the redundancy alone, which then stands for everything; a sequential one has nothing.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> worst = bottlenecks(scaling_curves(runs))[0]
+    >>> worst.part, worst.share, worst.speedup, worst.speedup_without
+    ('redundancy', 0.25, 3.0, 4.0)
+    """
     if not has_scaling(curves):
         return []
     shares, n = loss_shares(curves), int(curves.n[-1])
@@ -128,4 +166,5 @@ def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
 
 
 def has_scaling(curves: CurveTable) -> bool:
+    """Whether there is a speedup to speak of: more than one thread count, and a time at the largest of them."""
     return len(curves.n) > 1 and bool(np.isfinite(curves.t1_s)) and bool(np.isfinite(curves.time_s[-1]))

@@ -20,13 +20,21 @@ class Roof:
 
     @property
     def ridge(self) -> float:
-        """Flop per byte from which on the arithmetic limits, no longer the memory."""
+        """The operational intensity in flop/byte from which on the arithmetic limits, no longer the memory.
+
+            I = peak / bandwidth
+
+        >>> Roof(1, 100e9, 20e9).ridge
+        5.0
+        """
         return self.flop_per_s / self.bytes_per_s
 
     def at(self, intensity: float) -> float:
         """The attainable rate in flop/s at an operational intensity I in flop/byte (Williams et al. 2009).
 
             P(I) = min(peak, bandwidth I)
+
+        NaN where I is.
 
         >>> Roof(1, 100e9, 20e9).at(2.0), Roof(1, 100e9, 20e9).at(50.0)
         (40000000000.0, 100000000000.0)
@@ -60,8 +68,14 @@ class Roofline:
 
 
 def read_roofline(environment: Any) -> Roofline | None:
-    """Of a delivery's environment.json, which nobody has checked: entries of another shape are left out; None where
-    nothing is left."""
+    """The roofline in a delivery's environment.json, in SI units.
+
+    Nobody has checked that document: entries of another shape are left out. None where nothing is left.
+
+    >>> peaks, bandwidths = [{"n": 1, "flop_per_s": 8e9}], [{"n": 1, "bytes_per_s": 2e9}, {"n": "two"}]
+    >>> read_roofline({"roofline": {"peak_flops": peaks, "bandwidth": bandwidths}}).roofs
+    (Roof(n=1, flop_per_s=8000000000.0, bytes_per_s=2000000000.0),)
+    """
     entries = environment.get("roofline") if isinstance(environment, Mapping) else None
     if not isinstance(entries, Mapping):
         return None
@@ -79,7 +93,8 @@ def read_roofline(environment: Any) -> Roofline | None:
 
 
 def positive_entries(entries: Any, keys: tuple[str, ...], value: str) -> list[tuple[tuple[int, ...], float]]:
-    """
+    """The entries whose keys are counts and whose value is a positive number, as (keys, value).
+
     >>> positive_entries([{"n": 1, "ps": 5}, {"n": "2", "ps": 6}, {"n": 3}, 4], ("n",), "ps")
     [((1,), 5.0)]
     """
@@ -105,10 +120,18 @@ class RooflinePoint:
 
     @property
     def intensity(self) -> float:
-        """Instructions per byte of memory traffic."""
+        """Instructions per byte of memory traffic; a miss of the last level cache moves a line of 64 bytes.
+
+        >>> RooflinePoint("sweep", 1, instructions=6.4e9, misses=1e8, time_s=2.0).intensity
+        1.0
+        """
         return self.instructions / (CACHE_LINE_BYTES * self.misses)
 
     @property
     def rate(self) -> float:
-        """Instructions per second, of all threads."""
+        """Instructions per second, of all threads.
+
+        >>> RooflinePoint("sweep", 1, instructions=6.4e9, misses=1e8, time_s=2.0).rate
+        3200000000.0
+        """
         return self.instructions / self.time_s

@@ -17,7 +17,17 @@ def limit_sentences(
     point: RooflinePoint | None = None,
     roofline: Roofline | None = None,
 ) -> list[str]:
-    """What limits a profile or a prediction, in words and numbers; nothing for a sequential one."""
+    """What limits a profile or a prediction, in words and numbers; nothing for a sequential one.
+
+    `n_nu` and `n_ht` are the platform's breakpoints; `point` and `roofline` are known where the machine's ceilings were
+    measured.
+
+    >>> from profiles.measurements import RunTable
+    >>> from profiles.scaling.runs import scaling_curves
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
+    >>> limit_sentences(scaling_curves(runs))[0]
+    '4 threads are 3 times as fast as one: 75% of the ideal speedup.'
+    """
     if not has_scaling(curves):
         return []
     sentences = [scaling_sentence(curves), saturation_sentence(curves)]
@@ -88,7 +98,8 @@ def breakpoint_sentence(curves: CurveTable, after: int | None, until: int | None
 
 
 def span_of_threads(first: int, last: int) -> str:
-    """
+    """Where a range of thread counts is.
+
     >>> span_of_threads(4, 4), span_of_threads(2, 8)
     ('at n = 4', 'from n = 2 to 8')
     """
