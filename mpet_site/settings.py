@@ -200,7 +200,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.accuracy.settlement.ORIGINS"},
+    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.snapshot.building.PREDICTION_ORIGINS"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "mpet_site.web.openapi.add_problems",

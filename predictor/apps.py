@@ -1,3 +1,5 @@
+"""The application `predictor`: it listens to deliveries once the models are loaded."""
+
 from django.apps import AppConfig
 
 

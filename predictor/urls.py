@@ -1,3 +1,5 @@
+"""The addresses of the pages about predictions."""
+
 from django.urls import path
 
 from predictor.pages import (
@@ -19,7 +21,7 @@ urlpatterns = [
     path("distances/workloads/", distances.distances, {"kind": "workloads"}, name="workload-distances"),
     path("compare/platforms/", comparisons.compare, {"kind": "platforms"}, name="compare-platforms"),
     path("compare/workloads/", comparisons.compare, {"kind": "workloads"}, name="compare-workloads"),
-    path("predict/", predictions.predict, name="predict"),
+    path("predict/", predictions.prediction_form, name="predict"),
     path("predict/possible/", predictions.possible, name="predict-possible"),
     path("what-if/", what_if.what_if, name="what-if"),
     path("what-if/answer/", what_if.what_if_answer, name="what-if-answer"),
@@ -29,5 +31,5 @@ urlpatterns = [
     path("profiles/<uuid:uid>/beyond/", extrapolation.beyond, name="beyond"),
     path("settled/", settled.settled, name="settled"),
     path("predictions/<uuid:uid>/", predictions.prediction, name="prediction"),
-    path("predictions/<uuid:uid>/measure-next/", predictions.measure_next, name="measure-next"),
+    path("predictions/<uuid:uid>/measure-next/", predictions.next_measurements_page, name="measure-next"),
 ]

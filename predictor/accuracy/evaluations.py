@@ -26,12 +26,11 @@ from predictor.core.methods import METHODS, Method, settings_values
 from predictor.core.noise import noise_floor
 from predictor.models import EvaluatedMethod
 from predictor.models import Evaluation as StoredEvaluation
-from predictor.snapshot.building import Snapshot
+from predictor.snapshot.building import PREDICTION_ORIGINS, Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.derivation import run_tables
 from profiles.measurements import Measurements, RunTable
 
-ORIGINS = ("measured", "simulated")
 PROFILES_AT_ONCE = 200
 
 NamedRuns = Iterator[tuple[str, str, RunTable]]
@@ -58,22 +57,22 @@ class Subject:
         return _stored_runs(self.snapshot, wanted) if self.snapshot is not None else iter(())
 
 
-def stored_subject(origin: str | None = None) -> Subject:
+def read_stored_subject(origin: str | None = None) -> Subject:
     """The public profiles of one origin; None: what was measured, or where no workload was on two platforms, so that
     nothing can be left out and predicted, what was simulated.
 
     Raises NothingStored.
     """
-    found = [
-        Subject(snapshot.database, one, snapshot=snapshot)
-        for one in (ORIGINS if origin is None else (origin,))
-        if len((snapshot := read_snapshot(origins=(one,))).database)
+    subjects = [
+        Subject(snapshot.database, candidate, snapshot=snapshot)
+        for candidate in (PREDICTION_ORIGINS if origin is None else (origin,))
+        if len((snapshot := read_snapshot(origins=(candidate,))).database)
     ]
-    for subject in found:
+    for subject in subjects:
         if on_two_platforms(subject.database):
             return subject
-    if found:
-        return found[0]
+    if subjects:
+        return subjects[0]
     raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored: no measured profile to predict")
 
 
@@ -83,7 +82,7 @@ def on_two_platforms(database: Database) -> bool:
     return bool((np.bincount(pairs[0]) > 1).any())
 
 
-def evaluated(
+def evaluate_subject(
     subject: Subject,
     methods: Sequence[Method[Any]],
     protocol: Protocol,
@@ -93,17 +92,17 @@ def evaluated(
     progress: EvaluationProgress | None = None,
 ) -> EvaluationResult:
     """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
-    found = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
+    evaluation = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
     noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
-    return EvaluationResult(found.protocol, found.outcomes, noise)
+    return EvaluationResult(evaluation.protocol, evaluation.outcomes, noise)
 
 
-def baselines() -> list[Method[Any]]:
+def registered_baselines() -> list[Method[Any]]:
     return [method for method in METHODS.values() if method.baseline]
 
 
 @transaction.atomic
-def store(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
+def store_evaluation(evaluation: EvaluationResult, subject: Subject, started: float) -> StoredEvaluation:
     """Keep an evaluation of stored profiles. `started`: time.perf_counter() when it began."""
     protocol, report = evaluation.protocol, nan_to_null(asdict(evaluation.report()))
     targets = protocol.targets
@@ -115,7 +114,7 @@ def store(evaluation: EvaluationResult, subject: Subject, started: float) -> Sto
         probes=protocol.probes,
         sample=protocol.sample,
         seed=protocol.seed,
-        targets=None if targets is None else [subject.database.platforms[at] for at in targets],
+        targets=None if targets is None else [subject.database.platforms[target] for target in targets],
         profiles=len(subject.database),
         pairs=_pairs(first),
         noise_floor=report["noise_floor"],
@@ -155,8 +154,8 @@ def error_rows(stored: StoredEvaluation) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
-    platforms, platform = np.unique([one.platform for one in outcomes], return_inverse=True)
-    workloads, workload = np.unique([one.workload for one in outcomes], return_inverse=True)
+    platforms, platform = np.unique([outcome.platform for outcome in outcomes], return_inverse=True)
+    workloads, workload = np.unique([outcome.workload for outcome in outcomes], return_inverse=True)
     return {
         "platforms": platforms.tolist(),
         "workloads": workloads.tolist(),
@@ -167,7 +166,7 @@ def _pairs(outcomes: Sequence[Outcome]) -> dict[str, list[Any]]:
 
 def _errors(outcomes: Sequence[Outcome], part: Any) -> np.ndarray:
     largest = float(np.finfo(np.float32).max)
-    return np.array([min(one.errors.get(part, np.nan), largest) for one in outcomes], dtype=np.float32)
+    return np.array([min(outcome.errors.get(part, np.nan), largest) for outcome in outcomes], dtype=np.float32)
 
 
 def _stored_runs(snapshot: Snapshot, rows: np.ndarray) -> NamedRuns:

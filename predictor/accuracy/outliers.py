@@ -16,12 +16,12 @@ from profiles.models import Profile, Source
 from profiles.outliers import keep_verdicts, own_reasons, profiles_to_judge
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
-AT_ONCE = 500  # profiles with their curves in memory
-RECONSIDERED = 100  # computed outliers that a delivery may clear
-FRACTION_ROWS = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
+JUDGED_AT_ONCE = 500  # profiles with their curves in memory
+MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
+FRACTION_CURVES = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
 
 
-def find_outliers(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
+def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
     """Judge the profiles of these primary keys and keep what is found; how many verdicts changed."""
     rows = Profile.objects.filter(pk__in=profiles).select_related("platform", "workload", "private_to", "curves")
     alike: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
@@ -30,23 +30,25 @@ def find_outliers(profiles: Sequence[int], progress: Callable[[int], Any] | None
     changed = 0
     for (owner, origin), members in alike.items():
         snapshot = read_snapshot(owner, origins=(origin,))
-        reasons = contradicted(snapshot, members, progress) | own_reasons(members)
+        reasons = contradiction_reasons(snapshot, members, progress) | own_reasons(members)
         changed += keep_verdicts(members, reasons, snapshot.database.revision)
     return changed
 
 
-def contradicted(
+def contradiction_reasons(
     snapshot: Snapshot, profiles: Sequence[Profile], progress: Callable[[int], Any] | None = None
 ) -> dict[int, str]:
-    """By primary key, why the rest of what can be predicted from contradicts a profile."""
-    placed = [(profile, one) for profile in profiles if (one := measured(snapshot, profile)) is not None]
+    """By primary key of a profile, why the other profiles of the snapshot contradict it."""
+    located = [
+        (profile, measured) for profile in profiles if (measured := measured_in_snapshot(snapshot, profile)) is not None
+    ]
     with single_thread():
-        found = core.find_outliers(snapshot.database, [one for _, one in placed], progress=progress)
-    return {placed[suspicion.position][0].pk: suspicion.reason for suspicion in found}
+        suspicions = core.find_outliers(snapshot.database, [measured for _, measured in located], progress=progress)
+    return {located[suspicion.position][0].pk: suspicion.reason for suspicion in suspicions}
 
 
-def measured(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:
-    """A stored profile by its place in the snapshot; None where nothing there compares with it."""
+def measured_in_snapshot(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:
+    """A stored profile by its positions in the snapshot; None where nothing in the snapshot compares with it."""
     database = snapshot.database
     curves = getattr(profile, "curves", None)
     group = (profile.decomposed, profile.workload.runtime or "", "+".join((profile.origin,)))
@@ -61,16 +63,16 @@ def measured(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | Non
         database.groups.index(group),
         curves.n.astype(np.int64),
         values[0],
-        values[FRACTION_ROWS] if profile.decomposed else None,
+        values[FRACTION_CURVES] if profile.decomposed else None,
     )
 
 
 def judge_delivery(source: Source) -> int:
-    """What came with a delivery, and those computed outliers that it may clear."""
+    """Judge the profiles of a delivery, and those computed outliers that it may clear. How many verdicts changed."""
     own = profiles_to_judge().filter(source=source).values_list("pk", flat=True)
     doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source=source).order_by("-pk")
-    return find_outliers(sorted({*own, *doubtful.values_list("pk", flat=True)[:RECONSIDERED]}))
+    return judge_profiles(sorted({*own, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
 
 
-def in_batches(keys: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))
+def batches_of_keys(keys: Sequence[int]) -> Iterable[Sequence[int]]:
+    return (keys[start : start + JUDGED_AT_ONCE] for start in range(0, len(keys), JUDGED_AT_ONCE))

@@ -16,9 +16,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from predictor.models import Prediction
+from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.models import Platform, Profile, Source
 
-ORDERINGS = {
+SETTLED_ORDERINGS = {
     "settled_at": "settled_at",
     "created_at": "created_at",
     "workload": "workload",
@@ -29,12 +30,11 @@ ORDERINGS = {
     "scaling_error": "error_scaling",
 }
 
-AT_ONCE = 200  # predictions with their answers in memory
-SETTLED = (
+PREDICTIONS_AT_ONCE = 200  # predictions with their answers in memory
+SETTLED_COLUMNS = (
     *("settled_at", "settled_by", "settled_origin", "is_blind"),
     *("error_full", "error_t1", "error_scaling", "points", "points_inside"),
 )
-ORIGINS = ("measured", "simulated")
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,22 @@ class Settlement:
     inside: int
 
 
-def compared(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> Settlement:
-    """An answer document beside a measured curve, over the n that both have.
+def compare_with_measured(answer: dict[str, Any], n: np.ndarray, time_s: np.ndarray) -> Settlement:
+    """How far an answer document is from a measured curve, over the n that both have.
 
         full: mean |t_pred - t| / t;    t1: of t(1) alone;    scaling: of t(n) / t(least common n)
 
     >>> answer = {"t1_s": 12.0, "curve": [{"n": n, "time_s": 12 / n, "low_s": 9 / n, "high_s": 15 / n,
     ...           "speedup": n} for n in (1, 2)]}
-    >>> compared(answer, np.array([1, 2, 4]), np.array([10.0, 5.0, 2.0]))
+    >>> compare_with_measured(answer, np.array([1, 2, 4]), np.array([10.0, 5.0, 2.0]))
     Settlement(full=0.2, t1=0.2, scaling=0.0, points=2, inside=2)
     """
     points = {point["n"]: point for point in answer["curve"]}
-    known = [(points[at], t) for at, t in zip(n.tolist(), time_s.tolist(), strict=True) if at in points]
-    timed = [(point["time_s"], t) for point, t in known if point["time_s"] is not None]
-    sped = [(1 / point["speedup"], t) for point, t in known if point["speedup"]]
-    banded = [(point, t) for point, t in known if point["low_s"] is not None and point["high_s"] is not None]
-    t1 = [(answer["t1_s"], t) for at, t in zip(n.tolist(), time_s.tolist(), strict=True) if at == 1]
+    common = [(points[count], t) for count, t in zip(n.tolist(), time_s.tolist(), strict=True) if count in points]
+    timed = [(point["time_s"], t) for point, t in common if point["time_s"] is not None]
+    sped = [(1 / point["speedup"], t) for point, t in common if point["speedup"]]
+    banded = [(point, t) for point, t in common if point["low_s"] is not None and point["high_s"] is not None]
+    t1 = [(answer["t1_s"], t) for count, t in zip(n.tolist(), time_s.tolist(), strict=True) if count == 1]
     return Settlement(
         full=_mean_error(timed),
         t1=_mean_error([pair for pair in t1 if pair[0] is not None]),
@@ -80,39 +80,41 @@ def _mean_error(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 
 def settle_delivery(source: Source) -> int:
-    """Settle what was predicted of the pairs in a delivery; how many predictions."""
+    """Settle the predictions of the pairs in a delivery; how many there were."""
     return _settle_by(source.profiles.all())
 
 
 def settle_merged(platform: Platform) -> int:
-    """Settle what was predicted of a platform under the slugs of those that were merged into it; how many. One delivery
-    after the other, as if they came now: the first that may settle a prediction does."""
+    """Settle the predictions of a platform under the slugs of those that were merged into it; how many there were. The
+    deliveries are taken one after the other, as if they came now: the first that may settle a prediction does."""
     deliveries = Source.objects.filter(profiles__platform=platform).distinct().order_by("created_at", "pk")
     return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
 
 
 def _settle_by(profiles: QuerySet[Profile]) -> int:
-    standing = profiles.filter(hidden=False, outlier_reason="", source__origin__in=ORIGINS)
-    return sum(settle(batch) for batch in _batches(standing.select_related("platform", "workload", "curves")))
+    standing = profiles.filter(hidden=False, outlier_reason="", source__origin__in=PREDICTION_ORIGINS)
+    return sum(
+        settle_predictions(batch) for batch in _batches(standing.select_related("platform", "workload", "curves"))
+    )
 
 
-def settle(profiles: Sequence[Profile]) -> int:
+def settle_predictions(profiles: Sequence[Profile]) -> int:
     """Settle the predictions of these profiles' pairs that nothing has settled yet."""
     slugs = _slugs(profiles)
-    of_pair = {(one.workload.slug, slug): one for one in profiles for slug in slugs[one.platform_id]}
+    of_pair = {(profile.workload.slug, slug): profile for profile in profiles for slug in slugs[profile.platform_id]}
     count = 0
-    for batch in _batches(to_settle(profiles, slugs)):
+    for batch in _batches(predictions_to_settle(profiles, slugs)):
         done = []
         for prediction in batch:
             profile = of_pair.get((prediction.workload, prediction.target))
             if profile is not None and may_settle(profile, prediction) and _fill(prediction, profile):
                 done.append(prediction)
-        Prediction.objects.bulk_update(done, SETTLED)
+        Prediction.objects.bulk_update(done, SETTLED_COLUMNS)
         count += len(done)
     return count
 
 
-def to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
+def predictions_to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
     """Open predictions of the profiles' workloads and targets, of those who may know what was measured.
 
     `slugs`: as of `_slugs`."""
@@ -121,22 +123,23 @@ def to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]])
         owners[profile.private_to_id].append(profile)
     wanted = Q(pk__in=[])
     for owner, members in owners.items():
-        targets = {slug for one in members for slug in slugs[one.platform_id]}
-        pairs = Q(workload__in={one.workload.slug for one in members}, target__in=targets)
+        targets = {slug for profile in members for slug in slugs[profile.platform_id]}
+        pairs = Q(workload__in={profile.workload.slug for profile in members}, target__in=targets)
         wanted |= pairs & (Q() if owner is None else Q(private_to=owner))
     return Prediction.objects.to_settle().filter(wanted)
 
 
 def _slugs(profiles: Sequence[Profile]) -> dict[int | None, set[str]]:
     """The slugs that each platform is and was known by: its own, and of those that were merged into it."""
-    slugs: dict[int | None, set[str]] = {one.platform_id: {one.platform.slug} for one in profiles}
+    slugs: dict[int | None, set[str]] = {profile.platform_id: {profile.platform.slug} for profile in profiles}
     for platform, slug in Platform.objects.filter(merged_into__in=list(slugs)).values_list("merged_into", "slug"):
         slugs[platform].add(slug)
     return slugs
 
 
 def may_settle(profile: Profile, prediction: Prediction) -> bool:
-    """The pair as it is, made before it was delivered; what is simulated settles only what was made of simulations."""
+    """Whether the profile may settle the prediction, which changes nothing and is older than the delivery. A simulated
+    profile settles only predictions from simulated ones."""
     answer = prediction.answer
     if answer.get("workload_changes") or answer.get("platform_changes") or prediction.created_at > profile.created_at:
         return False
@@ -146,33 +149,38 @@ def may_settle(profile: Profile, prediction: Prediction) -> bool:
 
 
 def _fill(prediction: Prediction, profile: Profile) -> bool:
-    """The settlement in the prediction's columns; False where the two have no n in common."""
+    """Write the settlement to the prediction's columns; False where the two have no n in common."""
     curves = getattr(profile, "curves", None)
     if curves is None:
         return False
-    found = compared(prediction.answer, curves.n, curves.values[: len(curves.n)])
-    if found.full is None and found.t1 is None and found.scaling is None:
+    settlement = compare_with_measured(prediction.answer, curves.n, curves.values[: len(curves.n)])
+    if settlement.full is None and settlement.t1 is None and settlement.scaling is None:
         return False
     prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin
     prediction.is_blind = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
-    prediction.error_full, prediction.error_t1, prediction.error_scaling = found.full, found.t1, found.scaling
-    prediction.points, prediction.points_inside = found.points, found.inside
+    prediction.error_full, prediction.error_t1, prediction.error_scaling = (
+        settlement.full,
+        settlement.t1,
+        settlement.scaling,
+    )
+    prediction.points, prediction.points_inside = settlement.points, settlement.inside
     return True
 
 
 def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
-    """Who predicted the pair could have known it: measured before, on a platform that the target was merged into."""
+    """Whether the predicting user could have known the pair: it was measured before on a platform that the target was
+    merged into."""
     if prediction.target == profile.platform.slug:
         return False
-    known = Profile.objects.candidates_for(prediction.private_to)
-    known = known.filter(platform=profile.platform_id, workload=profile.workload_id)
-    return known.filter(created_at__lt=prediction.created_at).exists()
+    earlier = Profile.objects.candidates_for(prediction.private_to)
+    earlier = earlier.filter(platform=profile.platform_id, workload=profile.workload_id)
+    return earlier.filter(created_at__lt=prediction.created_at).exists()
 
 
 def _batches(rows: QuerySet[Any]) -> Iterable[list[Any]]:
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(keys), AT_ONCE):
-        yield list(rows.filter(pk__in=keys[start : start + AT_ONCE]))
+    for start in range(0, len(keys), PREDICTIONS_AT_ONCE):
+        yield list(rows.filter(pk__in=keys[start : start + PREDICTIONS_AT_ONCE]))
 
 
 @dataclass(frozen=True)
@@ -201,7 +209,7 @@ class Score:
 
 
 def scores(user: Any, origin: str) -> list[Score]:
-    """Of every method and version, over blind predictions that the user sees; by name and version."""
+    """The score of every method and version over the blind predictions that the user sees, by name and version."""
     rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
     alike: dict[tuple[str, str], list[tuple[float | None, int, int]]] = defaultdict(list)
     columns = ("method", "method_version", "error_full", "error_scaling", "points", "points_inside")

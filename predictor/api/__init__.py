@@ -1,0 +1,1 @@
+"""What the API answers about predictions: views and their serializers, a module for each subject."""

@@ -15,8 +15,13 @@ from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
-from predictor.api.serializers import PROVENANCE
-from predictor.comparisons.selection import FEWEST, MOST, ORIGINS, Selection, provenance, select
+from predictor.comparisons.selection import (
+    FEWEST_COMPARED,
+    MOST_COMPARED,
+    ComparedProfiles,
+    provenance,
+    select_profiles,
+)
 from predictor.core.arrays import slug_index
 from predictor.core.comparisons.documents import (
     ProfileSummary,
@@ -27,6 +32,7 @@ from predictor.core.comparisons.documents import (
     workload_map,
 )
 from predictor.core.comparisons.mean_distances import Kind
+from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
 
 INCLUDE_SIMULATED = OpenApiParameter(
@@ -35,11 +41,18 @@ INCLUDE_SIMULATED = OpenApiParameter(
     description="true: simulated profiles take part; false: they do not; left out: they do, alone, where nothing of "
     "what is compared was measured",
 )
-ORIGIN = OpenApiParameter("origin", str, enum=ORIGINS, description="profiles of this one alone")
-SELECTION = [ORIGIN, INCLUDE_SIMULATED]
+ORIGIN_PARAMETER = OpenApiParameter("origin", str, enum=PREDICTION_ORIGINS, description="profiles of this one alone")
+SELECTION_PARAMETERS = [ORIGIN_PARAMETER, INCLUDE_SIMULATED]
 
 
-def measured_row(name: str, **more: serializers.Field) -> serializers.Serializer:
+PROVENANCE_FIELDS: dict[str, serializers.Field] = {
+    "origin": Text(help_text="of the profiles compared: measured, simulated or mixed"),
+    "hint": Text(allow_null=True, help_text="what to ask where nothing was found"),
+    "sources": inline_serializer("ComparedSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True),
+}
+
+
+def compared_profile_serializer(name: str, **more: serializers.Field) -> serializers.Serializer:
     """What a comparison tells of one profile."""
     fields: dict[str, serializers.Field] = {
         "simulated": serializers.BooleanField(),
@@ -66,7 +79,7 @@ MatrixSerializer = inline_serializer(
         "count": serializers.ListField(
             child=serializers.ListField(child=Integer()), help_text="individual distances in each mean"
         ),
-        **PROVENANCE,
+        **PROVENANCE_FIELDS,
     },
 )
 MapSerializer = inline_serializer(
@@ -84,7 +97,7 @@ MapSerializer = inline_serializer(
             },
             many=True,
         ),
-        **PROVENANCE,
+        **PROVENANCE_FIELDS,
     },
 )
 ComparedPlatformsSerializer = inline_serializer(
@@ -107,7 +120,7 @@ ComparedPlatformsSerializer = inline_serializer(
                 "decomposed": serializers.BooleanField(),
                 "runtime": Text(allow_null=True),
                 "winner": Text(),
-                "platforms": measured_row(
+                "platforms": compared_profile_serializer(
                     "PlatformMeasured",
                     platform=Text(),
                     speed=number(help_text="the first platform's fastest time over this one's"),
@@ -115,7 +128,7 @@ ComparedPlatformsSerializer = inline_serializer(
             },
             many=True,
         ),
-        **PROVENANCE,
+        **PROVENANCE_FIELDS,
     },
 )
 ComparedWorkloadsSerializer = inline_serializer(
@@ -123,8 +136,8 @@ ComparedWorkloadsSerializer = inline_serializer(
     {
         "revision": Integer(),
         "platform": Text(),
-        "workloads": measured_row("WorkloadMeasured", workload=Text()),
-        **PROVENANCE,
+        "workloads": compared_profile_serializer("WorkloadMeasured", workload=Text()),
+        **PROVENANCE_FIELDS,
     },
 )
 
@@ -134,19 +147,19 @@ class ComparisonView(ApiView):
 
     query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated")
 
-    def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> Selection:
-        origin, simulated = request.query_params.get("origin", ""), included(request)
-        if origin and origin not in ORIGINS:
-            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
+    def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> ComparedProfiles:
+        origin, simulated = request.query_params.get("origin", ""), simulated_parameter(request)
+        if origin and origin not in PREDICTION_ORIGINS:
+            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
         if origin and simulated is not None:
             raise invalid_request("origin", "Either this or include_simulated.")
-        return select(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
+        return select_profiles(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
         return respond_unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
 
 
-def included(request: Request) -> bool | None:
+def simulated_parameter(request: Request) -> bool | None:
     """include_simulated=true or false; None where the rule of predictor.comparisons.selection is left to choose."""
     text = request.query_params.get("include_simulated", "")
     if text not in {"", "true", "false"}:
@@ -154,21 +167,23 @@ def included(request: Request) -> bool | None:
     return text == "true" if text else None
 
 
-def position(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
+def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
     index = slug_index(slugs, slug)
     if index is None:
         raise invalid_request(parameter, f"Nothing that you may see has the slug '{slug}'.")
     return index
 
 
-def slugs_of(request: Request) -> list[str]:
-    asked = list(dict.fromkeys(slug for slug in request.query_params.get("slugs", "").split(",") if slug))
-    if not FEWEST <= len(asked) <= MOST:
-        raise invalid_request("slugs", f"{FEWEST} to {MOST} slugs with commas between.")
-    return asked
+def chosen_slugs(request: Request) -> list[str]:
+    slugs = list(dict.fromkeys(slug for slug in request.query_params.get("slugs", "").split(",") if slug))
+    if not FEWEST_COMPARED <= len(slugs) <= MOST_COMPARED:
+        raise invalid_request("slugs", f"{FEWEST_COMPARED} to {MOST_COMPARED} slugs with commas between.")
+    return slugs
 
 
-SLUGS = OpenApiParameter("slugs", str, required=True, description=f"{FEWEST} to {MOST}, with commas between")
+SLUGS_PARAMETER = OpenApiParameter(
+    "slugs", str, required=True, description=f"{FEWEST_COMPARED} to {MOST_COMPARED}, with commas between"
+)
 
 
 class PlatformMatrix(ComparisonView):
@@ -177,7 +192,7 @@ class PlatformMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_platforms_matrix",
         summary="Distances of platforms",
-        parameters=SELECTION,
+        parameters=SELECTION_PARAMETERS,
         responses=MatrixSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -191,7 +206,7 @@ class WorkloadMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_matrix",
         summary="Distances of workloads",
-        parameters=SELECTION,
+        parameters=SELECTION_PARAMETERS,
         responses=MatrixSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -199,7 +214,7 @@ class WorkloadMatrix(ComparisonView):
         return self.answer(request, lambda: matrix_document(request.user, selection, "workloads"))
 
 
-def matrix_document(user: Any, selection: Selection, kind: Kind) -> dict[str, Any]:
+def matrix_document(user: Any, selection: ComparedProfiles, kind: Kind) -> dict[str, Any]:
     matrix = distance_matrix(selection.database, kind)
     document = {
         "revision": matrix.revision,
@@ -217,7 +232,7 @@ class WorkloadMap(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_map",
         summary="Map of workloads",
-        parameters=SELECTION,
+        parameters=SELECTION_PARAMETERS,
         responses=MapSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -225,7 +240,7 @@ class WorkloadMap(ComparisonView):
         return self.answer(request, lambda: map_document(request.user, selection))
 
 
-def map_document(user: Any, selection: Selection) -> dict[str, Any]:
+def map_document(user: Any, selection: ComparedProfiles) -> dict[str, Any]:
     similarity_map = workload_map(selection.database)
     document = {
         "revision": similarity_map.revision,
@@ -236,7 +251,7 @@ def map_document(user: Any, selection: Selection) -> dict[str, Any]:
 
 
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:
-    """What a comparison tells of one profile, as `measured_row` declares it."""
+    """What a comparison tells of one profile, as `compared_profile_serializer` declares it."""
     return {
         "simulated": profile.simulated,
         "t1_s": profile.t1_s,
@@ -270,13 +285,13 @@ class ComparePlatforms(ComparisonView):
     @extend_schema(
         operation_id="compare_platforms",
         summary="Compare platforms",
-        parameters=[SLUGS, *SELECTION],
+        parameters=[SLUGS_PARAMETER, *SELECTION_PARAMETERS],
         responses=ComparedPlatformsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        slugs = slugs_of(request)
+        slugs = chosen_slugs(request)
         selection = self.select(request, "platforms", slugs)
-        platforms = [position("slugs", slug, selection.database.platforms) for slug in slugs]
+        platforms = [position_of_slug("slugs", slug, selection.database.platforms) for slug in slugs]
 
         def build() -> dict[str, Any]:
             comparison = compare_platforms(selection.database, platforms, selection.snapshot.is_simulated)
@@ -300,18 +315,18 @@ class CompareWorkloads(ComparisonView):
         operation_id="compare_workloads",
         summary="Compare workloads",
         parameters=[
-            SLUGS,
+            SLUGS_PARAMETER,
             OpenApiParameter("on", str, required=True, description="slug of the platform"),
-            *SELECTION,
+            *SELECTION_PARAMETERS,
         ],
         responses=ComparedWorkloadsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        slugs, on = slugs_of(request), request.query_params.get("on", "")
+        slugs, on = chosen_slugs(request), request.query_params.get("on", "")
         selection = self.select(request, "workloads", slugs)
         database = selection.database
-        workloads = [position("slugs", slug, database.workloads) for slug in slugs]
-        platform = position("on", on, database.platforms)
+        workloads = [position_of_slug("slugs", slug, database.workloads) for slug in slugs]
+        platform = position_of_slug("on", on, database.platforms)
 
         def build() -> dict[str, Any]:
             comparison = compare_workloads(database, platform, workloads, selection.snapshot.is_simulated)
@@ -322,7 +337,7 @@ class CompareWorkloads(ComparisonView):
                     profile_document(profile) | {"workload": profile.workload} for profile in comparison.workloads
                 ],
             }
-            shown = {"platform__slug": on, "workload__slug__in": slugs}
-            return document | provenance(request.user, selection, is_empty=not comparison.workloads, **shown)
+            filters = {"platform__slug": on, "workload__slug__in": slugs}
+            return document | provenance(request.user, selection, is_empty=not comparison.workloads, **filters)
 
         return self.answer(request, build)

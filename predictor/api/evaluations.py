@@ -19,10 +19,11 @@ from mpet_site.web.fields import Text, number
 from mpet_site.web.pagination import Pagination
 from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
-from predictor.accuracy.evaluations import ORIGINS, error_rows
+from predictor.accuracy.evaluations import error_rows
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
 from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation, PaperReport
+from predictor.snapshot.building import PREDICTION_ORIGINS
 
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
 
@@ -38,12 +39,14 @@ PartStatistics: Any = type(
 )
 
 
-def parts(name: str, **fields: Any) -> Any:
+def statistics_serializer(name: str, **fields: Any) -> Any:
     return type(inline_serializer(name, {part: PartStatistics() for part in ERROR_PARTS} | fields))
 
 
-MethodStatistics = parts("MethodStatistics", coverage=number(), interval_width=number(), seconds=number())
-NoiseFloor = parts("NoiseFloor")
+MethodStatistics = statistics_serializer(
+    "MethodStatistics", coverage=number(), interval_width=number(), seconds=number()
+)
+NoiseFloor = statistics_serializer("NoiseFloor")
 EvaluatedMethodSerializer = type(
     inline_serializer(
         "EvaluatedMethod",
@@ -186,7 +189,9 @@ class PaperTables(ApiView):
     @extend_schema(
         operation_id="evaluations_paper",
         summary="The paper's tables and figures",
-        parameters=[OpenApiParameter("origin", str, enum=list(ORIGINS), description="default: the newest of any")],
+        parameters=[
+            OpenApiParameter("origin", str, enum=list(PREDICTION_ORIGINS), description="default: the newest of any")
+        ],
         responses=inline_serializer(
             "PaperTables",
             {
@@ -206,8 +211,8 @@ class PaperTables(ApiView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         origin = request.query_params.get("origin") or None
-        if origin not in (None, *ORIGINS):
-            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
+        if origin not in (None, *PREDICTION_ORIGINS):
+            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
         reports = PaperReport.objects.filter(**({"origin": origin} if origin else {}))
         report = reports.first()
         if report is None:

@@ -12,14 +12,21 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.problems import invalid_request
-from predictor.api.scaling_models import ScalingFitSerializer, columns, number
-from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond
+from predictor.api.scaling_models import ScalingFitSerializer, number, points_serializer
+from predictor.extrapolation.document import (
+    DEFAULT_MODELS,
+    OFFERED_MODELS,
+    ExtrapolationQuestion,
+    extrapolation_document,
+)
 from predictor.extrapolation.fits import InvalidFit
 from profiles.etags import database_etag
 from profiles.models import Profile
 
-Measured = inline_serializer("BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True)
-ModelPart = inline_serializer(
+MeasuredSerializer = inline_serializer(
+    "BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True
+)
+ModelSerializer = inline_serializer(
     "BeyondModel",
     {
         "model": serializers.CharField(),
@@ -33,7 +40,7 @@ ModelPart = inline_serializer(
     },
     many=True,
 )
-SizesPart = inline_serializer(
+SizesSerializer = inline_serializer(
     "BeyondSizes",
     {
         "unit": serializers.CharField(),
@@ -55,11 +62,11 @@ BeyondSerializer = inline_serializer(
         "time_kind": serializers.CharField(),
         "t1_s": number(),
         "level": serializers.FloatField(help_text="Of the intervals."),
-        "measured": Measured,
-        "models": ModelPart,
-        "quality": columns("BeyondQuality", penalty_s=number(), serial_fraction=number()),
+        "measured": MeasuredSerializer,
+        "models": ModelSerializer,
+        "quality": points_serializer("BeyondQuality", penalty_s=number(), serial_fraction=number()),
         "reading": serializers.CharField(help_text="What the serial fraction says over n; may be empty."),
-        "sizes": SizesPart,
+        "sizes": SizesSerializer,
     },
 )
 
@@ -74,7 +81,7 @@ class ProfileBeyond(ApiView):
         summary="One profile beyond what was measured",
         parameters=[
             OpenApiParameter(
-                "models", str, description=f"Of {', '.join(OFFERED)}; default {','.join(DEFAULT_MODELS)}."
+                "models", str, description=f"Of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}."
             ),
             OpenApiParameter("to", int, description="The largest thread count that is asked for."),
         ],
@@ -82,19 +89,19 @@ class ProfileBeyond(ApiView):
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
-        asked = question(request.query_params.get("models"), request.query_params.get("to"))
+        question = extrapolation_question(request.query_params.get("models"), request.query_params.get("to"))
 
         def build() -> Response:
-            return Response(beyond(profile, request.user, asked))
+            return Response(extrapolation_document(profile, request.user, question))
 
         return respond_unless_unchanged(request, database_etag(request), build)
 
 
-def question(models: str | None, to: str | None) -> Question:
+def extrapolation_question(models: str | None, to: str | None) -> ExtrapolationQuestion:
     names = tuple(name for name in (models or "").split(",") if name) if models is not None else DEFAULT_MODELS
     if to and not to.isdecimal():
         raise invalid_request("to", "Not a whole number.")
     try:
-        return Question(names, int(to) if to else None)
+        return ExtrapolationQuestion(names, int(to) if to else None)
     except InvalidFit as error:
         raise invalid_request(error.name, error.reason) from error

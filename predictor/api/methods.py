@@ -3,15 +3,39 @@
 from dataclasses import asdict
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from predictor.api.serializers import MethodListSerializer
+from mpet_site.web.fields import Integer, Text
 from predictor.core.methods import METHODS
 from predictor.predictions.request import DEFAULT_METHOD
+
+MethodSerializer = inline_serializer(
+    "Method",
+    {
+        "name": Text(),
+        "version": Text(),
+        "summary": Text(),
+        "baseline": serializers.BooleanField(help_text="A plain way to predict that others are compared with."),
+        "settings": serializers.DictField(
+            child=inline_serializer("Setting", {"type": Text(), "default": serializers.JSONField()})
+        ),
+        "is_default": serializers.BooleanField(),
+    },
+)
+MethodListSerializer = inline_serializer(
+    "MethodList",
+    {
+        "count": Integer(),
+        "next": serializers.URLField(allow_null=True),
+        "previous": serializers.URLField(allow_null=True),
+        "results": serializers.ListField(child=MethodSerializer),
+    },
+)
 
 
 class MethodList(ApiView):

@@ -1,3 +1,5 @@
+"""The platforms or workloads that are most like one."""
+
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -11,12 +13,12 @@ from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from predictor.comparisons.neighbours import neighbours_of
-from predictor.comparisons.selection import MODELS
+from predictor.comparisons.selection import MODEL_OF_KIND
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.etags import database_etag
 
 
-def similar(name: str, noun: str) -> serializers.Serializer:
+def similar_serializer(name: str, noun: str) -> serializers.Serializer:
     return inline_serializer(
         f"{name}s",
         {
@@ -39,13 +41,18 @@ class SimilarView(ApiView):
     kind: Kind
 
     def answer(self, request: Request, slug: str) -> HttpResponseBase:
-        if not MODELS[self.kind].objects.visible_to(request.user).filter(slug=slug).exists():
+        if not MODEL_OF_KIND[self.kind].objects.visible_to(request.user).filter(slug=slug).exists():
             raise NotFound
 
         def build() -> Response:
             rows: list[dict[str, Any]] = [
-                {self.kind[:-1]: one.row.slug, "name": one.row.name, "distance": one.distance, "count": one.count}
-                for one in neighbours_of(request.user, self.kind, slug)
+                {
+                    self.kind[:-1]: neighbour.row.slug,
+                    "name": neighbour.row.name,
+                    "distance": neighbour.distance,
+                    "count": neighbour.count,
+                }
+                for neighbour in neighbours_of(request.user, self.kind, slug)
             ]
             return Response({"of": slug, "results": rows})
 
@@ -60,7 +67,7 @@ class SimilarPlatforms(SimilarView):
     @extend_schema(
         operation_id="platforms_similar",
         summary="Platforms like this one",
-        responses=similar("SimilarPlatform", "platform"),
+        responses=similar_serializer("SimilarPlatform", "platform"),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         return self.answer(request, slug)
@@ -74,7 +81,7 @@ class SimilarWorkloads(SimilarView):
     @extend_schema(
         operation_id="workloads_similar",
         summary="Workloads like this one",
-        responses=similar("SimilarWorkload", "workload"),
+        responses=similar_serializer("SimilarWorkload", "workload"),
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         return self.answer(request, slug)

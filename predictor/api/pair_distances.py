@@ -5,19 +5,59 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
+from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.problems import invalid_request
-from predictor.api.comparisons import INCLUDE_SIMULATED, included, position
-from predictor.api.serializers import PlatformDistanceSerializer, WorkloadDistanceSerializer
-from predictor.comparisons.selection import Selection, provenance, select
+from predictor.api.comparisons import INCLUDE_SIMULATED, PROVENANCE_FIELDS, position_of_slug, simulated_parameter
+from predictor.comparisons.selection import ComparedProfiles, provenance, select_profiles
 from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import Kind
 from profiles.etags import database_etag
+
+MeanDistanceSerializer = type(
+    inline_serializer(
+        "MeanDistance",
+        {
+            "distance": number(help_text="Mean of the individual distances that are defined."),
+            "dim": Integer(help_text="The fewest elements that one of them rests on."),
+            "count": Integer(help_text="How many they are."),
+        },
+    )
+)
+
+
+def individual_fields(over: str) -> dict[str, serializers.Field]:
+    return {
+        over: Text(),
+        "decomposed": serializers.BooleanField(),
+        "runtime": Text(allow_null=True),
+        "distance": number(help_text="0 to 1; null where no element is valid in both"),
+        "dim": Integer(help_text="elements valid in both"),
+    }
+
+
+def distance_serializer(name: str, over: str) -> serializers.Serializer:
+    return inline_serializer(
+        name,
+        {
+            "a": Text(),
+            "b": Text(),
+            "revision": Integer(),
+            "mean": MeanDistanceSerializer(),
+            "individual": inline_serializer(f"{name}Individual", individual_fields(over), many=True),
+            **PROVENANCE_FIELDS,
+        },
+    )
+
+
+PlatformDistanceSerializer = distance_serializer("PlatformDistance", "workload")
+WorkloadDistanceSerializer = distance_serializer("WorkloadDistance", "platform")
 
 
 class DistanceView(ApiView):
@@ -26,17 +66,19 @@ class DistanceView(ApiView):
     kind: Kind
     query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated")
 
-    def select(self, request: Request) -> Selection:
+    def select(self, request: Request) -> ComparedProfiles:
         slugs = [request.query_params.get(name, "") for name in "ab"]
-        return select(request.user, include_simulated=included(request), kind=self.kind, slugs=slugs)
+        return select_profiles(
+            request.user, include_simulated=simulated_parameter(request), kind=self.kind, slugs=slugs
+        )
 
     def answer(
-        self, request: Request, a: str, b: str, selection: Selection, measure: Callable[[], PairDistances]
+        self, request: Request, a: str, b: str, selection: ComparedProfiles, measure: Callable[[], PairDistances]
     ) -> HttpResponseBase:
         def build() -> Response:
             distances = measure()
-            shown = {f"{self.kind[:-1]}__slug__in": (a, b)}
-            basis = provenance(request.user, selection, is_empty=not distances.individual, **shown)
+            filters = {f"{self.kind[:-1]}__slug__in": (a, b)}
+            basis = provenance(request.user, selection, is_empty=not distances.individual, **filters)
             return Response({"a": a, "b": b} | distances_document(distances, self.kind) | basis)
 
         return respond_unless_unchanged(request, database_etag(request), build)
@@ -53,14 +95,14 @@ def distances_document(distances: PairDistances, kind: Kind) -> dict[str, Any]:
     }
 
 
-def place(request: Request, name: str, slugs: tuple[str, ...]) -> int:
+def position_parameter(request: Request, name: str, slugs: tuple[str, ...]) -> int:
     slug = request.query_params.get(name, "")
     if not slug:
         raise invalid_request(name, "Needed: a slug.")
-    return position(name, slug, slugs)
+    return position_of_slug(name, slug, slugs)
 
 
-def parameters(**texts: str) -> list[OpenApiParameter]:
+def distance_parameters(**texts: str) -> list[OpenApiParameter]:
     named = (OpenApiParameter(k, str, required=k in "ab", description=v) for k, v in texts.items())
     return [*named, INCLUDE_SIMULATED]
 
@@ -73,13 +115,13 @@ class PlatformDistance(DistanceView):
     @extend_schema(
         operation_id="distances_platforms",
         summary="Distance of two platforms",
-        parameters=parameters(a="slug of a platform", b="slug of another"),
+        parameters=distance_parameters(a="slug of a platform", b="slug of another"),
         responses=PlatformDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
         database = selection.database
-        a, b = (place(request, name, database.platforms) for name in "ab")
+        a, b = (position_parameter(request, name, database.platforms) for name in "ab")
         measure = lambda: platform_distances(database, a, b)  # noqa: E731
         return self.answer(request, database.platforms[a], database.platforms[b], selection, measure)
 
@@ -94,14 +136,14 @@ class WorkloadDistance(DistanceView):
     @extend_schema(
         operation_id="distances_workloads",
         summary="Distance of two workloads",
-        parameters=parameters(a="slug of a workload", b="slug of another", platform="on this platform alone"),
+        parameters=distance_parameters(a="slug of a workload", b="slug of another", platform="on this platform alone"),
         responses=WorkloadDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
         database = selection.database
-        a, b = (place(request, name, database.workloads) for name in "ab")
-        asked = request.query_params.get("platform")
-        platform = place(request, "platform", database.platforms) if asked else None
+        a, b = (position_parameter(request, name, database.workloads) for name in "ab")
+        slug = request.query_params.get("platform")
+        platform = position_parameter(request, "platform", database.platforms) if slug else None
         measure = lambda: workload_distances(database, a, b, platform)  # noqa: E731
         return self.answer(request, database.workloads[a], database.workloads[b], selection, measure)

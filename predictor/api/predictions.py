@@ -1,3 +1,5 @@
+"""Predictions: asked for and stored, read one by one, or listed once they were validated."""
+
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
@@ -8,7 +10,7 @@ from accounts.permissions import MayPredict
 from mpet_site.web.api import DetailView, ListView
 from mpet_site.web.etags import etag_of
 from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
-from predictor.api.serializers import (
+from predictor.api.prediction_serializers import (
     PredictionRequestSerializer,
     PredictionSerializer,
 )
@@ -19,28 +21,20 @@ from predictor.predictions.request import (
     InvalidSettings,
     NoPrediction,
     RequestError,
-    UnknownMethod,
-    UnknownReference,
-    UnknownTarget,
-    UnknownWorkload,
+    UnknownName,
 )
 from predictor.predictions.service import predict
 
-FIELD_OF: dict[type[RequestError], str] = {
-    UnknownWorkload: "workload",
-    UnknownTarget: "target",
-    UnknownReference: "references",
-    UnknownMethod: "method",
-}
-
 
 def problem_of(error: RequestError) -> Problem:
+    """The problem that the API answers with for a request that has no answer."""
     if isinstance(error, NoPrediction):
         return Unprocessable(str(error), found=error.found, needed=error.needed)
     if isinstance(error, InvalidSettings):
         name = error.name if isinstance(error, InvalidField) else f"settings.{error.name}"
         return invalid_request(name, error.reason)
-    return InvalidRequest([{"name": FIELD_OF.get(type(error), ""), "reason": str(error)}])
+    name = error.request_field if isinstance(error, UnknownName) else ""
+    return InvalidRequest([{"name": name, "reason": str(error)}])
 
 
 @extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Validated predictions"))
@@ -58,10 +52,10 @@ class PredictionList(SettledRows, ListView):
         responses={201: PredictionSerializer},
     )
     def post(self, request: Request) -> Response:
-        asked = PredictionRequestSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = PredictionRequestSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
-            prediction = predict(asked.to_request(), request.user)
+            prediction = predict(serializer.to_request(), request.user)
         except RequestError as error:
             raise problem_of(error) from error
         data = PredictionSerializer(prediction, context={"request": request}).data

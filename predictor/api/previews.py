@@ -9,12 +9,12 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.problems import invalid_request
+from predictor.api.prediction_serializers import PredictionSerializer
 from predictor.api.predictions import problem_of
-from predictor.api.serializers import PredictionSerializer
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from predictor.predictions.service import preview
-from predictor.predictions.sliders import PARAMETERS, InvalidParameter, numbers_in, request_of
+from predictor.predictions.service import preview_answer
+from predictor.predictions.sliders import WHAT_IF_PARAMETERS, InvalidParameter, slider_request, slider_values
 
 ONLY_STORED = ("id", "url", "created_at", "settlement")
 PreviewSerializer = inline_serializer(
@@ -27,7 +27,7 @@ PreviewSerializer = inline_serializer(
 )
 
 
-def changes() -> list[OpenApiParameter]:
+def change_parameters() -> list[OpenApiParameter]:
     factors = [OpenApiParameter(name, float, description="factor; 1 = the baseline") for name in CHARACTERISTICS]
     values = [OpenApiParameter(name, float, description="new value; n_nu, n_ht: 0 = none") for name in PLATFORM_CHANGES]
     return [*factors, *values]
@@ -36,7 +36,7 @@ def changes() -> list[OpenApiParameter]:
 class PredictionPreview(ApiView):
     """The answer to a question without keeping it, as the pages show it while one plays with them."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = PARAMETERS
+    query_parameters: ClassVar[tuple[str, ...]] = WHAT_IF_PARAMETERS
 
     @extend_schema(
         operation_id="predictions_preview",
@@ -45,15 +45,15 @@ class PredictionPreview(ApiView):
             OpenApiParameter("workload", str, required=True, description="slug, or a name that only one row has"),
             OpenApiParameter("target", str, required=True, description="slug, or a name that only one row has"),
             OpenApiParameter("method", str, description="a name from methods/", default=DEFAULT_METHOD),
-            *changes(),
+            *change_parameters(),
         ],
         responses=PreviewSerializer,
     )
     def get(self, request: Request) -> Response:
-        asked = request.query_params.dict()
+        parameters = request.query_params.dict()
         try:
-            question = request_of(asked, numbers_in(asked))
-            answer = preview(question, request.user)
+            question = slider_request(parameters, slider_values(parameters))
+            answer = preview_answer(question, request.user)
         except InvalidParameter as error:
             raise invalid_request(error.name, "A number.") from error
         except RequestError as error:

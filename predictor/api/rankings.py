@@ -1,3 +1,5 @@
+"""One workload over all platforms, as JSON or CSV."""
+
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
@@ -13,7 +15,7 @@ from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.problems import invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.predictions import problem_of
-from predictor.predictions.rankings import COLUMNS, rank
+from predictor.predictions.rankings import RANKING_COLUMNS, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
 
@@ -68,24 +70,24 @@ class RankingView(ApiView):
         responses=RankingSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        asked = asked_in(request)
+        arguments = ranking_arguments(request)
         try:
-            found = rank(viewer=request.user, **asked)
+            ranking = rank_platforms(viewer=request.user, **arguments)
         except RequestError as error:
             raise problem_of(error) from error
 
         def build() -> HttpResponseBase:
             if request.accepted_renderer.format != "csv":
-                return Response(found.document())
-            lines = csv_lines(list(COLUMNS), found.results)
+                return Response(ranking.document())
+            lines = csv_lines(list(RANKING_COLUMNS), ranking.results)
             response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
-            response["Content-Disposition"] = f'attachment; filename="{found.workload}.csv"'
+            response["Content-Disposition"] = f'attachment; filename="{ranking.workload}.csv"'
             return response
 
         return respond_unless_unchanged(request, database_etag(request), build)
 
 
-def asked_in(request: Request) -> dict[str, Any]:
+def ranking_arguments(request: Request) -> dict[str, Any]:
     texts = request.query_params
     if not texts.get("workload"):
         raise invalid_request("workload", "Needed: a slug.")

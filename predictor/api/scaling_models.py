@@ -16,7 +16,7 @@ from mpet_site.web.fields import number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.extrapolation.fits import COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
+from predictor.extrapolation.fits import POINT_COLUMNS, FitRequest, InvalidFit, fitted_answer, request_for_profile
 from predictor.scaling_models.base import TooFewPoints
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.points import PointsError
@@ -68,7 +68,7 @@ class ScalingFitRequestSerializer(serializers.Serializer):
         return attrs
 
 
-def columns(name: str, **fields: serializers.Field) -> Any:
+def points_serializer(name: str, **fields: serializers.Field) -> Any:
     own: dict[str, Any] = {"n": serializers.IntegerField(), "size": number(), "clock_ratio": number()}
     return inline_serializer(name, own | fields, many=True)
 
@@ -104,9 +104,9 @@ ScalingFitSerializer = inline_serializer(
             {"name": serializers.CharField(), "value": number(), "low": number(), "high": number()},
             many=True,
         ),
-        "points": columns("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
+        "points": points_serializer("FittedPoint", time_s=number(), fitted_s=number(), residual_percent=number()),
         "level": serializers.FloatField(),
-        "predictions": columns("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
+        "predictions": points_serializer("ScalingPrediction", time_s=number(), low_s=number(), high_s=number()),
         "no_interval": serializers.CharField(help_text="Why predictions have no interval; empty where they have one."),
         "reasons": inline_serializer(
             "ScalingReason",
@@ -118,7 +118,7 @@ ScalingFitSerializer = inline_serializer(
             },
             many=True,
         ),
-        "quality": columns("ScalingQuality", penalty_s=number(), serial_fraction=number()),
+        "quality": points_serializer("ScalingQuality", penalty_s=number(), serial_fraction=number()),
     },
 )
 
@@ -147,32 +147,32 @@ class ScalingModelFit(ApiView):
     def post(self, request: Request, name: str) -> Response:
         if name not in SCALING_MODELS:
             raise NotFound
-        asked = ScalingFitRequestSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = ScalingFitRequestSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
-            return Response(nan_to_null(fitted_answer(fit_request(name, asked.validated_data, request.user))))
+            return Response(nan_to_null(fitted_answer(fit_request(name, serializer.validated_data, request.user))))
         except InvalidFit as error:
             raise invalid_request(error.name, error.reason) from error
         except PointsError as error:
-            raise invalid_request(place(error), error.reason) from error
+            raise invalid_request(field_of_error(error), error.reason) from error
         except TooFewPoints as error:
             raise Unprocessable(str(error), found=error.found, needed=error.needed) from error
         except ValueError as error:
             raise Unprocessable(str(error)) from error
 
 
-def fit_request(name: str, asked: dict[str, Any], user: Any) -> FitRequest:
-    values = asked | {"model": name}
-    if asked["profile"] is None:
+def fit_request(name: str, fields: dict[str, Any], user: Any) -> FitRequest:
+    values = fields | {"model": name}
+    if fields["profile"] is None:
         return FitRequest(name, values["points"], values["predict"], values["settings"], values["level"])
-    profile = Profile.objects.visible_to(user).select_related("platform", "workload", "curves")
-    found = profile.filter(uid=asked["profile"]).first()
-    if found is None:
+    visible = Profile.objects.visible_to(user).select_related("platform", "workload", "curves")
+    profile = visible.filter(uid=fields["profile"]).first()
+    if profile is None:
         raise invalid_request("profile", "There is no profile with this id that you may see.")
-    return request_for_profile(found, user, values)
+    return request_for_profile(profile, user, values)
 
 
-def place(error: PointsError) -> str:
-    if error.row is None or error.column not in {*COLUMNS, *TASK_MEASURES, "time_s"}:
+def field_of_error(error: PointsError) -> str:
+    if error.row is None or error.column not in {*POINT_COLUMNS, *TASK_MEASURES, "time_s"}:
         return "points"
     return f"points.{error.row}.{error.column}"

@@ -15,18 +15,19 @@ from mpet_site.web.api import ApiView, StrictBooleanFilter
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import number
 from mpet_site.web.problems import invalid_request
-from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
+from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.models import Prediction
+from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
 
 
-def percent(error: float | None) -> float | None:
+def in_percent(error: float | None) -> float | None:
     return None if error is None else 100 * error
 
 
 SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
     "settled_at": serializers.DateTimeField(),
-    "origin": serializers.ChoiceField(ORIGINS, help_text="Of what measured it."),
+    "origin": serializers.ChoiceField(PREDICTION_ORIGINS, help_text="Of what measured it."),
     "profile": serializers.UUIDField(allow_null=True, help_text="What measured it; null once that was removed."),
     "blind": serializers.BooleanField(
         help_text="Nobody had measured the pair before: it counts for the track record. Else it was left out of its "
@@ -41,7 +42,7 @@ SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
 SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT_FIELDS)))
 
 
-def settlement_of(prediction: Prediction) -> dict[str, Any] | None:
+def settlement_document(prediction: Prediction) -> dict[str, Any] | None:
     """What stands beside the answer; None until the pair is measured."""
     if prediction.settled_at is None or not prediction.is_settled:
         return None
@@ -51,9 +52,9 @@ def settlement_of(prediction: Prediction) -> dict[str, Any] | None:
         "origin": prediction.settled_origin,
         "profile": str(measured.uid) if measured else None,
         "blind": prediction.is_blind,
-        "error_percent": percent(prediction.error_full),
-        "t1_error_percent": percent(prediction.error_t1),
-        "scaling_error_percent": percent(prediction.error_scaling),
+        "error_percent": in_percent(prediction.error_full),
+        "t1_error_percent": in_percent(prediction.error_t1),
+        "scaling_error_percent": in_percent(prediction.error_scaling),
         "points": prediction.points,
         "points_inside": prediction.points_inside,
     }
@@ -75,7 +76,7 @@ class SettledPredictionSerializer(serializers.ModelSerializer):
 
     @extend_schema_field(SettlementSerializer)
     def get_settlement(self, prediction: Prediction) -> dict[str, Any] | None:
-        return settlement_of(prediction)
+        return settlement_document(prediction)
 
 
 class SettledRowSerializer(serializers.Serializer):
@@ -93,8 +94,8 @@ class SettledRowSerializer(serializers.Serializer):
 class SettledFilter(FilterSet):
     """Only settled predictions are listed: `settled=true` says so."""
 
-    settled = ChoiceFilter(choices=[("true", "true")], method="as_it_is", help_text="true: others are not listed")
-    origin = ChoiceFilter(field_name="settled_origin", choices=[(one, one) for one in ORIGINS])
+    settled = ChoiceFilter(choices=[("true", "true")], method="keep_all", help_text="true: others are not listed")
+    origin = ChoiceFilter(field_name="settled_origin", choices=[(origin, origin) for origin in PREDICTION_ORIGINS])
     blind = StrictBooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
     method = CharFilter()
     workload = CharFilter(help_text="slug")
@@ -104,7 +105,7 @@ class SettledFilter(FilterSet):
         model = Prediction
         fields: tuple[str, ...] = ()
 
-    def as_it_is(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
+    def keep_all(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
         return rows
 
 
@@ -115,7 +116,7 @@ class SettledRows(GenericAPIView):
     csv_serializer_class = SettledRowSerializer
     filterset_class = SettledFilter
     search_fields = ("workload", "target", "method")
-    ordering_fields: ClassVar = ORDERINGS
+    ordering_fields: ClassVar = SETTLED_ORDERINGS
 
     def get_queryset(self) -> Any:
         return Prediction.objects.settled_for(self.request.user).select_related("settled_by")
@@ -128,7 +129,7 @@ class SettledRows(GenericAPIView):
 ScoreSerializer = inline_serializer(
     "Scores",
     {
-        "origin": serializers.ChoiceField(ORIGINS),
+        "origin": serializers.ChoiceField(PREDICTION_ORIGINS),
         "results": inline_serializer(
             "Score",
             {
@@ -154,17 +155,17 @@ class ScoreView(ApiView):
     @extend_schema(
         operation_id="predictions_score",
         summary="The track record",
-        parameters=[OpenApiParameter("origin", str, enum=ORIGINS, default=ORIGINS[0])],
+        parameters=[OpenApiParameter("origin", str, enum=PREDICTION_ORIGINS, default=PREDICTION_ORIGINS[0])],
         responses=ScoreSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        origin = request.query_params.get("origin") or ORIGINS[0]
-        if origin not in ORIGINS:
-            raise invalid_request("origin", f"One of: {', '.join(ORIGINS)}.")
+        origin = request.query_params.get("origin") or PREDICTION_ORIGINS[0]
+        if origin not in PREDICTION_ORIGINS:
+            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
         newest = Prediction.objects.settled_for(request.user).aggregate(newest=Max("settled_at"))
         etag = database_etag(request, newest["newest"])
         return respond_unless_unchanged(
             request,
             etag,
-            lambda: Response({"origin": origin, "results": [one.document for one in scores(request.user, origin)]}),
+            lambda: Response({"origin": origin, "results": [score.document for score in scores(request.user, origin)]}),
         )

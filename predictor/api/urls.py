@@ -1,3 +1,5 @@
+"""The addresses of the API about predictions."""
+
 from django.urls import path
 
 from predictor.api import (

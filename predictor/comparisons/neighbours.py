@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from predictor.comparisons.selection import MODELS, select
+from predictor.comparisons.selection import MODEL_OF_KIND, select_profiles
 from predictor.core.arrays import slug_index
 from predictor.core.comparisons.mean_distances import Kind, distances_to_all, nearest_positions
 
@@ -34,16 +34,16 @@ class Neighbour:
 
 def neighbours_of(user: Any, kind: Kind, slug: str) -> list[Neighbour]:
     """The most similar platforms or workloads that the user may see."""
-    database = select(user, kind=kind, slugs=(slug,)).database
+    database = select_profiles(user, kind=kind, slugs=(slug,)).database
     slugs = database.platforms if kind == "platforms" else database.workloads
-    of = slug_index(slugs, slug)
-    if of is None:
+    own = slug_index(slugs, slug)
+    if own is None:
         return []
-    found = distances_to_all(database, kind, of)
-    near = nearest_positions(found.mean[0], of, NEIGHBOURS)
-    rows = MODELS[kind].objects.in_api(user).in_bulk([slugs[at] for at in near], field_name="slug")
+    distances = distances_to_all(database, kind, own)
+    near = nearest_positions(distances.mean[0], own, NEIGHBOURS)
+    rows = MODEL_OF_KIND[kind].objects.in_api(user).in_bulk([slugs[index] for index in near], field_name="slug")
     return [
-        Neighbour(rows[slugs[at]], float(found.mean[0, at]), int(found.count[0, at]))
-        for at in near
-        if slugs[at] in rows
+        Neighbour(rows[slugs[index]], float(distances.mean[0, index]), int(distances.count[0, index]))
+        for index in near
+        if slugs[index] in rows
     ]

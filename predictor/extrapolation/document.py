@@ -14,20 +14,20 @@ from predictor.extrapolation.fits import (
     FitRequest,
     InvalidFit,
     fitted_answer,
+    parallel_quality,
     points_over_sizes,
-    quality_of,
     request_for_profile,
     unlearned_error,
 )
 from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.models import Profile
 
-OFFERED = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
+OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
 DEFAULT_MODELS = ("automatic", "mpet_curve", "amdahl", "usl")
-LEVEL = 0.9
-AT_MOST = 40  # thread counts beyond
+INTERVAL_LEVEL = 0.9
+MOST_COUNTS_BEYOND = 40  # thread counts beyond
 SIZES_BEYOND = (1.25, 1.5, 2.0, 3.0, 4.0)  # times the largest measured one
-OVER_SIZES: tuple[tuple[str, dict[str, Any]], ...] = (
+SIZE_MODELS: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("extended_amdahl", {"degree": degree, "errors": "relative"}) for degree in (1, 2, 3)),
     ("task_graph", {}),
     ("parallel_penalty", {"over": "size", "epsilon": 0.25}),
@@ -36,30 +36,32 @@ CONSTANT_WITHIN = 0.2  # of the serial fraction between the lower and the upper 
 
 
 @dataclass(frozen=True)
-class Question:
+class ExtrapolationQuestion:
     """Which models are asked, up to which thread count (None: twice the measured ones, and all of the platform)."""
 
     models: tuple[str, ...] = DEFAULT_MODELS
     to: int | None = None
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.models if name not in OFFERED]
+        unknown = [name for name in self.models if name not in OFFERED_MODELS]
         if unknown or not self.models:
             raise InvalidFit(
-                "models", f"No model {', '.join(unknown) or 'is named'}; known here: {', '.join(OFFERED)}."
+                "models", f"No model {', '.join(unknown) or 'is named'}; known here: {', '.join(OFFERED_MODELS)}."
             )
         if self.to is not None and not 1 <= self.to <= LARGEST_THREAD_COUNT:
             raise InvalidFit("to", f"A thread count from 1 to {LARGEST_THREAD_COUNT}.")
 
 
-def beyond(profile: Profile, user: Any, question: Question = Question()) -> dict[str, Any]:
-    """The document of the page and of its JSON twin. A model that refuses says why, in `refusal`."""
+def extrapolation_document(
+    profile: Profile, user: Any, question: ExtrapolationQuestion = ExtrapolationQuestion()
+) -> dict[str, Any]:
+    """The document of the page and of its JSON twin. Where a model refuses, `refusal` says why."""
     curves = getattr(profile, "curves", None)
     n = np.asarray(curves.n).tolist() if curves else []
     time_s = np.asarray(curves.values)[: len(n)].tolist() if curves else []
-    points = [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
-    asked = [{"n": at} for at in beyond_of(n, question.to or farthest(profile, n))] if n else []
-    quality = quality_of([point for point in points if np.isfinite(point["time_s"]) and point["time_s"] > 0])
+    points = [{"n": count, "time_s": seconds} for count, seconds in zip(n, time_s, strict=True)]
+    new_points = [{"n": count} for count in counts_beyond(n, question.to or farthest_count(profile, n))] if n else []
+    quality = parallel_quality([point for point in points if np.isfinite(point["time_s"]) and point["time_s"] > 0])
     document: dict[str, Any] = {
         "profile": str(profile.uid),
         "workload": profile.workload.slug,
@@ -67,36 +69,38 @@ def beyond(profile: Profile, user: Any, question: Question = Question()) -> dict
         "origin": profile.origin,
         "time_kind": profile.workload.time_kind,
         "t1_s": profile.t1_s,
-        "level": LEVEL,
+        "level": INTERVAL_LEVEL,
         "measured": points,
-        "models": [model_part(profile, user, name, asked) for name in question.models] if points else [],
+        "models": [model_document(profile, user, name, new_points) for name in question.models] if points else [],
         "quality": quality,
-        "reading": reading(quality),
-        "sizes": sizes_part(profile),
+        "reading": serial_fraction_sentence(quality),
+        "sizes": sizes_document(profile),
     }
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
 
 
-def farthest(profile: Profile, n: Sequence[int]) -> int:
+def farthest_count(profile: Profile, n: Sequence[int]) -> int:
     return min(max(2 * n[-1], profile.platform.n_max), LARGEST_THREAD_COUNT)
 
 
-def beyond_of(n: Sequence[int], to: int) -> list[int]:
+def counts_beyond(n: Sequence[int], to: int) -> list[int]:
     """Thread counts above the last measured one, thinned evenly.
 
-    >>> beyond_of([1, 2], 5), beyond_of([1, 8], 4)
+    >>> counts_beyond([1, 2], 5), counts_beyond([1, 8], 4)
     ([3, 4, 5], [])
     """
     last = n[-1]
     return (
-        np.unique(np.linspace(last + 1, to, min(to - last, AT_MOST)).round().astype(int)).tolist() if to > last else []
+        np.unique(np.linspace(last + 1, to, min(to - last, MOST_COUNTS_BEYOND)).round().astype(int)).tolist()
+        if to > last
+        else []
     )
 
 
-def model_part(profile: Profile, user: Any, name: str, asked: list[dict[str, Any]]) -> dict[str, Any]:
+def model_document(profile: Profile, user: Any, name: str, new_points: list[dict[str, Any]]) -> dict[str, Any]:
     part = {"model": name, "title": SCALING_MODELS[name].title, "refusal": ""}
-    values = {"model": name, "predict": asked, "settings": {}, "level": LEVEL, "companions": "all"}
+    values = {"model": name, "predict": new_points, "settings": {}, "level": INTERVAL_LEVEL, "companions": "all"}
     try:
         answer = fitted_answer(request_for_profile(profile, user, values))
     except ValueError as error:
@@ -109,37 +113,43 @@ def model_part(profile: Profile, user: Any, name: str, asked: list[dict[str, Any
     return part | {name: answer[name] for name in ("parameters", "points", "predictions", "reasons", "no_interval")}
 
 
-def reading(quality: Sequence[dict[str, Any]]) -> str:
+def serial_fraction_sentence(quality: Sequence[dict[str, Any]]) -> str:
     """What the serial fraction of Karp and Flatt says over n (papers/004, Section 5); "" for less than three values."""
     fractions = [row["serial_fraction"] for row in quality if row["n"] > 1]
     if len(fractions) < 3:
         return ""
     half = len(fractions) // 2
     low, high = float(np.median(fractions[:half])), float(np.median(fractions[half:]))
-    told = f"The serial fraction goes from {100 * low:.2g} % to {100 * high:.2g} %"
+    observation = f"The serial fraction goes from {100 * low:.2g} % to {100 * high:.2g} %"
     if abs(high - low) <= CONSTANT_WITHIN * max(abs(low), abs(high)):
-        return f"{told}: about constant, so that what is lost is serial work."
+        return f"{observation}: about constant, so that what is lost is serial work."
     if high > low:
-        return f"{told}: it rises, so that overhead grows with the threads."
-    return f"{told}: it falls, so that one thread alone is slower than its share of the work, or caches help many."
+        return f"{observation}: it rises, so that overhead grows with the threads."
+    return (
+        f"{observation}: it falls, so that one thread alone is slower than its share of the work, or caches help many."
+    )
 
 
-def sizes_part(profile: Profile) -> dict[str, Any] | None:
+def sizes_document(profile: Profile) -> dict[str, Any] | None:
     """The model that best predicts the larger measured sizes from the smaller ones, beyond them; None for one size."""
-    requests = [found for name, settings in OVER_SIZES if (found := sized_request(profile, name, settings)) is not None]
+    requests = [
+        request
+        for name, settings in SIZE_MODELS
+        if (request := request_over_sizes(profile, name, settings)) is not None
+    ]
     if not requests:
         return None
     errors = [(unlearned_error(request, larger_third(request.points)), request) for request in requests]
-    known = sorted((pair for pair in errors if pair[0] is not None), key=lambda pair: pair[0] or 0.0)
+    ranked = sorted((pair for pair in errors if pair[0] is not None), key=lambda pair: pair[0] or 0.0)
     chosen, answer = next(
-        ((request, answer) for _, request in known if (answer := possible_answer(request))), (None, None)
+        ((request, answer) for _, request in ranked if (answer := possible_answer(request))), (None, None)
     )
     return {
         "unit": profile.workload.size_unit or "",
         "measured": [{name: point[name] for name in ("n", "size", "time_s")} for point in requests[0].points],
         "reasons": [
             {
-                "model": label(request),
+                "model": request_label(request),
                 "error_percent": None if error is None else 100 * error,
                 "evidence": "the larger third of the sizes from the smaller ones",
                 "chosen": request is chosen,
@@ -151,25 +161,25 @@ def sizes_part(profile: Profile) -> dict[str, Any] | None:
 
 
 def possible_answer(request: FitRequest) -> dict[str, Any] | None:
-    """None where the model refuses all points together, or predicts a time that is not above 0."""
+    """The model's answer; None where it refuses all points together, or predicts a time that is not above 0."""
     try:
         answer = fitted_answer(request)
     except ValueError:
         return None
     possible = all(row["time_s"] > 0 for row in answer["predictions"])
-    return answer | {"label": label(request)} if possible else None
+    return answer | {"label": request_label(request)} if possible else None
 
 
-def sized_request(profile: Profile, name: str, settings: dict[str, Any]) -> FitRequest | None:
-    """None where the profile has not what the model needs."""
+def request_over_sizes(profile: Profile, name: str, settings: dict[str, Any]) -> FitRequest | None:
+    """What the model is asked beyond the measured sizes; None where the profile lacks what the model needs."""
     try:
         points = points_over_sizes(profile, SCALING_MODELS[name])
     except ValueError:
         return None
     largest = max(point["size"] for point in points)
     counts = sorted({point["n"] for point in points})
-    asked = [{"n": n, "size": size} for size in sizes_beyond(largest) for n in counts]
-    return FitRequest(name, points, asked, settings, LEVEL)
+    new_points = [{"n": n, "size": size} for size in sizes_beyond(largest) for n in counts]
+    return FitRequest(name, points, new_points, settings, INTERVAL_LEVEL)
 
 
 def sizes_beyond(largest: float) -> list[float]:
@@ -188,6 +198,6 @@ def larger_third(points: Sequence[dict[str, Any]]) -> list[bool]:
     return [point["size"] >= bound for point in points]
 
 
-def label(request: FitRequest) -> str:
+def request_label(request: FitRequest) -> str:
     degree = request.settings.get("degree")
     return SCALING_MODELS[request.model].title + (f", degree {degree}" if degree else "")

@@ -1,4 +1,4 @@
-"""Scaling models for people who ask: fitted to a profile they may see or to points they give, nothing is stored."""
+"""Fits of scaling models to a profile that the user may see or to points that the user gives; nothing is stored."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from predictor.scaling_models.measured import MeasuredPoints, measured_points
 from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_fraction
 from predictor.scaling_models.registry import SCALING_MODELS
 from predictor.scaling_models.task_graph import TASK_MEASURES, TaskGraphModel
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.derivation import run_tables
 from profiles.models import Profile
 
-COLUMNS = ("n", "size", "clock_ratio")
+POINT_COLUMNS = ("n", "size", "clock_ratio")
 
 
 class InvalidFit(ValueError):
@@ -34,7 +34,8 @@ class InvalidFit(ValueError):
 
 @dataclass(frozen=True)
 class FitRequest:
-    """Points are dicts of COLUMNS, `time_s` and, for a task graph, its MEASURES; asked points only of COLUMNS."""
+    """`points` are dicts of POINT_COLUMNS, `time_s` and, for a task graph, its MEASURES; the new points to `predict`
+    have only POINT_COLUMNS."""
 
     model: str
     points: list[dict[str, Any]]
@@ -44,17 +45,20 @@ class FitRequest:
     companions: tuple[Companion, ...] = ()
 
 
-def request_for_profile(profile: Profile, user: Any, asked: dict[str, Any]) -> FitRequest:
-    """The measured points of the profile; its platform's n_nu and n_ht where the model has such settings."""
-    model = SCALING_MODELS[asked["model"]]
-    known = model().get_params()
-    breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in known}
+def request_for_profile(profile: Profile, user: Any, fields: dict[str, Any]) -> FitRequest:
+    """What a model is asked of the profile's measured points. `fields`: model, predict, settings, level and companions.
+    Where the model has settings n_nu and n_ht, they are those of the profile's platform."""
+    model = SCALING_MODELS[fields["model"]]
+    model_settings = model().get_params()
+    breakpoints = {name: getattr(profile.platform, name) for name in ("n_nu", "n_ht") if name in model_settings}
     companions: tuple[Companion, ...] = ()
     if model is AutomaticChoice:
-        companions = tuple(_companions(snapshot(user, origins=_kin(profile)), profile, asked["companions"]))
-    points = points_of_profile(profile, model, asked["predict"])
+        companions = tuple(
+            _companions(read_database(user, origins=_companion_origins(profile)), profile, fields["companions"])
+        )
+    points = points_of_profile(profile, model, fields["predict"])
     return FitRequest(
-        asked["model"], points, asked["predict"], breakpoints | asked["settings"], asked["level"], companions
+        fields["model"], points, fields["predict"], breakpoints | fields["settings"], fields["level"], companions
     )
 
 
@@ -66,31 +70,31 @@ def points_of_profile(
 
     The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
     """
-    if "size" in model.needed or ("size" in model.optional and _name(predict, "size")):
+    if "size" in model.needed or ("size" in model.optional and _any_names(predict, "size")):
         return points_over_sizes(profile, model)
     if "clock_ratio" in model.optional:
-        points = runs_of(profile).over_clocks
-        if len(points) and (_name(predict, "clock_ratio") or not predict):
+        points = measured_runs(profile).over_clocks
+        if len(points) and (_any_names(predict, "clock_ratio") or not predict):
             return _points_over_clocks(profile, points)
     if not hasattr(profile, "curves"):
         raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
     n = np.asarray(profile.curves.n).tolist()
     time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
-    return [{"n": at, "time_s": seconds} for at, seconds in zip(n, time_s, strict=True)]
+    return [{"n": count, "time_s": seconds} for count, seconds in zip(n, time_s, strict=True)]
 
 
-def runs_of(profile: Profile) -> MeasuredPoints:
+def measured_runs(profile: Profile) -> MeasuredPoints:
     """A point for each thread count, size and clock that the profile was run with."""
     return measured_points(run_tables([profile.pk])[profile.pk], profile.workload.size)
 
 
-def _name(points: list[dict[str, Any]], column: str) -> bool:
+def _any_names(points: list[dict[str, Any]], column: str) -> bool:
     return any(point.get(column) is not None for point in points)
 
 
 def points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
     """The runs of all sizes at the platform's own clocks. InvalidFit: there is one size, or no profile pass of all."""
-    points = runs_of(profile).over_sizes
+    points = measured_runs(profile).over_sizes
     if len(points.sizes) < 2:
         raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
     columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
@@ -116,8 +120,8 @@ def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
 def fitted_answer(request: FitRequest) -> dict[str, Any]:
     """Parameters, residuals, predictions with interval, reasons. ValueError: the model refuses (its own words)."""
     model = _model(request)
-    X, t = _rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
-    model.fit(X, t, **_further(request))
+    X, t = _design_rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
+    model.fit(X, t, **_fit_arguments(request))
     fitted = model.predict(X)
     predictions, reason = _predictions(model, X, t, request)
     return {
@@ -125,18 +129,19 @@ def fitted_answer(request: FitRequest) -> dict[str, Any]:
         "settings": {name: value for name, value in model.get_params().items() if not callable(value)},
         "parameters": _parameters(model, request.level),
         "points": [
-            _columns(point) | {"time_s": measured, "fitted_s": said, "residual_percent": 100 * (said / measured - 1)}
-            for point, measured, said in zip(request.points, t.tolist(), fitted.tolist(), strict=True)
+            _point_columns(point)
+            | {"time_s": measured, "fitted_s": predicted, "residual_percent": 100 * (predicted / measured - 1)}
+            for point, measured, predicted in zip(request.points, t.tolist(), fitted.tolist(), strict=True)
         ],
         "level": request.level,
         "predictions": predictions,
         "no_interval": reason,
         "reasons": _reasons(model),
-        "quality": quality_of(request.points),
+        "quality": parallel_quality(request.points),
     }
 
 
-def _kin(profile: Profile) -> tuple[str, ...]:
+def _companion_origins(profile: Profile) -> tuple[str, ...]:
     """Simulated profiles accompany simulated ones, measured profiles all others."""
     return ("simulated",) if profile.origin == "simulated" else ("measured",)
 
@@ -144,8 +149,8 @@ def _kin(profile: Profile) -> tuple[str, ...]:
 def _companions(database: Database, profile: Profile, scope: str) -> list[Companion]:
     if profile.platform.slug not in database.platforms or profile.workload.slug not in database.workloads:
         return []
-    at = database.platforms.index(profile.platform.slug), database.workloads.index(profile.workload.slug)
-    return companions_of(database, *at, scope=scope)
+    pair = database.platforms.index(profile.platform.slug), database.workloads.index(profile.workload.slug)
+    return companions_of(database, *pair, scope=scope)
 
 
 def _model(request: FitRequest) -> ScalingModel:
@@ -154,13 +159,13 @@ def _model(request: FitRequest) -> ScalingModel:
     for name, value in request.settings.items():
         if name not in defaults:
             raise InvalidFit(f"settings.{name}", f"No such setting; known here: {', '.join(defaults) or 'none'}.")
-        if not _alike(value, defaults[name]):
+        if not _is_like_default(value, defaults[name]):
             raise InvalidFit(f"settings.{name}", f"{value!r} is not like the default, {defaults[name]!r}.")
     model.set_params(**request.settings)
     return model
 
 
-def _alike(value: Any, default: Any) -> bool:
+def _is_like_default(value: Any, default: Any) -> bool:
     """A number for a number, text for text; a thread count or null where the default is null."""
     if isinstance(value, bool):
         return False
@@ -171,7 +176,7 @@ def _alike(value: Any, default: Any) -> bool:
     return isinstance(value, int | float) if isinstance(default, float) else isinstance(value, str)
 
 
-def _rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.ndarray:
+def _design_rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.ndarray:
     """The columns that the model reads (N, K): needed, then optional ones as far as all points have them."""
     rows = []
     optional = []
@@ -179,23 +184,23 @@ def _rows(model: ScalingModel, points: list[dict[str, Any]], name: str) -> np.nd
         if not all(point.get(column) is not None for point in points):
             break
         optional.append(column)
-    for at, point in enumerate(points):
+    for index, point in enumerate(points):
         missing = [column for column in model.needed if point.get(column) is None]
         if missing:
-            raise InvalidFit(f"{name}.{at}.{missing[0]}", f"Needed by {model.title}.")
+            raise InvalidFit(f"{name}.{index}.{missing[0]}", f"Needed by {model.title}.")
         rows.append([float(point[column]) for column in (*model.needed, *optional)])
     return np.array(rows)
 
 
-def _further(request: FitRequest) -> dict[str, Any]:
+def _fit_arguments(request: FitRequest) -> dict[str, Any]:
     if request.model == "automatic":
         return {"companions": request.companions}
     if request.model != "task_graph":
         return {}
-    for at, point in enumerate(request.points):
+    for index, point in enumerate(request.points):
         missing = [name for name in TASK_MEASURES if point.get(name) is None]
         if missing:
-            raise InvalidFit(f"points.{at}.{missing[0]}", "Needed by Task graph.")
+            raise InvalidFit(f"points.{index}.{missing[0]}", "Needed by Task graph.")
     return {"measures": {name: [point[name] for point in request.points] for name in TASK_MEASURES}}
 
 
@@ -211,17 +216,18 @@ def _parameters(model: ScalingModel, level: float) -> list[dict[str, Any]]:
 def _predictions(
     model: ScalingModel, X: np.ndarray, t: np.ndarray, request: FitRequest
 ) -> tuple[list[dict[str, Any]], str]:
-    """What is asked, with its interval; and why there is none."""
+    """The predictions with their intervals, and the reason where there is no interval."""
     if not request.predict:
         return [], ""
-    new = _rows(model, request.predict, "predict")
+    new = _design_rows(model, request.predict, "predict")
     if new.shape[1] != X.shape[1]:
         raise InvalidFit("predict", f"Needs the columns of the points: {', '.join(model._read(X).columns)}.")
     own = model.interval(new, request.level) if isinstance(model, AutomaticChoice) else None
-    low, high, reason = (*own, "") if own else jackknife(model, X, t, new, request.level, **_further(request))
+    low, high, reason = (*own, "") if own else jackknife(model, X, t, new, request.level, **_fit_arguments(request))
     rows = zip(request.predict, model.predict(new).tolist(), low.tolist(), high.tolist(), strict=True)
     return [
-        _columns(point) | {"time_s": said, "low_s": below, "high_s": above} for point, said, below, above in rows
+        _point_columns(point) | {"time_s": time_s, "low_s": below, "high_s": above}
+        for point, time_s, below, above in rows
     ], reason
 
 
@@ -235,44 +241,53 @@ def _reasons(model: ScalingModel) -> list[dict[str, Any]]:
             for label, error in choice.errors.items()
         ]  # fmt: skip
     return [
-        {"model": one.model, "error_percent": 100 * one.error, "evidence": one.evidence, "chosen": one.chosen}
-        for one in reasons
+        {
+            "model": reason.model,
+            "error_percent": 100 * reason.error,
+            "evidence": reason.evidence,
+            "chosen": reason.chosen,
+        }
+        for reason in reasons
     ]
 
 
-def quality_of(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def parallel_quality(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Parallel penalty and serial fraction at each point whose size and clock ratio were also measured at n = 1."""
     alone: dict[tuple[Any, Any], list[float]] = {}
     for point in points:
         if point["n"] == 1:
             alone.setdefault((point.get("size"), point.get("clock_ratio")), []).append(point["time_s"])
     rows = []
-    for point in sorted(points, key=lambda one: one["n"]):
+    for point in sorted(points, key=lambda row: row["n"]):
         reference = alone.get((point.get("size"), point.get("clock_ratio")))
         if reference:
             measured = point["n"], point["time_s"], float(np.mean(reference))
             penalty_s, fraction = float(parallel_penalty(*measured)), float(serial_fraction(*measured))
-            rows.append(_columns(point) | {"penalty_s": penalty_s, "serial_fraction": fraction})
+            rows.append(_point_columns(point) | {"penalty_s": penalty_s, "serial_fraction": fraction})
     return rows
 
 
-def unlearned_error(request: FitRequest, asked: Sequence[bool]) -> float | None:
-    """The mean relative error at the asked points of the model that learned the others; None where it refuses, or where
-    it predicts a time that is not above 0."""
+def unlearned_error(request: FitRequest, is_left_out: Sequence[bool]) -> float | None:
+    """The mean relative error at the points left out, of the model that learned the others. None where it refuses, or
+    where it predicts a time that is not above 0."""
     points = request.points
-    learned = replace(request, points=[point for point, out in zip(points, asked, strict=True) if not out])
+    learned = replace(
+        request, points=[point for point, left_out in zip(points, is_left_out, strict=True) if not left_out]
+    )
     model = _model(request)
     try:
         model.fit(
-            _rows(model, learned.points, "points"), [one["time_s"] for one in learned.points], **_further(learned)
+            _design_rows(model, learned.points, "points"),
+            [point["time_s"] for point in learned.points],
+            **_fit_arguments(learned),
         )
-        out = [point for point, is_asked in zip(points, asked, strict=True) if is_asked]
-        said = model.predict(_rows(model, out, "predict"))
+        left_out = [point for point, is_out in zip(points, is_left_out, strict=True) if is_out]
+        predicted = model.predict(_design_rows(model, left_out, "predict"))
     except ValueError:
         return None
-    error = float(np.abs(said / np.array([point["time_s"] for point in out]) - 1.0).mean())
-    return error if np.isfinite(error) and (said > 0).all() else None
+    error = float(np.abs(predicted / np.array([point["time_s"] for point in left_out]) - 1.0).mean())
+    return error if np.isfinite(error) and (predicted > 0).all() else None
 
 
-def _columns(point: dict[str, Any]) -> dict[str, Any]:
-    return {name: point.get(name) for name in COLUMNS}
+def _point_columns(point: dict[str, Any]) -> dict[str, Any]:
+    return {name: point.get(name) for name in POINT_COLUMNS}

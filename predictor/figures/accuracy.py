@@ -1,4 +1,4 @@
-"""Rows of errors -> Plotly figures, for the page, for files and for tests. Pure, as profiles.figures."""
+"""Plotly figures of errors, for the page, for files and for tests. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import plotly.graph_objects as go
 
 from profiles.figures import Chart, Table, logarithmic_ticks
 
-Row = Mapping[str, Any]
+ErrorRow = Mapping[str, Any]
 
-ERROR = "prediction error (%)"
+ERROR_TITLE = "prediction error (%)"
 LEAST_ERROR = 0.01  # percent: what a logarithmic axis shows an error of 0 as
-COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"}
+STATISTIC_COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"}
 MANY_NAMES = 10  # on one axis: the chart gets more room
 PERCENTILES = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100)
 PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
 LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 
 
-def drawn(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> go.Figure:
+def accuracy_figure(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> go.Figure:
     figure = go.Figure(data=list(traces))
     figure.update_layout(
         template=go.layout.Template(),
@@ -35,11 +35,11 @@ def drawn(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str,
     return figure
 
 
-def trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> go.Scatter:
+def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> go.Scatter:
     return go.Scatter(name=name, x=list(x), y=list(y), meta={"colour": colour}, **({"mode": "lines"} | style))
 
 
-def error_axis(values: Sequence[float | None], title: str = ERROR) -> dict[str, Any]:
+def error_axis(values: Sequence[float | None], title: str = ERROR_TITLE) -> dict[str, Any]:
     return {"title": {"text": title}, **logarithmic_ticks([value for value in values if value])}
 
 
@@ -48,17 +48,27 @@ def category_axis(title: str) -> dict[str, Any]:
     return {"title": {"text": title, "standoff": 14}, "autorange": "reversed", "type": "category"}
 
 
-def shown(value: float | None) -> float | None:
+def clipped_error(value: float | None) -> float | None:
     return None if value is None else max(value, LEAST_ERROR)
 
 
-def methods_chart(methods: Sequence[tuple[str, Row]]) -> Chart:
+def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
     """Median, mean and 95 % percentile of the full error of each method, best median first."""
-    known = sorted((one for one in methods if one[1]["median"] is not None), key=lambda one: one[1]["median"])
-    names = [name for name, _ in known]
-    columns = {column: [shown(row[column]) for _, row in known] for column in COLOURS}
+    answered = sorted(
+        (method for method in methods if method[1]["median"] is not None), key=lambda method: method[1]["median"]
+    )
+    names = [name for name, _ in answered]
+    columns = {column: [clipped_error(row[column]) for _, row in answered] for column in STATISTIC_COLOURS}
     traces = [
-        trace(column, COLOURS[column], values, names, mode="markers", marker={"size": 9}, hovertemplate="%{x:.3~g} %")
+        error_trace(
+            column,
+            STATISTIC_COLOURS[column],
+            values,
+            names,
+            mode="markers",
+            marker={"size": 9},
+            hovertemplate="%{x:.3~g} %",
+        )
         for column, values in columns.items()
     ]
     axis = error_axis([value for values in columns.values() for value in values])
@@ -66,34 +76,39 @@ def methods_chart(methods: Sequence[tuple[str, Row]]) -> Chart:
         "methods",
         "Error of each method",
         "Full curve: median, mean and 95 % percentile of the error, on a logarithmic scale; further left is better.",
-        drawn(traces, axis, category_axis("method")),
+        accuracy_figure(traces, axis, category_axis("method")),
         Table(
             ("method", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
-            [(name, *(row[column] for column in ("median", "mean", "p95", "count", "refused"))) for name, row in known],
+            [
+                (name, *(row[column] for column in ("median", "mean", "p95", "count", "refused")))
+                for name, row in answered
+            ],
         ),
         tall=len(names) > MANY_NAMES,
     )
 
 
-def history_chart(history: Sequence[Row]) -> Chart:
+def history_chart(history: Sequence[ErrorRow]) -> Chart:
     """The median full error of each method by revision; `history` as `EvaluationQuerySet.history`."""
     points = [row for row in history if row["methods__statistics"]["full"]["median"] is not None]
     names = list(dict.fromkeys(row["methods__name"] for row in points))
     traces = []
     for index, name in enumerate(names):
         mine = [row for row in points if row["methods__name"] == name]
-        medians = [shown(row["methods__statistics"]["full"]["median"]) for row in mine]
+        medians = [clipped_error(row["methods__statistics"]["full"]["median"]) for row in mine]
         style: dict[str, Any] = {"mode": "lines+markers", "line": {"dash": ("solid", "dot", "dash")[index // 8 % 3]}}
         revisions = [row["revision"] for row in mine]
         traces.append(
-            trace(name, f"series-{index % 8}", revisions, medians, hovertemplate="revision %{x}: %{y:.3~g} %", **style)
+            error_trace(
+                name, f"series-{index % 8}", revisions, medians, hovertemplate="revision %{x}: %{y:.3~g} %", **style
+            )
         )
     medians = [row["methods__statistics"]["full"]["median"] for row in points]
     return Chart(
         "history",
         "History",
         "Median error of the full curve by revision of the database, for each method.",
-        drawn(traces, {"title": {"text": "revision"}, **revision_ticks(points)}, error_axis(medians)),
+        accuracy_figure(traces, {"title": {"text": "revision"}, **revision_ticks(points)}, error_axis(medians)),
         Table(
             ("revision", "method", "version", "median (%)", "mean (%)", "evaluated"),
             [
@@ -111,13 +126,13 @@ def history_chart(history: Sequence[Row]) -> Chart:
     )
 
 
-def revision_ticks(points: Sequence[Row]) -> dict[str, Any]:
+def revision_ticks(points: Sequence[ErrorRow]) -> dict[str, Any]:
     """At the revisions themselves while they are few: there is nothing between two revisions."""
     revisions = sorted({row["revision"] for row in points})
     return {"tickvals": revisions} if len(revisions) <= MANY_NAMES else {"tickformat": "d"}
 
 
-def paper_charts(results: Mapping[str, Sequence[Row]]) -> list[Chart]:
+def paper_charts(results: Mapping[str, Sequence[ErrorRow]]) -> list[Chart]:
     """Figures 10 and 11, the influence of the parts, and the ablation; those that have a number."""
     charts = [figure10(part, results["figure10"]) for part in PART_SLUGS]
     charts.append(figure11(results["figure11"]))
@@ -126,58 +141,62 @@ def paper_charts(results: Mapping[str, Sequence[Row]]) -> list[Chart]:
     return [chart for chart in charts if chart.table.rows]
 
 
-def figure10(part: str, rows: Sequence[Row]) -> Chart:
+def figure10(part: str, rows: Sequence[ErrorRow]) -> Chart:
     """Sorted errors with one and with ten candidates."""
     mine = [row for row in rows if row["part"] == part]
     counts = sorted({row["candidates"] for row in mine})
     errors = {count: [row["error"] for row in mine if row["candidates"] == count] for count in counts}
     traces = [
-        trace(
+        error_trace(
             f"{count} candidate{'s' if count > 1 else ''}",
             f"series-{index}",
             [row["share"] for row in mine if row["candidates"] == count],
-            [shown(error) for error in errors[count]],
+            [clipped_error(error) for error in errors[count]],
             hovertemplate="%{x:.0f} % of the predictions: at most %{y:.3~g} %",
         )
         for index, count in enumerate(counts)
     ]
     percentiles = [np.percentile(errors[count], PERCENTILES).tolist() for count in counts]
-    axis = error_axis([shown(error) for values in errors.values() for error in values])
+    axis = error_axis([clipped_error(error) for values in errors.values() for error in values])
     return Chart(
         f"figure10-{PART_SLUGS[part]}",
         f"Figure 10: sorted errors of {part}",
         "Errors of all predictions in ascending order, with 1 candidate and with 10.",
-        drawn(traces, {"title": {"text": "predictions (%)"}, "range": [0, 100]}, axis),
+        accuracy_figure(traces, {"title": {"text": "predictions (%)"}, "range": [0, 100]}, axis),
         Table(
             ("predictions (%)", *(f"error with {count} (%)" for count in counts)),
-            [(at, *values) for at, *values in zip(PERCENTILES, *percentiles, strict=True)] if counts else [],
+            [(percentile, *values) for percentile, *values in zip(PERCENTILES, *percentiles, strict=True)]
+            if counts
+            else [],
         ),
     )
 
 
-def figure11(rows: Sequence[Row]) -> Chart:
+def figure11(rows: Sequence[ErrorRow]) -> Chart:
     counts = sorted({row["candidates"] for row in rows})
     traces = []
     for index, count in enumerate(counts):
         mine = [row for row in rows if row["candidates"] == count]
         for column, word, dash in (("av", "mean", "dot"), ("med", "median", "solid")):
             traces.append(
-                trace(
+                error_trace(
                     f"{word}, {count} candidate{'s' if count > 1 else ''}",
                     f"series-{index}",
                     [row["distance"] for row in mine],
-                    [shown(row[column]) for row in mine],
+                    [clipped_error(row[column]) for row in mine],
                     mode="lines+markers",
                     line={"dash": dash},
                     hovertemplate="D_a = %{x:.3~g}: %{y:.3~g} %",
                 )
             )
-    values = [shown(row[column]) for row in rows for column in ("av", "med")]
+    values = [clipped_error(row[column]) for row in rows for column in ("av", "med")]
     return Chart(
         "figure11",
         "Figure 11: error against distance",
         "Error of the scaling for candidates at varying workload distance; bins hold equally many predictions.",
-        drawn(traces, {"title": {"text": "workload distance D_a"}, "rangemode": "tozero"}, error_axis(values)),
+        accuracy_figure(
+            traces, {"title": {"text": "workload distance D_a"}, "rangemode": "tozero"}, error_axis(values)
+        ),
         Table(
             ("candidates", "distance", "mean (%)", "median (%)", "predictions"),
             [tuple(row[name] for name in ("candidates", "distance", "av", "med", "count")) for row in rows],
@@ -185,14 +204,14 @@ def figure11(rows: Sequence[Row]) -> Chart:
     )
 
 
-def influence_chart(rows: Sequence[Row]) -> Chart:
-    known = [row for row in rows if row["share"] is not None]
-    names = [row["parameter"].replace("_", " ") for row in known]
+def influence_chart(rows: Sequence[ErrorRow]) -> Chart:
+    with_share = [row for row in rows if row["share"] is not None]
+    names = [row["parameter"].replace("_", " ") for row in with_share]
     traces = [
-        trace(
+        error_trace(
             name,
             colour,
-            [row[column] for row in known],
+            [row[column] for row in with_share],
             names,
             mode="markers",
             marker={"size": 9},
@@ -207,26 +226,26 @@ def influence_chart(rows: Sequence[Row]) -> Chart:
         "influence",
         "What costs most",
         "Share of each scaling part in n·t(n) − t(1) at the largest measured n, mean over the decomposed profiles.",
-        drawn(
+        accuracy_figure(
             traces,
             {"title": {"text": "%"}, "rangemode": "tozero"},
             category_axis("part"),
         ),
         Table(
             ("part", "share of the loss (%)", "largest in (% of profiles)", "profiles"),
-            [(name, row["share"], row["largest"], row["count"]) for name, row in zip(names, known, strict=True)],
+            [(name, row["share"], row["largest"], row["count"]) for name, row in zip(names, with_share, strict=True)],
         ),
     )
 
 
-def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
+def ablation_chart(part: str, rows: Sequence[ErrorRow]) -> Chart:
     mine = [row for row in rows if row["part"] == part and row["med"] is not None]
     names = [f"{row['value']}{' (paper)' if row['is_default'] else ''}" for row in mine]
     traces = [
-        trace(
+        error_trace(
             name,
-            COLOURS[name],
-            [shown(row[column]) for row in mine],
+            STATISTIC_COLOURS[name],
+            [clipped_error(row[column]) for row in mine],
             names,
             mode="markers",
             marker={"size": 9},
@@ -234,12 +253,12 @@ def ablation_chart(part: str, rows: Sequence[Row]) -> Chart:
         )
         for name, column in (("median", "med"), ("mean", "av"), ("p95", "p95"))
     ]
-    axis = error_axis([shown(row[column]) for row in mine for column in ("av", "med", "p95")])
+    axis = error_axis([clipped_error(row[column]) for row in mine for column in ("av", "med", "p95")])
     return Chart(
         f"ablation-{PART_SLUGS[part]}",
         f"Other choices: {part}",
         "mpet2020 with one of its choices changed at a time; the paper's own is marked.",
-        drawn(traces, axis, category_axis("choice")),
+        accuracy_figure(traces, axis, category_axis("choice")),
         Table(
             ("choice", "median (%)", "mean (%)", "95 % (%)", "predictions", "refused"),
             [

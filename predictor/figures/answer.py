@@ -1,4 +1,4 @@
-"""A stored answer -> Plotly figures. Pure, as profiles.figures."""
+"""Plotly figures of a stored answer. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from profiles.scaling.names import FRACTIONS
 
 
 @dataclass(frozen=True)
-class Baseline:
+class BaselineCurve:
     """The curve of the same question without its changes."""
 
     n: IntArray
@@ -53,92 +53,95 @@ class AnswerDrawing:
     fractions: dict[str, FloatArray]
     breakpoints: Breakpoints
     time_unit: str
-    baseline: Baseline | None = None
-    known: str = "measured"
+    baseline: BaselineCurve | None = None
+    measured_label: str = "measured"
 
     @property
     def has_times(self) -> bool:
         return bool(np.isfinite(self.time_s).any())
 
 
-def drawing_of(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
+def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoints: Breakpoints) -> AnswerDrawing:
     """From the JSON of an answer; `names`: platform names by slug, for the legend."""
     measured = answer.get("measured")
     scaling = answer.get("scaling_curves", {})
     baseline = answer.get("baseline")
     return AnswerDrawing(
-        n=column(answer["curve"], "n").astype(np.int64),
-        time_s=column(answer["curve"], "time_s"),
-        low_s=column(answer["curve"], "low_s"),
-        high_s=column(answer["curve"], "high_s"),
-        speedup=column(answer["curve"], "speedup"),
+        n=column_of_rows(answer["curve"], "n").astype(np.int64),
+        time_s=column_of_rows(answer["curve"], "time_s"),
+        low_s=column_of_rows(answer["curve"], "low_s"),
+        high_s=column_of_rows(answer["curve"], "high_s"),
+        speedup=column_of_rows(answer["curve"], "speedup"),
         t1_s=np.nan if answer["t1_s"] is None else answer["t1_s"],
-        measured=curve_of("measured", measured["curve"], measured["t1_s"]) if measured else None,
+        measured=curve_from_rows("measured", measured["curve"], measured["t1_s"]) if measured else None,
         references=[
-            curve_of(names.get(reference["platform"], reference["platform"]), reference["curve"])
+            curve_from_rows(names.get(reference["platform"], reference["platform"]), reference["curve"])
             for reference in answer.get("reference_curves", [])
         ],
         fractions={name: np.array(scaling.get(name, []), dtype=float) for name in FRACTIONS},
         breakpoints=breakpoints,
         time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
-        baseline=baseline_of(baseline) if baseline else None,
-        known=known_as(origin_of(answer)),
+        baseline=baseline_from_rows(baseline) if baseline else None,
+        measured_label=measured_label(answer_origin(answer)),
     )
 
 
-def origin_of(answer: Mapping[str, Any]) -> str:
+def answer_origin(answer: Mapping[str, Any]) -> str:
     """Of the profiles that took part: measured, simulated, or mixed where simulated ones were allowed beside others."""
     if not answer.get("simulated"):
         return "measured"
     return "mixed" if answer.get("include_simulated") else "simulated"
 
 
-def known_as(origin: str) -> str:
-    """What the curves of known pairs are called in a figure."""
+def measured_label(origin: str) -> str:
+    """What a figure calls the curves that were not predicted."""
     return "simulated" if origin == "simulated" else "measured"
 
 
-def error_name(known: str) -> str:
+def error_name(label: str) -> str:
     """
     >>> error_name("measured"), error_name("simulated")
     ('error (%)', 'error against the simulation (%)')
     """
-    return "error (%)" if known == "measured" else "error against the simulation (%)"
+    return "error (%)" if label == "measured" else "error against the simulation (%)"
 
 
-def baseline_of(rows: Sequence[Mapping[str, Any]]) -> Baseline:
-    return Baseline(column(rows, "n").astype(np.int64), column(rows, "time_s"), column(rows, "speedup"))
+def baseline_from_rows(rows: Sequence[Mapping[str, Any]]) -> BaselineCurve:
+    return BaselineCurve(
+        column_of_rows(rows, "n").astype(np.int64), column_of_rows(rows, "time_s"), column_of_rows(rows, "speedup")
+    )
 
 
-def column(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
+def column_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:
     return np.array([row[name] for row in rows], dtype=float)
 
 
-def curve_of(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
-    """t(1) is given, or measured, or t(n_min)*n_min stands in for it."""
-    n, time_s = column(rows, "n").astype(np.int64), column(rows, "time_s")
-    return measured_curve(label, n, time_s, t1_s)
+def curve_from_rows(label: str, rows: Sequence[Mapping[str, Any]], t1_s: float | None = None) -> MeasuredCurve:
+    """The curve of the JSON points, its t(1) given or as in `curve_with_t1`."""
+    n, time_s = column_of_rows(rows, "n").astype(np.int64), column_of_rows(rows, "time_s")
+    return curve_with_t1(label, n, time_s, t1_s)
 
 
-def measured_curve(label: str, n: IntArray, time_s: FloatArray, t1_s: float | None = None) -> MeasuredCurve:
-    """Without t(1), t(n_min) n_min stands in for it."""
+def curve_with_t1(label: str, n: IntArray, time_s: FloatArray, t1_s: float | None = None) -> MeasuredCurve:
+    """The curve with its t(1); where nobody gives t(1), t(n_min) n_min stands in for it."""
     return MeasuredCurve(label, n, time_s, t1_s or (float(time_s[0] * n[0]) if len(n) else None))
 
 
-def at_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArray:
+def align_to_counts(n: IntArray, curve: MeasuredCurve, values: FloatArray) -> FloatArray:
     """The values of a curve at the thread counts n, NaN where it has none.
 
-    >>> at_counts(np.array([1, 2, 3]), MeasuredCurve("", np.array([1, 3]), np.array([6.0, 2.0]), 6.0), np.array([6, 2]))
+    >>> curve = MeasuredCurve("", np.array([1, 3]), np.array([6.0, 2.0]), 6.0)
+    >>> align_to_counts(np.array([1, 2, 3]), curve, curve.time_s)
     array([ 6., nan,  2.])
     """
-    found = dict(zip(curve.n.tolist(), values.tolist(), strict=True))
-    return np.array([found.get(count, np.nan) for count in n.tolist()], dtype=float)
+    value_at = dict(zip(curve.n.tolist(), values.tolist(), strict=True))
+    return np.array([value_at.get(count, np.nan) for count in n.tolist()], dtype=float)
 
 
-def reaching(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
+def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
     """The curve to its first point at or beyond the largest n: later ones would stretch the axis of times, unseen.
 
-    >>> reaching(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
+    >>> cut_beyond(3, MeasuredCurve("", np.array([1, 2, 4, 8]), np.array([8.0, 4.0, 2.0, 1.0]), 8.0)).n
     array([1, 2, 4])
     """
     kept = int(np.searchsorted(curve.n, largest)) + 1
@@ -177,78 +180,81 @@ def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.S
     ]
 
 
-def baseline_trace(baseline: Baseline, values: FloatArray) -> go.Scatter:
+def baseline_trace(baseline: BaselineCurve, values: FloatArray) -> go.Scatter:
     return line("baseline", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
 
 
-def baseline_column(answer: AnswerDrawing, baseline: Baseline, values: FloatArray) -> FloatArray:
-    return at_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
+def baseline_column(answer: AnswerDrawing, baseline: BaselineCurve, values: FloatArray) -> FloatArray:
+    return align_to_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
 
 
-def measured_trace(measured: MeasuredCurve, values: FloatArray, known: str) -> go.Scatter:
-    return scatter(known, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
+def measured_trace(measured: MeasuredCurve, values: FloatArray, label: str) -> go.Scatter:
+    return scatter(label, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
 
 
-def time_chart(answer: AnswerDrawing) -> Chart:
-    references = [reaching(int(answer.n.max()), curve) for curve in answer.references]
+def predicted_time_chart(answer: AnswerDrawing) -> Chart:
+    references = [cut_beyond(int(answer.n.max()), curve) for curve in answer.references]
     curves = [*references, *([answer.measured] if answer.measured else [])]
-    shown = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
+    drawn_times = [answer.time_s, answer.low_s, answer.high_s, *(curve.time_s for curve in curves)]
     columns: dict[str, Any] = {"n": answer.n, "predicted": answer.time_s, "low": answer.low_s, "high": answer.high_s}
     traces = [
         *reference_traces(references, lambda curve: curve.time_s),
         *interval_traces(answer.n, answer.low_s, answer.high_s),
     ]
     if answer.baseline:
-        shown.append(answer.baseline.time_s)
+        drawn_times.append(answer.baseline.time_s)
         traces.append(baseline_trace(answer.baseline, answer.baseline.time_s))
         columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.time_s)
     traces.append(line("predicted", "predicted", answer.n, answer.time_s, line={"width": 3}))
     if answer.measured:
-        traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.known))
-        at = at_counts(answer.n, answer.measured, answer.measured.time_s)
-        columns |= {answer.known: at, error_name(answer.known): 100 * np.abs(answer.time_s - at) / at}
-    columns |= {curve.label: at_counts(answer.n, curve, curve.time_s) for curve in answer.references}
+        traces.append(measured_trace(answer.measured, answer.measured.time_s, answer.measured_label))
+        measured_s = align_to_counts(answer.n, answer.measured, answer.measured.time_s)
+        columns |= {
+            answer.measured_label: measured_s,
+            error_name(answer.measured_label): 100 * np.abs(answer.time_s - measured_s) / measured_s,
+        }
+    columns |= {curve.label: align_to_counts(answer.n, curve, curve.time_s) for curve in answer.references}
     return Chart(
         "time",
         "Time",
-        f"Predicted wall time, and the times {answer.known} on the reference platforms. Logarithmic scale.",
+        f"Predicted wall time, and the times {answer.measured_label} on the reference platforms. Logarithmic scale.",
         figure(
             traces,
             f"time t(n) ({answer.time_unit})",
             breakpoints=answer.breakpoints,
             hovermode="closest",
             largest=int(answer.n.max()),
-            **logarithmic_ticks(np.concatenate(shown)),
+            **logarithmic_ticks(np.concatenate(drawn_times)),
         ),
         table(columns),
     )
 
 
-def speedup_chart(answer: AnswerDrawing) -> Chart:
+def predicted_speedup_chart(answer: AnswerDrawing) -> Chart:
     predicted = answer.speedup
     traces = [ideal_line(answer.n), *reference_traces(answer.references, speedup_of)]
     columns: dict[str, Any] = {"n": answer.n, "predicted": predicted, "efficiency": predicted / answer.n}
-    shown = [predicted]
+    drawn_speedups = [predicted]
     if answer.baseline:
-        shown.append(answer.baseline.speedup)
+        drawn_speedups.append(answer.baseline.speedup)
         traces.append(baseline_trace(answer.baseline, answer.baseline.speedup))
         columns["baseline"] = baseline_column(answer, answer.baseline, answer.baseline.speedup)
     traces.append(line("predicted", "predicted", answer.n, predicted, line={"width": 3}))
     if answer.measured:
-        shown.append(speedup_of(answer.measured))
-        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
-        columns[answer.known] = at_counts(answer.n, answer.measured, speedup_of(answer.measured))
-    columns |= {curve.label: at_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
+        drawn_speedups.append(speedup_of(answer.measured))
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.measured_label))
+        columns[answer.measured_label] = align_to_counts(answer.n, answer.measured, speedup_of(answer.measured))
+    columns |= {curve.label: align_to_counts(answer.n, curve, speedup_of(curve)) for curve in answer.references}
     return Chart(
         "speedup",
         "Speedup",
         "Speedup over one thread, and the ideal speedup n.",
-        speedup_figure(answer, traces, shown),
+        speedup_figure(answer, traces, drawn_speedups),
         table(columns),
     )
 
 
-def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], shown: Sequence[FloatArray]) -> go.Figure:
+def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], speedups: Sequence[FloatArray]) -> go.Figure:
     """Speedups over n, with room for those `shown`."""
     return figure(
         traces,
@@ -256,7 +262,7 @@ def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], shown: S
         breakpoints=answer.breakpoints,
         hovermode="closest",
         largest=int(answer.n.max()),
-        range=room_for_speedup(answer.n, np.concatenate(shown)),
+        range=room_for_speedup(answer.n, np.concatenate(speedups)),
     )
 
 
@@ -264,7 +270,7 @@ def answer_charts(answer: AnswerDrawing) -> list[Chart]:
     """Time and speedup, and the shares of the thread time where the method predicts them. One n makes no curve."""
     if answer.n.tolist() == [1]:
         return []
-    charts = [*([time_chart(answer)] if answer.has_times else []), speedup_chart(answer)]
+    charts = [*([predicted_time_chart(answer)] if answer.has_times else []), predicted_speedup_chart(answer)]
     if all(len(fraction) and np.isfinite(fraction).all() for fraction in answer.fractions.values()):
         charts.append(
             stacked_shares(

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.figures.answer import AnswerDrawing, at_counts, measured_curve, measured_trace, speedup_figure
+from predictor.figures.answer import AnswerDrawing, align_to_counts, curve_with_t1, measured_trace, speedup_figure
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import Chart, MeasuredCurve, ideal_line, line, speedup_of, table
 
-PREDICTED = "workload, target: predicted"
+PREDICTED_LABEL = "workload, target: predicted"
 
-Curve = tuple[IntArray, FloatArray]
+CountsAndTimes = tuple[IntArray, FloatArray]
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class CandidateCurves:
     platform: str
     workload: str
     weight: float
-    benchmark_on_reference: Curve
-    benchmark_on_target: Curve
-    workload_on_reference: Curve
+    benchmark_on_reference: CountsAndTimes
+    benchmark_on_target: CountsAndTimes
+    workload_on_reference: CountsAndTimes
 
 
 @dataclass(frozen=True)
@@ -43,22 +43,22 @@ def candidate_charts(
     """One chart a candidate. `names`: of platforms and workloads by slug; `workload`: the slug of the predicted one."""
     if len(answer.n) == 1:
         return []
-    named = [
-        CandidateNames(*(names.get(slug, slug) for slug in (one.platform, one.workload, workload)))
-        for one in candidates
+    all_names = [
+        CandidateNames(*(names.get(slug, slug) for slug in (candidate.platform, candidate.workload, workload)))
+        for candidate in candidates
     ]
     return [
-        candidate_chart(f"candidate-{place}", answer, one, called)
-        for place, (one, called) in enumerate(zip(candidates, named, strict=True), start=1)
+        candidate_chart(f"candidate-{place}", answer, candidate, names_shown)
+        for place, (candidate, names_shown) in enumerate(zip(candidates, all_names, strict=True), start=1)
     ]
 
 
-def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, called: CandidateNames) -> Chart:
-    """Colour tells the workload, dashes the reference platform."""
+def candidate_chart(name: str, answer: AnswerDrawing, candidate: CandidateCurves, names: CandidateNames) -> Chart:
+    """Speedups of a candidate's three curves: the colour tells the workload, dashes the reference platform."""
     curves = {
-        "benchmark, reference": ("fitted", "dash", measured_curve("", *of.benchmark_on_reference)),
-        "benchmark, target": ("fitted", "solid", measured_curve("", *of.benchmark_on_target)),
-        "workload, reference": ("predicted", "dash", measured_curve("", *of.workload_on_reference)),
+        "benchmark, reference": ("fitted", "dash", curve_with_t1("", *candidate.benchmark_on_reference)),
+        "benchmark, target": ("fitted", "solid", curve_with_t1("", *candidate.benchmark_on_target)),
+        "workload, reference": ("predicted", "dash", curve_with_t1("", *candidate.workload_on_reference)),
     }
     traces = [
         ideal_line(answer.n),
@@ -66,24 +66,24 @@ def candidate_chart(name: str, answer: AnswerDrawing, of: CandidateCurves, calle
             line(name, colour, curve.n, speedup_of(curve), line={"width": 1.8, "dash": dash})
             for name, (colour, dash, curve) in curves.items()
         ),
-        line(PREDICTED, "predicted", answer.n, answer.speedup, line={"width": 3}),
+        line(PREDICTED_LABEL, "predicted", answer.n, answer.speedup, line={"width": 3}),
     ]
     if answer.measured:
-        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.known))
+        traces.append(measured_trace(answer.measured, speedup_of(answer.measured), answer.measured_label))
     speedups = {name: speedup_of(curve) for name, (_, _, curve) in curves.items()}
     counts = np.unique(np.concatenate([answer.n, *(curve.n for _, _, curve in curves.values())]))
     predicted = MeasuredCurve("", answer.n, answer.time_s, None)
     columns = {
         "n": counts,
-        PREDICTED: at_counts(counts, predicted, answer.speedup),
+        PREDICTED_LABEL: align_to_counts(counts, predicted, answer.speedup),
     }
-    columns |= {name: at_counts(counts, curve, speedups[name]) for name, (_, _, curve) in curves.items()}
+    columns |= {name: align_to_counts(counts, curve, speedups[name]) for name, (_, _, curve) in curves.items()}
     return Chart(
         name,
-        f"{called.benchmark} on {called.platform}",
-        f"Weight {of.weight:.3g}. Orange: the benchmark {called.benchmark} on the reference platform {called.platform} "
-        f"(dashed) and on the target (solid). Blue: {called.workload} on {called.platform} (dashed), and predicted for "
-        "the target (solid).",
+        f"{names.benchmark} on {names.platform}",
+        f"Weight {candidate.weight:.3g}. Orange: the benchmark {names.benchmark} on the reference platform "
+        f"{names.platform} (dashed) and on the target (solid). Blue: {names.workload} on {names.platform} (dashed), "
+        "and predicted for the target (solid).",
         speedup_figure(answer, traces, [answer.speedup, *speedups.values()]),
         table(columns),
     )

@@ -1,4 +1,4 @@
-"""Distances and comparisons -> Plotly figures. Pure, as profiles.figures."""
+"""Plotly figures of distances and comparisons. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from profiles.figures.base import SERIES_COLOURS, plot_numbers
 
 
 @dataclass(frozen=True)
-class Place:
+class MapPlace:
     """A workload on the map, at `x`, `y` in units of the distance."""
 
     name: str
@@ -27,10 +27,10 @@ class Place:
 
 
 BARS_IN_A_LOW_FIGURE = 20
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 
 
-def map_chart(places: Sequence[Place], stress: float) -> Chart:
+def map_chart(places: Sequence[MapPlace], stress: float) -> Chart:
     """A point a workload, coloured by parallel strategy (and with its own mark, for those who see no colours)."""
     strategies = sorted({place.strategy for place in places})
     axis: dict[str, Any] = {"tickformat": ".2f", "zeroline": False}
@@ -47,12 +47,12 @@ def map_chart(places: Sequence[Place], stress: float) -> Chart:
             scaleanchor="x",
             **axis,
         ),
-        Table(("workload", "strategy", "x", "y"), [(one.name, one.strategy, one.x, one.y) for one in places]),
+        Table(("workload", "strategy", "x", "y"), [(place.name, place.strategy, place.x, place.y) for place in places]),
         tall=True,
     )
 
 
-def strategy_trace(places: Sequence[Place], strategy: str, index: int) -> go.Scatter:
+def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> go.Scatter:
     mine = [place for place in places if place.strategy == strategy]
     return go.Scatter(
         name=strategy.replace("_", " "),
@@ -62,14 +62,14 @@ def strategy_trace(places: Sequence[Place], strategy: str, index: int) -> go.Sca
         mode="markers",
         marker={
             "size": [17 if place.marked else 10 for place in mine],
-            "symbol": SYMBOLS[(index + 3 * (index // SERIES_COLOURS)) % len(SYMBOLS)],
+            "symbol": MARKER_SYMBOLS[(index + 3 * (index // SERIES_COLOURS)) % len(MARKER_SYMBOLS)],
         },
         meta={"colour": f"series-{index % SERIES_COLOURS}", "addresses": [place.address for place in mine]},
         hovertemplate="%{text}<extra>%{fullData.name}</extra>",
     )
 
 
-def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
+def bar_trace(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
     return go.Bar(
         name=name,
         x=plot_numbers(values),
@@ -80,7 +80,7 @@ def bars(labels: Sequence[str], values: Sequence[float], name: str, index: int) 
     )
 
 
-def curves_of(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
+def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
     """The measured curves of compared profiles, empty where there is none; t(1) is unknown where nobody measured it."""
     return [
         MeasuredCurve(name, profile.n, profile.time_s, profile.t1_s if np.isfinite(profile.t1_s) else None)
@@ -94,7 +94,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale."""
     rows = [{profile.platform: profile.speed for profile in workload.platforms} for workload in workloads]
     labels = [names.get(workload.workload, workload.workload) for workload in workloads]
-    known = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
+    speeds = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
     base = names.get(slugs[0], slugs[0])
     traces = [
         go.Scatter(
@@ -102,7 +102,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
             x=plot_numbers([row.get(slug, np.nan) for row in rows]),
             y=labels,
             mode="markers",
-            marker={"size": 9, "symbol": SYMBOLS[index]},
+            marker={"size": 9, "symbol": MARKER_SYMBOLS[index]},
             meta={"colour": f"series-{index}"},
             hovertemplate="%{y}: %{x:.3~g}",
         )
@@ -119,7 +119,7 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
             "workload",
             hovermode="closest",
             x_axis={"title": {"text": f"speed relative to {base} (ratio)"}}
-            | logarithmic_ticks([*known, 1.0], few=True),
+            | logarithmic_ticks([*speeds, 1.0], few=True),
             autorange="reversed",
             type="category",
         ),
@@ -144,7 +144,7 @@ def characteristic_charts(
         values = {name: [row[element] if row else np.nan for row in rows] for name, rows in series.items()}
         if not np.isfinite(np.array(list(values.values()), dtype=float)).any():
             continue
-        traces = [bars(labels, of, name, index) for index, (name, of) in enumerate(values.items())]
+        traces = [bar_trace(labels, heights, name, index) for index, (name, heights) in enumerate(values.items())]
         charts.append(
             Chart(
                 f"characteristic-{place}",

@@ -1,4 +1,4 @@
-"""Scaling models -> Plotly figures. Pure, as profiles.figures."""
+"""Plotly figures of scaling models. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from profiles.figures import Breakpoints, Chart, Table, figure, line, logarithmi
 from profiles.figures.base import mark_origin, plot_numbers
 
 
-def known(row: Mapping[str, float]) -> bool:
+def has_prediction(row: Mapping[str, float]) -> bool:
     return row["predicted_s"] is not None and bool(np.isfinite(row["predicted_s"]))
 
 
-def markers(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> go.Scatter:
+def marker_trace(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> go.Scatter:
     x, y = zip(*points, strict=True) if points else ((), ())
     style = {"mode": "markers", "marker": {"size": 5}} | style
     return go.Scatter(name=name, x=plot_numbers(x), y=plot_numbers(y), meta={"colour": colour}, **style)
@@ -26,33 +26,33 @@ def markers(name: str, colour: str, points: Sequence[tuple[float, float]], **sty
 def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> list[Chart]:
     """t(n) and t(size) beyond what was measured, and the penalty plot, of the document of an extrapolation."""
     charts = [
-        time_beyond(answer, breakpoints, time_unit),
+        time_beyond_chart(answer, breakpoints, time_unit),
         penalty_chart(answer["quality"], breakpoints, time_unit),
         serial_fraction_chart(answer["quality"], breakpoints),
-        sizes_beyond(answer["sizes"], time_unit),
+        sizes_beyond_chart(answer["sizes"], time_unit),
     ]
     return mark_origin([chart for chart in charts if chart], answer["origin"])
 
 
-def time_beyond(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> Chart | None:
-    told = [part for part in answer["models"] if not part["refusal"]]
-    if not told:
+def time_beyond_chart(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> Chart | None:
+    models = [model for model in answer["models"] if not model["refusal"]]
+    if not models:
         return None
-    first, last = told[0], answer["measured"][-1]["n"]
-    there = {
+    first, last = models[0], answer["measured"][-1]["n"]
+    predicted = {
         name: np.array([row[name] for row in first["predictions"]], dtype=float) for name in ("n", "low_s", "high_s")
     }
-    traces = interval_traces(there["n"].astype(np.int64), there["low_s"], there["high_s"])
-    shown = [row["time_s"] for row in answer["measured"]]
-    for index, part in enumerate(told):
-        rows = [(row["n"], row["fitted_s"]) for row in part["points"]]
-        rows += [(row["n"], row["time_s"]) for row in part["predictions"]]
-        colour, dash = ("predicted", "solid") if part is first else series_style(index)
+    traces = interval_traces(predicted["n"].astype(np.int64), predicted["low_s"], predicted["high_s"])
+    drawn_times = [row["time_s"] for row in answer["measured"]]
+    for index, model in enumerate(models):
+        rows = [(row["n"], row["fitted_s"]) for row in model["points"]]
+        rows += [(row["n"], row["time_s"]) for row in model["predictions"]]
+        colour, dash = ("predicted", "solid") if model is first else series_style(index)
         n, time_s = zip(*rows, strict=True)
         positive = [value if value and value > 0 else np.nan for value in time_s]
-        shown += [value for value in positive if np.isfinite(value)]
+        drawn_times += [value for value in positive if np.isfinite(value)]
         traces.append(
-            line(part["title"], colour, n, positive, line={"width": 3 if part is first else 1.6, "dash": dash})
+            line(model["title"], colour, n, positive, line={"width": 3 if model is first else 1.6, "dash": dash})
         )
     measured = answer["measured"]
     traces.append(
@@ -65,29 +65,34 @@ def time_beyond(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: 
             marker={"size": 8},
         )
     )
-    drawn = figure(
-        traces, f"time t(n) ({time_unit})", breakpoints=breakpoints, hovermode="closest", **logarithmic_ticks(shown)
+    plot = figure(
+        traces,
+        f"time t(n) ({time_unit})",
+        breakpoints=breakpoints,
+        hovermode="closest",
+        **logarithmic_ticks(drawn_times),
     )
-    drawn.add_vline(x=last, line={"width": 1.2})
+    plot.add_vline(x=last, line={"width": 1.2})
     return Chart(
         "beyond",
         "Time beyond the measured thread counts",
         f"Left of the line at n = {last} the models are fitted to what was measured, right of it they go on alone; "
         f"the band is the {100 * answer['level']:.0f} % interval of {first['title']}. On a logarithmic scale.",
-        drawn,
-        beyond_table(answer, told),
+        plot,
+        beyond_table(answer, models),
     )
 
 
-def beyond_table(answer: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> Table:
+def beyond_table(answer: Mapping[str, Any], models: Sequence[Mapping[str, Any]]) -> Table:
     measured = {row["n"]: row["time_s"] for row in answer["measured"]}
-    said = [
-        {row["n"]: row["fitted_s"] for row in part["points"]} | {row["n"]: row["time_s"] for row in part["predictions"]}
-        for part in told
+    times_by_count = [
+        {row["n"]: row["fitted_s"] for row in model["points"]}
+        | {row["n"]: row["time_s"] for row in model["predictions"]}
+        for model in models
     ]
-    counts = sorted(set(measured).union(*said))
-    rows = [(n, measured.get(n), *(one.get(n) for one in said)) for n in counts]
-    return Table(("n", "measured", *(part["title"] for part in told)), rows)
+    counts = sorted(set(measured).union(*times_by_count))
+    rows = [(n, measured.get(n), *(times.get(n) for times in times_by_count)) for n in counts]
+    return Table(("n", "measured", *(model["title"] for model in models)), rows)
 
 
 def penalty_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Breakpoints, time_unit: str) -> Chart | None:
@@ -132,7 +137,7 @@ def serial_fraction_chart(quality: Sequence[Mapping[str, Any]], breakpoints: Bre
     )
 
 
-def sizes_beyond(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | None:
+def sizes_beyond_chart(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | None:
     """Lines of the chosen model over the size, for the smallest and the largest n, measured and beyond."""
     if not sizes or not sizes["answer"]:
         return None
@@ -141,14 +146,14 @@ def sizes_beyond(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | Non
     traces: list[go.Scatter] = []
     for index, n in enumerate(dict.fromkeys((counts[0], counts[-1]))):
         fitted = [(row["size"], row["fitted_s"]) for row in answer["points"] if row["n"] == n]
-        there = [(row["size"], row["time_s"]) for row in answer["predictions"] if row["n"] == n]
+        predicted = [(row["size"], row["time_s"]) for row in answer["predictions"] if row["n"] == n]
         line_style = {"mode": "lines", "line": {"width": 2}}
         traces.append(
-            markers(f"{answer['label']}, n = {n}", f"series-{index}", sorted([*fitted, *there]), **line_style)
+            marker_trace(f"{answer['label']}, n = {n}", f"series-{index}", sorted([*fitted, *predicted]), **line_style)
         )
         measured = [(row["size"], row["time_s"]) for row in sizes["measured"] if row["n"] == n]
-        traces.append(markers(f"measured, n = {n}", f"series-{index}", measured, marker={"size": 7}))
-    shown = [value for trace in traces for value in trace.y if value and value > 0]
+        traces.append(marker_trace(f"measured, n = {n}", f"series-{index}", measured, marker={"size": 7}))
+    drawn_times = [value for trace in traces for value in trace.y if value and value > 0]
     axis = {"title": {"text": f"input size ({unit})" if unit else "input size"}, "type": "log"}
     columns = ("size", "n", "time_s", "low_s", "high_s")
     return Chart(
@@ -156,6 +161,6 @@ def sizes_beyond(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart | Non
         "Time beyond the measured sizes",
         f"By {answer['label']}, which predicts the larger measured sizes best from the smaller ones. Logarithmic "
         "scales.",
-        figure(traces, f"time ({time_unit})", x_axis=axis, hovermode="closest", **logarithmic_ticks(shown)),
+        figure(traces, f"time ({time_unit})", x_axis=axis, hovermode="closest", **logarithmic_ticks(drawn_times)),
         Table(columns, [tuple(row[column] for column in columns) for row in answer["predictions"]]),
     )

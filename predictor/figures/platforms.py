@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from predictor.figures.answer import known_as, origin_of
+from predictor.figures.answer import answer_origin, measured_label
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
 from profiles.figures.base import plot_numbers
 
-SHOWN = 60  # dots that can be told apart in one figure
-FEW = 14
+MOST_DOTS = 60  # dots that can be told apart in one figure
+FEW_DOTS = 14
 LABEL_CHARACTERS = 20
 
 
@@ -49,13 +49,13 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
     (point,) = answer["curve"]
     if point["time_s"] is None:
         return []
-    known = known_as(origin_of(answer))
+    label = measured_label(answer_origin(answer))
     measured = answer.get("measured") or {}
     target = answer["target"]
     elsewhere = [
-        (one["platform"], first["time_s"])
-        for one in answer["reference_curves"]
-        for first in one["curve"][:1]
+        (reference["platform"], first["time_s"])
+        for reference in answer["reference_curves"]
+        for first in reference["curve"][:1]
         if first["n"] == 1
     ]
     rows = [
@@ -66,10 +66,10 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
         dot_chart(
             "first-time",
             "Time with one thread",
-            f"The predicted t(1) with its interval, and the times {known} on the reference platforms.",
+            f"The predicted t(1) with its interval, and the times {label} on the reference platforms.",
             rows,
             axis=f"time t(1) ({time_unit})",
-            measured=known,
+            measured=label,
         )
     ]
 
@@ -80,20 +80,20 @@ def labels_of(rows: Sequence[PlatformTime]) -> list[str]:
     return [row.name if count[row.name] == 1 else f"{row.name} ({row.slug})" for row in rows]
 
 
-def shortened(label: str) -> str:
+def shortened_label(label: str) -> str:
     """
-    >>> shortened("Intel(R) Xeon(R) Platinum 8488C, 192 threads")
+    >>> shortened_label("Intel(R) Xeon(R) Platinum 8488C, 192 threads")
     'Intel(R) Xeon(R) Pl…'
     """
     return label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1].rstrip() + "…"
 
 
-def dots(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> go.Scatter:
-    known = [at for at, value in enumerate(values) if np.isfinite(value)]
+def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> go.Scatter:
+    finite = [index for index, value in enumerate(values) if np.isfinite(value)]
     return go.Scatter(
         name=name,
-        x=plot_numbers([values[at] for at in known]),
-        y=[labels[at] for at in known],
+        x=plot_numbers([values[index] for index in finite]),
+        y=[labels[index] for index in finite],
         mode="markers",
         meta={"colour": colour},
         hovertemplate="%{y}: %{x:.4~g}",
@@ -103,11 +103,11 @@ def dots(name: str, colour: str, labels: Sequence[str], values: Sequence[float],
 
 def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
     """From low to high around each predicted time; none where no platform has an interval."""
-    shown = [row for row in rows if np.isfinite(row.time_s)]
-    if not any(np.isfinite(row.low_s) and np.isfinite(row.high_s) for row in shown):
+    predicted = [row for row in rows if np.isfinite(row.time_s)]
+    if not any(np.isfinite(row.low_s) and np.isfinite(row.high_s) for row in predicted):
         return {}
-    upper = np.nan_to_num([row.high_s - row.time_s for row in shown])
-    lower = np.nan_to_num([row.time_s - row.low_s for row in shown])
+    upper = np.nan_to_num([row.high_s - row.time_s for row in predicted])
+    lower = np.nan_to_num([row.time_s - row.low_s for row in predicted])
     return {
         "error_x": {
             "type": "data",
@@ -123,30 +123,32 @@ def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
 def dot_chart(
     name: str, title: str, caption: str, rows: Sequence[PlatformTime], *, axis: str, measured: str = "measured"
 ) -> Chart:
-    """The first `SHOWN` rows from top to bottom as they are given; the table has all of them."""
+    """The first `MOST_DOTS` rows from top to bottom as they are given; the table has all of them."""
     labels = labels_of(rows)
-    shown, drawn = labels[:SHOWN], rows[:SHOWN]
-    known = [value for row in drawn for value in (row.time_s, row.low_s, row.high_s, row.measured_s)]
-    times, known_s = [row.time_s for row in drawn], [row.measured_s for row in drawn]
-    traces = [dots("predicted", "predicted", shown, times, marker={"size": 9}, **interval_bars(drawn))]
-    if np.isfinite(known_s).any():
-        traces.append(dots(measured, "measured", shown, known_s, marker={"size": 9, "symbol": "diamond"}))
+    labels_drawn, rows_drawn = labels[:MOST_DOTS], rows[:MOST_DOTS]
+    values = [value for row in rows_drawn for value in (row.time_s, row.low_s, row.high_s, row.measured_s)]
+    times, measured_s = [row.time_s for row in rows_drawn], [row.measured_s for row in rows_drawn]
+    traces = [dot_trace("predicted", "predicted", labels_drawn, times, marker={"size": 9}, **interval_bars(rows_drawn))]
+    if np.isfinite(measured_s).any():
+        traces.append(
+            dot_trace(measured, "measured", labels_drawn, measured_s, marker={"size": 9, "symbol": "diamond"})
+        )
     columns = ("platform", "predicted", "low", "high", measured, "threads n")
     return Chart(
         name,
         title,
-        caption + (f" The first {SHOWN} of {len(rows)}." if len(rows) > SHOWN else ""),
+        caption + (f" The first {MOST_DOTS} of {len(rows)}." if len(rows) > MOST_DOTS else ""),
         figure(
             traces,
             "platform",
             hovermode="closest",
             title={"text": "platform", "standoff": 14},
-            x_axis={"title": {"text": axis}} | logarithmic_ticks(known, few=True),
+            x_axis={"title": {"text": axis}} | logarithmic_ticks(values, few=True),
             type="category",
             categoryorder="array",
-            categoryarray=shown[::-1],
-            tickvals=shown,
-            ticktext=[shortened(label) for label in shown],
+            categoryarray=labels_drawn[::-1],
+            tickvals=labels_drawn,
+            ticktext=[shortened_label(label) for label in labels_drawn],
         ),
         Table(
             columns,
@@ -155,5 +157,5 @@ def dot_chart(
                 for label, row in zip(labels, rows, strict=True)
             ],
         ),
-        tall=len(drawn) > FEW,
+        tall=len(rows_drawn) > FEW_DOTS,
     )

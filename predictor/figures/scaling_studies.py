@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from predictor.figures.extrapolation import known, markers
+from predictor.figures.extrapolation import has_prediction, marker_trace
 from predictor.scaling_models.studies.sizes import WAYS
 from profiles.figures import Chart, Table, figure, logarithmic_ticks
 
@@ -18,38 +18,42 @@ def size_charts(study: Mapping[str, Any]) -> list[Chart]:
     name = study["workload"].replace("/", "-")
     fitted, *streams = every[WAYS[0]], every[WAYS[2]], every[WAYS[3]]
     largest = {
-        unit: max((abs(row[unit]) for rows in streams for row in map(in_seconds, rows) if known(row)), default=1.0)
+        unit: max(
+            (abs(row[unit]) for rows in streams for row in map(with_seconds, rows) if has_prediction(row)), default=1.0
+        )
         for unit in ("percent", "seconds")
     }
-    charts = [over_size(name, study["workload"], fitted, unit) for unit in ("percent", "seconds")]
+    charts = [size_chart(name, study["workload"], fitted, unit) for unit in ("percent", "seconds")]
     for unit in ("percent", "seconds"):
         for way, rows in zip(WAYS[2:], streams, strict=True):
-            charts.append(over_stream(name, f"{study['workload']}: {way}", rows, unit, largest[unit]))
+            charts.append(stream_chart(name, f"{study['workload']}: {way}", rows, unit, largest[unit]))
     return charts
 
 
-def in_seconds(row: Mapping[str, float]) -> dict[str, float]:
+def with_seconds(row: Mapping[str, float]) -> dict[str, float]:
     return dict(row) | {"seconds": row["predicted_s"] - row["measured_s"]}
 
 
-def over_size(name: str, title: str, rows: Sequence[Mapping[str, float]], unit: str) -> Chart:
-    told = [in_seconds(row) for row in rows]
+def size_chart(name: str, title: str, rows: Sequence[Mapping[str, float]], unit: str) -> Chart:
+    mispredictions = [with_seconds(row) for row in rows]
     traces = [
-        markers(f"n = {n:g}", f"series-{index % 8}", [(row["size"], row[unit]) for row in told if row["n"] == n])
-        for index, n in enumerate(sorted({row["n"] for row in told}))
+        marker_trace(
+            f"n = {n:g}", f"series-{index % 8}", [(row["size"], row[unit]) for row in mispredictions if row["n"] == n]
+        )
+        for index, n in enumerate(sorted({row["n"] for row in mispredictions}))
     ]
     columns = ("size", "n", "measured_s", "predicted_s", "percent", "seconds")
     return Chart(
         f"{name}-size-{unit}",
         f"{title}: mispredictions over the size, in {unit}",
         "Predicted less measured" + (", of the predicted time." if unit == "percent" else "."),
-        figure(traces, axis_of(unit), x_axis=SIZE_AXIS, hovermode="closest"),
-        Table(columns, [tuple(row[column] for column in columns) for row in told]),
+        figure(traces, misprediction_axis(unit), x_axis=SIZE_AXIS, hovermode="closest"),
+        Table(columns, [tuple(row[column] for column in columns) for row in mispredictions]),
     )
 
 
-def over_stream(name: str, title: str, rows: Sequence[Mapping[str, float]], unit: str, largest: float) -> Chart:
-    told = [(at, in_seconds(row)) for at, row in enumerate(rows, start=1) if known(row)]
+def stream_chart(name: str, title: str, rows: Sequence[Mapping[str, float]], unit: str, largest: float) -> Chart:
+    mispredictions = [(run, with_seconds(row)) for run, row in enumerate(rows, start=1) if has_prediction(row)]
     columns = ("size", "n", "measured_s", "predicted_s", "percent", "seconds")
     return Chart(
         f"{name}-{title.rpartition(': ')[2].replace(', ', '-').replace(' ', '-')}-{unit}",
@@ -57,18 +61,18 @@ def over_stream(name: str, title: str, rows: Sequence[Mapping[str, float]], unit
         "Single runs in random order, each predicted before it was learned; predicted less measured"
         + (", of the predicted time." if unit == "percent" else "."),
         figure(
-            [markers("run", "predicted", [(at, row[unit]) for at, row in told])],
-            axis_of(unit),
+            [marker_trace("run", "predicted", [(run, row[unit]) for run, row in mispredictions])],
+            misprediction_axis(unit),
             x_axis={"title": {"text": "run of the stream"}},
             hovermode="closest",
             showlegend=False,
             range=[-1.05 * largest, 1.05 * largest],
         ),
-        Table(("run", *columns), [(at, *(row[column] for column in columns)) for at, row in told]),
+        Table(("run", *columns), [(run, *(row[column] for column in columns)) for run, row in mispredictions]),
     )
 
 
-def axis_of(unit: str) -> str:
+def misprediction_axis(unit: str) -> str:
     return "misprediction (% of predicted)" if unit == "percent" else "misprediction (s)"
 
 
@@ -76,7 +80,7 @@ def learning_chart(rows: Sequence[Mapping[str, Any]]) -> Chart:
     """papers/003, Figure 10: the mean over the surfaces of the median errors, by number of learned points."""
     models = list(dict.fromkeys(row["model"] for row in rows))
     traces = [
-        markers(
+        marker_trace(
             model.replace("_", " "),
             f"series-{index}",
             [(row["points"], row["mean"]) for row in rows if row["model"] == model],
@@ -100,12 +104,12 @@ def task_chart(study: Mapping[str, Any]) -> Chart:
     """papers/002, Figure 7: predicted over measured time."""
     points = study["points"]
     ends = [min(row["measured_s"] for row in points), max(row["measured_s"] for row in points)]
-    traces = [markers("ideal", "ideal", list(zip(ends, ends, strict=True)), mode="lines", line={"dash": "dash"})]
+    traces = [marker_trace("ideal", "ideal", list(zip(ends, ends, strict=True)), mode="lines", line={"dash": "dash"})]
     for colour, model, column in (
         ("predicted", "task graph", "task_graph_s"),
         ("reference", "direct regression", "direct_s"),
     ):
-        traces.append(markers(model, colour, [(row["measured_s"], row[column]) for row in points]))
+        traces.append(marker_trace(model, colour, [(row["measured_s"], row[column]) for row in points]))
     columns = ("size", "n", "measured_s", "task_graph_s", "direct_s")
     return Chart(
         f"{study['workload'].replace('/', '-')}-tasks",

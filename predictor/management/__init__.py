@@ -1,0 +1,1 @@
+"""The commands about predictions, and what several of them share."""

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from predictor.accuracy.evaluations import NothingStored, Subject, stored_subject
+from predictor.accuracy.evaluations import NothingStored, Subject, read_stored_subject
 from predictor.snapshot.measurements import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
 
@@ -26,13 +26,13 @@ def dataset_subject(folder: Path, stderr: Any) -> Subject:
     return Subject(database, measurements.origin, measurements=measurements)
 
 
-def stored(origin: str | None, stderr: Any) -> Subject:
+def database_subject(origin: str | None, stderr: Any) -> Subject:
     """The origin asked for; else what was measured, or where that is too little, what was simulated: never both."""
     try:
-        subject = stored_subject(origin)
+        subject = read_stored_subject(origin)
     except NothingStored as error:
         raise CommandError(str(error)) from error
     if subject.origin == "simulated":
-        asked = "as asked" if origin else "no workload was measured on two platforms"
-        stderr.write(f"{asked}: these are the simulated profiles")
+        reason = "as asked" if origin else "no workload was measured on two platforms"
+        stderr.write(f"{reason}: these are the simulated profiles")
     return subject

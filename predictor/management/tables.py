@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 
-def number(value: float | None, digits: int = 4) -> str:
+def formatted_number(value: float | None, digits: int = 4) -> str:
     """Four significant digits; nothing where there is no number.
 
-    >>> number(0.0123456), number(123456.0), number(None)
+    >>> formatted_number(0.0123456), formatted_number(123456.0), formatted_number(None)
     ('0.01235', '1.235e+05', '')
     """
     return "" if value is None else f"{value:.{digits}g}"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 0) -> list[str]:
+def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int = 0) -> list[str]:
     """Lines with aligned columns; the first `words` columns to the left, the others to the right.
 
-    >>> table(["name", "n"], [["a", "10"], ["bcdef", "2"]], words=1)
+    >>> text_table(["name", "n"], [["a", "10"], ["bcdef", "2"]], words=1)
     ['name    n', 'a      10', 'bcdef   2']
     """
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]

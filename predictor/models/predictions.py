@@ -1,3 +1,5 @@
+"""Stored predictions, and how right each was once its pair was measured."""
+
 import uuid
 
 from django.conf import settings

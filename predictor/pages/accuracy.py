@@ -8,23 +8,23 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.accuracy.evaluations import ORIGINS
 from predictor.core.noise import NOISE_FLOOR
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
+from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import Chart, mark_origin
 
-LISTED = 20
-PARTS = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
+EVALUATIONS_LISTED = 20
+PART_TITLES = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "The scaling alone"))
 
 
 @require_safe
 def accuracy(request: HttpRequest) -> HttpResponse:
     """The newest evaluation of one origin, what was before it, and the paper's tables. `?origin=` chooses."""
     stored = Evaluation.objects.listed()
-    asked = request.GET.get("origin", "")
-    origins = [origin for origin in ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
-    origin = asked if asked in ORIGINS else next(iter(origins), "")
+    chosen_origin = request.GET.get("origin", "")
+    origins = [origin for origin in PREDICTION_ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
+    origin = chosen_origin if chosen_origin in PREDICTION_ORIGINS else next(iter(origins), "")
     newest = stored.filter(origin=origin).newest_with_baselines()
     report = PaperReport.objects.filter(origin=origin).first()
     context = {
@@ -33,9 +33,9 @@ def accuracy(request: HttpRequest) -> HttpResponse:
         "evaluation": newest,
         "parts": part_tables(newest) if newest else [],
         "charts": accuracy_charts(newest) if newest else [],
-        "evaluations": stored.filter(origin=origin)[:LISTED],
+        "evaluations": stored.filter(origin=origin)[:EVALUATIONS_LISTED],
         "report": report,
-        "paper_charts": told(paper_charts(report.results), origin) if report else [],
+        "paper_charts": charts_with_rows(paper_charts(report.results), origin) if report else [],
         "section": "accuracy",
         "twin": json_address("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
     }
@@ -44,39 +44,41 @@ def accuracy(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def evaluation(request: HttpRequest, uid: Any) -> HttpResponse:
-    shown = get_object_or_404(Evaluation.objects.listed(), uid=uid)
+    stored = get_object_or_404(Evaluation.objects.listed(), uid=uid)
     context = {
-        "evaluation": shown,
-        "parts": part_tables(shown),
-        "charts": told([methods_chart(statistics_of(shown, "full"))], shown.origin),
+        "evaluation": stored,
+        "parts": part_tables(stored),
+        "charts": charts_with_rows([methods_chart(method_statistics(stored, "full"))], stored.origin),
         "section": "accuracy",
-        "twin": json_address("api-evaluation", shown.uid),
+        "twin": json_address("api-evaluation", stored.uid),
     }
     return render(request, "predictor/evaluation.html", context)
 
 
 def accuracy_charts(evaluation: Evaluation) -> list[Chart]:
     history = Evaluation.objects.history(evaluation.origin, evaluation.holdout, evaluation.probes)
-    return told([methods_chart(statistics_of(evaluation, "full")), history_chart(history)], evaluation.origin)
+    return charts_with_rows(
+        [methods_chart(method_statistics(evaluation, "full")), history_chart(history)], evaluation.origin
+    )
 
 
-def told(charts: list[Chart], origin: str) -> list[Chart]:
-    """Those that have something to tell, which say of themselves where it is about simulated profiles."""
+def charts_with_rows(charts: list[Chart], origin: str) -> list[Chart]:
+    """The charts that have rows, marked where they are about simulated profiles."""
     return mark_origin([chart for chart in charts if chart.table.rows], origin)
 
 
 def part_tables(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A table for each part, its rows (method, its statistics), the noise floor last."""
     return [
-        {"name": part, "title": title, "rows": statistics_of(evaluation, part) + floor_of(evaluation, part)}
-        for part, title in PARTS
+        {"name": part, "title": title, "rows": method_statistics(evaluation, part) + noise_floor_rows(evaluation, part)}
+        for part, title in PART_TITLES
     ]
 
 
-def statistics_of(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
+def method_statistics(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
     return [(method.name, method.statistics[part]) for method in evaluation.methods.all()]
 
 
-def floor_of(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
+def noise_floor_rows(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
     floor = evaluation.noise_floor
     return [(NOISE_FLOOR, floor[part])] if floor and floor[part]["count"] else []

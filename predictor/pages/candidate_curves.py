@@ -11,43 +11,45 @@ from predictor.core.arrays import slug_index
 from predictor.core.database import Database
 from predictor.figures.candidates import CandidateCurves
 from predictor.snapshot.building import MEASURED, SIMULATED
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 
-SHOWN = 2
+CANDIDATES_SHOWN = 2
 
 
-def weightiest(candidates: Sequence[Mapping[str, Any]], at_most: int = SHOWN) -> list[Mapping[str, Any]]:
-    """Those with the largest |weight|, no platform and no workload twice.
+def weightiest_candidates(
+    candidates: Sequence[Mapping[str, Any]], at_most: int = CANDIDATES_SHOWN
+) -> list[Mapping[str, Any]]:
+    """The candidates with the largest |weight|, no platform and no workload twice.
 
     >>> rows = [("p", "a", 0.5), ("p", "b", 0.4), ("q", "a", -0.3), ("q", "b", 0.1)]
     >>> rows = [dict(zip(("platform", "workload", "weight"), row)) for row in rows]
-    >>> [(one["platform"], one["workload"]) for one in weightiest(rows)]
+    >>> [(row["platform"], row["workload"]) for row in weightiest_candidates(rows)]
     [('p', 'a'), ('q', 'b')]
     """
     chosen: list[Mapping[str, Any]] = []
-    for one in sorted(candidates, key=lambda one: -abs(one["weight"] or 0)):
+    for candidate in sorted(candidates, key=lambda candidate: -abs(candidate["weight"] or 0)):
         if len(chosen) < at_most and not any(
-            one["platform"] == other["platform"] or one["workload"] == other["workload"] for other in chosen
+            candidate["platform"] == other["platform"] or candidate["workload"] == other["workload"] for other in chosen
         ):
-            chosen.append(one)
+            chosen.append(candidate)
     return chosen
 
 
 def candidate_curves(answer: Mapping[str, Any], user: Any) -> list[CandidateCurves]:
-    """As the database has them now; a candidate whose three curves are not all there any more is left out."""
+    """The curves that the database has now. A candidate that has lost one of its three curves is left out."""
     origins = (*MEASURED, *SIMULATED) if answer.get("include_simulated") else MEASURED
     if answer.get("simulated") and not answer.get("include_simulated"):
         origins = SIMULATED
-    database = snapshot(user, origins=origins)
+    database = read_database(user, origins=origins)
     candidates = answer["candidates"]["scaling"] or answer["candidates"]["t1"]
-    found = [curves_behind(database, answer, one) for one in weightiest(candidates)]
-    return [one for one in found if one]
+    curves = [curves_of_candidate(database, answer, candidate) for candidate in weightiest_candidates(candidates)]
+    return [three_curves for three_curves in curves if three_curves]
 
 
-def curves_behind(
+def curves_of_candidate(
     database: Database, answer: Mapping[str, Any], candidate: Mapping[str, Any]
 ) -> CandidateCurves | None:
-    """All three of one group: profiles are comparable only inside it."""
+    """The three curves of a candidate, all of one group: profiles are comparable only inside a group."""
     target, reference = (slug_index(database.platforms, slug) for slug in (answer["target"], candidate["platform"]))
     own, benchmark = (slug_index(database.workloads, slug) for slug in (answer["workload"], candidate["workload"]))
     if target is None or reference is None or own is None or benchmark is None:

@@ -10,8 +10,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question
-from predictor.extrapolation.document import beyond as document_of
+from predictor.extrapolation.document import (
+    DEFAULT_MODELS,
+    OFFERED_MODELS,
+    ExtrapolationQuestion,
+    extrapolation_document,
+)
 from predictor.extrapolation.fits import InvalidFit
 from predictor.figures.extrapolation import beyond_charts
 from predictor.scaling_models.registry import SCALING_MODELS
@@ -27,32 +31,32 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     models, to = request.GET.getlist("model") or list(DEFAULT_MODELS), request.GET.get("to", "")
     context: dict[str, Any] = {
         "profile": profile,
-        "offered": [(name, SCALING_MODELS[name].title, name in models) for name in OFFERED],
+        "offered": [(name, SCALING_MODELS[name].title, name in models) for name in OFFERED_MODELS],
         "to": to,
         "time_unit": time_unit(profile.workload),
         "section": "workloads",
         "sources": [profile.source],
     }
     try:
-        question = Question(tuple(models), int(to) if to else None)
+        question = ExtrapolationQuestion(tuple(models), int(to) if to else None)
     except ValueError as error:
         reason = error.reason if isinstance(error, InvalidFit) else f"{to!r} is not a thread count."
         return render(request, "predictor/beyond.html", context | {"refusal": reason}, status=422)
-    answer = document_of(profile, request.user, question)
+    answer = extrapolation_document(profile, request.user, question)
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
-    asked = {"models": ",".join(models)} | ({"to": to} if to else {})
-    told = [part for part in answer["models"] if not part["refusal"]]
+    parameters = {"models": ",".join(models)} | ({"to": to} if to else {})
+    answering = [part for part in answer["models"] if not part["refusal"]]
     context |= {
         "answer": answer,
-        "told": told,
-        "rows": prediction_rows(told),
+        "told": answering,
+        "rows": prediction_rows(answering),
         "charts": beyond_charts(answer, breakpoints, time_unit(profile.workload)),
-        "twin": json_address("api-profile-beyond", profile.uid, query=urlencode(asked)),
+        "twin": json_address("api-profile-beyond", profile.uid, query=urlencode(parameters)),
     }
     return render(request, "predictor/beyond.html", context)
 
 
-def prediction_rows(told: list[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
-    """A row a thread count: what each model says there."""
-    said = [{one["n"]: one for one in part["predictions"]} for part in told]
-    return [(n, [part[n] for part in said]) for n in sorted(said[0])] if said else []
+def prediction_rows(models: list[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """A row for each thread count: what each model predicts for it."""
+    by_count = [{point["n"]: point for point in model["predictions"]} for model in models]
+    return [(n, [model[n] for model in by_count]) for n in sorted(by_count[0])] if by_count else []

@@ -1,3 +1,5 @@
+"""The form of a prediction, and how it becomes a request."""
+
 from __future__ import annotations
 
 import typing
@@ -14,28 +16,21 @@ from predictor.predictions.request import (
     InvalidSettings,
     PredictionRequest,
     RequestError,
-    UnknownMethod,
-    UnknownReference,
-    UnknownTarget,
-    UnknownWorkload,
+    UnknownName,
 )
 from predictor.predictions.sliders import HELP, TITLES
 from profiles.measurements import STRATEGIES
 
-FIELD_OF_ERROR: dict[type[RequestError], str] = {
-    UnknownWorkload: "workload",
-    UnknownTarget: "target",
-    UnknownReference: "references",
-    UnknownMethod: "method",
-}
-SCENARIOS = (
+SCENARIO_CHOICES = (
     ("migration", "Time and scaling: a parallel workload on another platform"),
     ("sequential", "t(1) alone: one thread, also from profiles that have no more"),
     ("scaling", "Scaling alone: speedup and efficiency, whatever one thread takes"),
     ("parallelisation", "Parallelisation: a sequential workload, made parallel by a strategy"),
 )
-STRATEGY_CHOICES = [(one, one.replace("_", " ")) for one in STRATEGIES if one not in NO_PARALLEL_STRATEGY]
-NONE = "none"
+STRATEGY_CHOICES = [
+    (strategy, strategy.replace("_", " ")) for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY
+]
+NO_EFFECT_WORD = "none"
 
 
 def change_field(name: str) -> forms.Field:
@@ -43,7 +38,7 @@ def change_field(name: str) -> forms.Field:
     label, help_text = TITLES.get(name, name.replace("_", " ").capitalize()), HELP[name]
     if name in ("n_nu", "n_ht"):
         return CountOrNone(
-            label=label, required=False, help_text=f"{help_text}; “{NONE}” where there is no such effect"
+            label=label, required=False, help_text=f"{help_text}; “{NO_EFFECT_WORD}” where there is no such effect"
         )
     if name == "n_max":
         return forms.IntegerField(label=label, required=False, help_text=help_text)
@@ -58,10 +53,10 @@ class CountOrNone(forms.CharField):
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value).strip().lower()
-        if text in ("", NONE):
+        if text in ("", NO_EFFECT_WORD):
             return text
         if not (text.isascii() and text.isdigit()):
-            raise forms.ValidationError(f"A whole number of threads, or “{NONE}”.")
+            raise forms.ValidationError(f"A whole number of threads, or “{NO_EFFECT_WORD}”.")
         return int(text)
 
 
@@ -97,7 +92,7 @@ class PredictionForm(forms.Form):
     )
     include_simulated = forms.BooleanField(label="Use simulated profiles too", required=False)
     scenario = forms.ChoiceField(
-        label="What to predict", choices=SCENARIOS, initial="migration", required=False, widget=forms.RadioSelect
+        label="What to predict", choices=SCENARIO_CHOICES, initial="migration", required=False, widget=forms.RadioSelect
     )
     strategy = forms.ChoiceField(
         label="Parallel strategy",
@@ -172,15 +167,15 @@ class PredictionForm(forms.Form):
         )
 
     def changes(self, field: str, names: Sequence[str]) -> dict[str, Any] | None:
-        """Those that were filled in; the word none is null."""
+        """The changes that were filled in; the word none becomes None."""
         given = {name: self.cleaned_data[f"{field}.{name}"] for name in names}
         return {
-            name: None if value == NONE else value for name, value in given.items() if value not in (None, "")
+            name: None if value == NO_EFFECT_WORD else value for name, value in given.items() if value not in (None, "")
         } or None
 
     def refuse(self, error: RequestError) -> None:
         """Say why there is no prediction, at the field that it is about."""
-        field = FIELD_OF_ERROR.get(type(error))
+        field = error.request_field if isinstance(error, UnknownName) else None
         if isinstance(error, InvalidSettings):
             setting = f"{self.cleaned_data['method']}.{error.name}"
             field = next((name for name in (setting, error.name) if name in self.fields), None)

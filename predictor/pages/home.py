@@ -9,12 +9,13 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.figures.answer import drawing_of, known_as, origin_of, time_chart
+from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Evaluation, Prediction
-from predictor.pages.offers import offered, pair_to_begin_with
+from predictor.pages.offers import first_pair, offered_names
+from predictor.pages.presenting import rows_by_slug
 from predictor.predictions.request import PredictionRequest, RequestError
-from predictor.predictions.service import preview
+from predictor.predictions.service import preview_answer
 from profiles.figures import Breakpoints, mark_origin
 from profiles.models import Platform, Profile, Source, Workload
 
@@ -26,24 +27,24 @@ def home(request: HttpRequest) -> HttpResponse:
     """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
     workload, target = request.GET.get("workload", ""), request.GET.get("target", "")
     if not (workload and target):
-        first, second = pair_to_begin_with(request.user)
+        first, second = first_pair(request.user)
         workload, target = workload or first, target or second
     context = {
         "workload": workload,
         "target": target,
-        "workloads": offered(Workload, request.user, workload),
-        "platforms": offered(Platform, request.user, target),
+        "workloads": offered_names(Workload, request.user, workload),
+        "platforms": offered_names(Platform, request.user, target),
         "question": urlencode({"workload": workload, "target": target}),
-        "counts": counts(request.user),
+        "counts": visible_counts(request.user),
         "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
-        "evaluation": scored(Evaluation.objects.listed().newest_with_baselines()),
+        "evaluation": evaluation_score(Evaluation.objects.listed().newest_with_baselines()),
         "sources": Source.objects.datasets_seen_by(request.user),
         "twin": json_address("api-root"),
     }
-    return render(request, "predictor/home.html", context | live(request.user, workload, target))
+    return render(request, "predictor/home.html", context | live_prediction(request.user, workload, target))
 
 
-def counts(user: Any) -> dict[str, int]:
+def visible_counts(user: Any) -> dict[str, int]:
     models: dict[str, Any] = {
         "platforms": Platform,
         "workloads": Workload,
@@ -53,31 +54,33 @@ def counts(user: Any) -> dict[str, int]:
     return {name: model.objects.visible_to(user).count() for name, model in models.items()}
 
 
-def live(user: Any, workload: str, target: str) -> dict[str, Any]:
+def live_prediction(user: Any, workload: str, target: str) -> dict[str, Any]:
     """The answer with its figure, or why there is none."""
     if not workload or not target:
         return {}
     try:
-        answer = preview(PredictionRequest(workload, target), user)
+        answer = preview_answer(PredictionRequest(workload, target), user)
     except RequestError as error:
         return {"refusal": str(error)}
     platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
-    rows = {row.slug: row for row in Platform.objects.visible_to(user).filter(slug__in=platforms)}
-    at = rows[answer["target"]]
+    rows = rows_by_slug(Platform, user, platforms)
+    target_row = rows[answer["target"]]
     names = {slug: row.name for slug, row in rows.items()}
-    drawing = drawing_of(answer, names, Breakpoints(at.n_nu, at.n_ht))
-    charts = [time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
+    drawing = answer_drawing(answer, names, Breakpoints(target_row.n_nu, target_row.n_ht))
+    charts = (
+        [predicted_time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
+    )
     question = urlencode({"workload": answer["workload"], "target": answer["target"]})
     return {
         "answer": answer,
-        "charts": mark_origin(charts, origin_of(answer)),
-        "known": known_as(origin_of(answer)),
+        "charts": mark_origin(charts, answer_origin(answer)),
+        "known": measured_label(answer_origin(answer)),
         "answer_twin": json_address("api-prediction-preview", query=question),
     }
 
 
-def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """Of the newest evaluation: its best method and the best baseline, by the median error of the full curve."""
+def evaluation_score(evaluation: Evaluation | None) -> dict[str, Any] | None:
+    """The best method and the best baseline of an evaluation, by the median error of the full curve."""
     if evaluation is None:
         return None
     medians = {
@@ -87,7 +90,7 @@ def scored(evaluation: Evaluation | None) -> dict[str, Any] | None:
     }
     best, baseline = (
         min(
-            ((median, one) for one, median in medians.items() if one.is_baseline == kind),
+            ((median, method) for method, median in medians.items() if method.is_baseline == kind),
             key=itemgetter(0),
             default=(None, None),
         )

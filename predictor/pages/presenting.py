@@ -1,15 +1,15 @@
-"""What the pages that show an answer read from it."""
+"""What pages show of an answer, and the stored rows behind the slugs that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from profiles.figures import Breakpoints
 from profiles.models import Platform
 
 
-def fastest(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The point with the least time; with the largest speedup where only the scaling was asked for."""
     timed = [row for row in curve if row["time_s"] is not None]
     if timed:
@@ -17,11 +17,11 @@ def fastest(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max((row for row in curve if row["speedup"] is not None), key=lambda row: row["speedup"], default=None)
 
 
-def facts_of(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The fastest point, with changes the fastest one without them and their ratio; the warnings that are no
-    reason of the confidence too."""
-    best = fastest(answer["curve"])
-    before = fastest(answer.get("baseline") or [])
+def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The fastest point, for a changed question also the fastest one of the baseline and their ratio, and the warnings
+    that the reasons of the confidence do not repeat."""
+    best = fastest_point(answer["curve"])
+    before = fastest_point(answer.get("baseline") or [])
     ratio = None
     if best and before and best["time_s"] and before["time_s"]:
         ratio = before["time_s"] / best["time_s"]
@@ -30,8 +30,18 @@ def facts_of(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"fastest": best, "fastest_before": before, "times_as_fast": ratio, "warnings": warnings}
 
 
+def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
+    """The platforms or workloads of these slugs that the user may see."""
+    return {row.slug: row for row in model.objects.visible_to(user).filter(slug__in=set(slugs))}
+
+
+def names_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, str]:
+    """Their names alone."""
+    return dict(model.objects.visible_to(user).filter(slug__in=set(slugs)).values_list("slug", "name"))
+
+
 def breakpoints_of(target: Platform | None, answer: Mapping[str, Any]) -> Breakpoints:
-    """Where the target's curves bend, as changed by a what-if."""
+    """The breakpoints of the target's curves, as a what-if changed them."""
     if target is None:
         return Breakpoints()
     changes = answer.get("platform_changes") or {}

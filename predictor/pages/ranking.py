@@ -12,106 +12,115 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
 from predictor.core.methods import METHODS
-from predictor.figures.answer import known_as, origin_of
+from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
-from predictor.pages.offers import offered, pair_to_begin_with
-from predictor.predictions.rankings import Ranking, rank
+from predictor.pages.offers import first_pair, offered_names
+from predictor.pages.presenting import rows_by_slug
+from predictor.predictions.rankings import Ranking, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Workload
 
-FILTERS = ("device_class", "architecture")
+RANKING_FILTERS = ("device_class", "architecture")
 
 
 @require_safe
 def ranking(request: HttpRequest) -> HttpResponse:
     """?workload=[&method=&include_simulated=true] and, of what is shown, &device_class=&architecture=."""
-    asked = request.GET.get("workload", "")
-    if not asked:
-        first, _ = pair_to_begin_with(request.user)
+    slug = request.GET.get("workload", "")
+    if not slug:
+        first, _ = first_pair(request.user)
         if first:
             return redirect(f"{request.path}?{urlencode({'workload': first})}")
         return render(request, "predictor/ranking.html", {"section": "predict"})
     method = request.GET.get("method") or DEFAULT_METHOD
     include_simulated = request.GET.get("include_simulated") == "true"
     context = {
-        "asked": asked,
-        "workloads": offered(Workload, request.user, asked),
+        "asked": slug,
+        "workloads": offered_names(Workload, request.user, slug),
         "methods": list(METHODS),
         "method": method,
         "include_simulated": include_simulated,
         "section": "predict",
     }
     try:
-        found = rank(asked, request.user, method=method, include_simulated=include_simulated)
+        computed = rank_platforms(slug, request.user, method=method, include_simulated=include_simulated)
     except RequestError as error:
         return render(request, "predictor/ranking.html", context | {"refusal": str(error)}, status=422)
-    context |= shown_of(request, found, include_simulated=include_simulated) | {
-        "ranking": found,
-        "twin": twin_of(found, include_simulated),
+    context |= ranking_context(request, computed, include_simulated=include_simulated) | {
+        "ranking": computed,
+        "twin": ranking_json_address(computed, include_simulated),
     }
     return render(request, "predictor/ranking.html", context)
 
 
-def shown_of(request: HttpRequest, found: Ranking, *, include_simulated: bool) -> dict[str, Any]:
-    """Rows of the platforms that pass the filters, with their place among all."""
-    named = [one["platform"] for one in (*found.results, *found.refused)]
-    platforms = {row.slug: row for row in Platform.objects.visible_to(request.user).filter(slug__in=named)}
-    chosen = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+def ranking_context(request: HttpRequest, ranking: Ranking, *, include_simulated: bool) -> dict[str, Any]:
+    """The rows of the platforms that pass the filters, each with its place among all platforms."""
+    named = [result["platform"] for result in (*ranking.results, *ranking.refused)]
+    platforms = rows_by_slug(Platform, request.user, named)
+    chosen = {name: request.GET[name] for name in RANKING_FILTERS if request.GET.get(name)}
     passing = {slug for slug, row in platforms.items() if all(getattr(row, k) == v for k, v in chosen.items())}
-    best = found.results[0]["time_s"] if found.results else None
+    best = ranking.results[0]["time_s"] if ranking.results else None
     rows = [
         (
             place,
-            {**one, "relative_time": one["time_s"] / best, "known": one["origin"] if one["measured"] else ""},
-            platforms[one["platform"]],
+            {
+                **result,
+                "relative_time": result["time_s"] / best,
+                "known": result["origin"] if result["measured"] else "",
+            },
+            platforms[result["platform"]],
         )
-        for place, one in enumerate(found.results, start=1)
-        if one["platform"] in passing
+        for place, result in enumerate(ranking.results, start=1)
+        if result["platform"] in passing
     ]
-    workload = Workload.objects.visible_to(request.user).filter(slug=found.workload).first()
-    simulated = any(one["origin"] == "simulated" for _, one, _ in rows)
-    origin = origin_of({"simulated": simulated, "include_simulated": include_simulated})
-    unit = "unknown unit" if found.time_kind == "relative" else "s"
+    workload = Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first()
+    simulated = any(result["origin"] == "simulated" for _, result, _ in rows)
+    origin = answer_origin({"simulated": simulated, "include_simulated": include_simulated})
+    unit = "unknown unit" if ranking.time_kind == "relative" else "s"
     return {
         "workload": workload,
         "rows": rows,
-        "refused": [(platforms[one["platform"]], one["reason"]) for one in found.refused if one["platform"] in passing],
-        "filters": [(name, chosen.get(name, ""), values_of(platforms.values(), name)) for name in FILTERS],
+        "refused": [
+            (platforms[result["platform"]], result["reason"])
+            for result in ranking.refused
+            if result["platform"] in passing
+        ],
+        "filters": [(name, chosen.get(name, ""), filter_values(platforms.values(), name)) for name in RANKING_FILTERS],
         "is_filtered": bool(chosen),
         "is_simulated": simulated,
-        "known": known_as(origin),
+        "known": measured_label(origin),
         "time_unit": unit,
-        "charts": mark_origin(charts_of(rows, unit, known_as(origin)), origin),
+        "charts": mark_origin(ranking_charts(rows, unit, measured_label(origin)), origin),
     }
 
 
-def values_of(platforms: Any, name: str) -> list[str]:
+def filter_values(platforms: Any, name: str) -> list[str]:
     return sorted({value for row in platforms if (value := getattr(row, name))})
 
 
-def charts_of(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str, known: str) -> list[Chart]:
+def ranking_charts(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str, times_word: str) -> list[Chart]:
     if not rows:
         return []
     times = [
-        PlatformTime.of(platform.name, platform.slug, one, one["measured_time_s"], one["n_best"])
-        for _, one, platform in rows
+        PlatformTime.of(platform.name, platform.slug, result, result["measured_time_s"], result["n_best"])
+        for _, result, platform in rows
     ]
     return [
         dot_chart(
             "ranking",
             "Fastest time on each platform",
             f"The smallest predicted time over all thread counts, with its interval. The "
-            f"{known} times were not used for the prediction.",
+            f"{times_word} times were not used for the prediction.",
             times,
-            measured=known,
+            measured=times_word,
             axis=f"smallest time t(n) ({unit})",
         )
     ]
 
 
-def twin_of(found: Ranking, include_simulated: bool) -> str:
-    asked = {"workload": found.workload, "method": found.method}
+def ranking_json_address(ranking: Ranking, include_simulated: bool) -> str:
+    parameters = {"workload": ranking.workload, "method": ranking.method}
     return json_address(
-        "api-rankings", query=urlencode(asked | ({"include_simulated": "true"} if include_simulated else {}))
+        "api-rankings", query=urlencode(parameters | ({"include_simulated": "true"} if include_simulated else {}))
     )

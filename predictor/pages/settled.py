@@ -13,8 +13,10 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
 from mpet_site.web.tables import NAME, NUMBER, Column, PageTable, linked
-from predictor.accuracy.settlement import ORDERINGS, ORIGINS, scores
+from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.models import Prediction
+from predictor.pages.presenting import names_by_slug
+from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import DASH, percent, unmarked
 
@@ -55,20 +57,26 @@ COLUMNS = (
 @require_safe
 def settled(request: HttpRequest) -> HttpResponse:
     """What was measured and what was simulated are kept apart; `?origin=` chooses."""
-    there = Prediction.objects.settled_origins(request.user)
-    asked = request.GET.get("origin", "")
-    origin = asked if asked in ORIGINS else next((one for one in ORIGINS if one in there), ORIGINS[0])
+    stored_origins = Prediction.objects.settled_origins(request.user)
+    chosen_origin = request.GET.get("origin", "")
+    origin = (
+        chosen_origin
+        if chosen_origin in PREDICTION_ORIGINS
+        else next((candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins), PREDICTION_ORIGINS[0])
+    )
     ordering = request.GET.get("ordering", "")
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
-    page = page_of(request, order_rows(rows, ordering, ORDERINGS))
-    chosen = {"settled": "true", "origin": origin} | ({"ordering": ordering} if ordering in known_orderings() else {})
-    named = names_of(request, list(page), origin)
+    page = page_of(request, order_rows(rows, ordering, SETTLED_ORDERINGS))
+    chosen = {"settled": "true", "origin": origin} | (
+        {"ordering": ordering} if ordering in accepted_orderings() else {}
+    )
+    named = rows_with_names(request, list(page), origin)
     numbered = {"page": str(page.number)} if page.number > 1 else {}
     context = {
         "page": page,
         "ordering": ordering,
         "origin": origin,
-        "origins": [one for one in ORIGINS if one in there],
+        "origins": [candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins],
         "scores": scores(request.user, origin),
         "table": PageTable("Validated predictions", COLUMNS, named, ordering=ordering),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
@@ -79,17 +87,16 @@ def settled(request: HttpRequest) -> HttpResponse:
     return render(request, "predictor/settled.html", context)
 
 
-def known_orderings() -> set[str]:
-    return {sign + name for name in ORDERINGS for sign in ("", "-")}
+def accepted_orderings() -> set[str]:
+    return {sign + name for name in SETTLED_ORDERINGS for sign in ("", "-")}
 
 
-def names_of(request: HttpRequest, rows: list[Prediction], origin: str) -> list[Named]:
+def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -> list[Named]:
     """Every prediction with the names of its workload and target, or their slugs where they are gone. The names have no
     mark of their own where the badge of the page says the origin."""
-    workloads = Workload.objects.visible_to(request.user).filter(slug__in=[row.workload for row in rows])
-    platforms = Platform.objects.visible_to(request.user).filter(slug__in=[row.target for row in rows])
+    workloads = names_by_slug(Workload, request.user, [row.workload for row in rows])
+    platforms = names_by_slug(Platform, request.user, [row.target for row in rows])
     workload, platform = (
-        {slug: unmarked(name, origin) for slug, name in found.values_list("slug", "name")}
-        for found in (workloads, platforms)
+        {slug: unmarked(name, origin) for slug, name in names.items()} for names in (workloads, platforms)
     )
     return [(row, workload.get(row.workload, row.workload), platform.get(row.target, row.target)) for row in rows]

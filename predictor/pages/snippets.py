@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-QUESTION = ("workload", "target", "references", "method", "n", "settings", "include_simulated")
-SCENARIO = ("scenario", "strategy", "workload_changes", "platform_changes")
+REQUEST_FIELDS = ("workload", "target", "references", "method", "n", "settings", "include_simulated")
+SCENARIO_FIELDS = ("scenario", "strategy", "workload_changes", "platform_changes")
 WIDTH = 96
 
-PYTHON = """\
+PYTHON_TEMPLATE = """\
 import json
 import os
 import urllib.request
@@ -30,30 +30,30 @@ for point in answer["curve"]:
 """
 
 
-def question_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+def request_body(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The body of `POST predictions/` that asks what this answers; what is left at its default stays out.
 
-    >>> question_of({"workload": "a", "target": "t", "method": "mpet", "n": None, "scenario": "migration", "t1_s": 1.0})
+    >>> request_body({"workload": "a", "target": "t", "method": "mpet", "n": None, "scenario": "migration"})
     {'workload': 'a', 'target': 't', 'method': 'mpet'}
     """
-    asked = {name: answer[name] for name in (*QUESTION, *SCENARIO) if answer.get(name)}
-    if asked.get("scenario") == "migration":
-        del asked["scenario"]
-    return asked
+    body = {name: answer[name] for name in (*REQUEST_FIELDS, *SCENARIO_FIELDS) if answer.get(name)}
+    if body.get("scenario") == "migration":
+        del body["scenario"]
+    return body
 
 
-def curl(answer: Mapping[str, Any], address: str) -> str:
+def curl_command(answer: Mapping[str, Any], address: str) -> str:
     """A command that asks the API at `address` the same question, with the token of $MPET_TOKEN."""
     return " \\\n  ".join(
         (
             f"curl {shlex.quote(address)}",
             '-H "Authorization: Bearer $MPET_TOKEN" -H "Content-Type: application/json"',
-            f"-d {shlex.quote(json.dumps(question_of(answer)))}",
+            f"-d {shlex.quote(json.dumps(request_body(answer)))}",
         )
     )
 
 
-def python(answer: Mapping[str, Any], address: str) -> str:
-    """The same as a program that needs nothing but Python, and prints n, time, low and high."""
-    question = pprint.pformat(question_of(answer), width=WIDTH, sort_dicts=False)
-    return PYTHON.format(question=question, address=address)
+def python_program(answer: Mapping[str, Any], address: str) -> str:
+    """A program that asks the same question, needs nothing but Python and prints n, time, low and high."""
+    question = pprint.pformat(request_body(answer), width=WIDTH, sort_dicts=False)
+    return PYTHON_TEMPLATE.format(question=question, address=address)

@@ -9,11 +9,12 @@ from predictor.predictions.basis import Basis
 from predictor.predictions.question import Question
 from predictor.predictions.request import InvalidField, NoPrediction
 from predictor.snapshot.building import Snapshot
-from predictor.snapshot.curves import curves_of, measures_at_one
+from predictor.snapshot.curves import read_measures_at_one, read_stored_curves
 from profiles.models import Workload
 
 
-def answered(question: Question, snapshot: Snapshot) -> Basis:
+def run_question(question: Question, snapshot: Snapshot) -> Basis:
+    """The method's answer to the question, with the rows of the snapshot that it came from. Raises a RequestError."""
     database = snapshot.database
     query = methods.Query(
         workload=question.workload,
@@ -30,7 +31,7 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
             question.method,
             question.settings,
             scenario=question.scenario,
-            facts=facts_of(question, snapshot),
+            facts=scenario_facts(question, snapshot),
         )
     except methods.SettingsError as error:
         raise InvalidField(error.setting, error.reason) from error
@@ -50,17 +51,19 @@ def answered(question: Question, snapshot: Snapshot) -> Basis:
     )
 
 
-def facts_of(question: Question, snapshot: Snapshot) -> scenarios.ScenarioFacts:
-    """Only changes need the bound: it is not asked for without."""
+def scenario_facts(question: Question, snapshot: Snapshot) -> scenarios.ScenarioFacts:
+    """What a scenario may read beside the database. Only changes need the workload's bound: else it is not read."""
     bound: str | None = None
     if question.scenario.is_virtual:
         slug = snapshot.database.workloads[question.workload]
         bound = Workload.objects.filter(slug=slug).values_list("bound", flat=True).first()
-    return scenarios.ScenarioFacts(bound, lambda: measures_at_one(snapshot), lambda row: curves_of(snapshot, row))
+    return scenarios.ScenarioFacts(
+        bound, lambda: read_measures_at_one(snapshot), lambda row: read_stored_curves(snapshot, row)
+    )
 
 
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
-    """The groups that every method chooses for this query; also known here, to name the rows behind an answer."""
+    """The groups that every method chooses for this query; an answer's rows are looked up in them."""
     if question.scenario.uses_only_n1_of_workload or is_about_itself(question):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
     try:
@@ -77,15 +80,15 @@ def is_about_itself(question: Question) -> bool:
 
 
 def reference_warnings(question: Question, database: Database, groups: tuple[int, ...]) -> list[str]:
-    """References that were asked for and took no part."""
-    found: list[str] = []
+    """A sentence for each reference that was asked for and took no part."""
+    warnings: list[str] = []
     if is_about_itself(question):
-        return found
-    for at in question.references or ():
-        if at == question.target:
-            found.append(f"reference {database.platforms[at]} was not used: it is the target")
-        elif database.lookup(at, question.workload, groups) < 0:
-            found.append(
-                f"reference {database.platforms[at]} was not used: no comparable profile of the workload there"
+        return warnings
+    for reference in question.references or ():
+        if reference == question.target:
+            warnings.append(f"reference {database.platforms[reference]} was not used: it is the target")
+        elif database.lookup(reference, question.workload, groups) < 0:
+            warnings.append(
+                f"reference {database.platforms[reference]} was not used: no comparable profile of the workload there"
             )
-    return found
+    return warnings

@@ -39,8 +39,8 @@ class Basis:
         """The candidates' platforms P, by slug; where a method names none, the references asked for. Never T."""
         database = self.snapshot.database
         named = {candidate.platform for candidate in self.candidates} - {database.platforms[self.target]}
-        found = [index for index, slug in enumerate(database.platforms) if slug in named]
-        return found or list(self.references or ())
+        platforms = [index for index, slug in enumerate(database.platforms) if slug in named]
+        return platforms or list(self.references or ())
 
     @cached_property
     def reference_rows(self) -> np.ndarray:

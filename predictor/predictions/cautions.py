@@ -15,67 +15,67 @@ if TYPE_CHECKING:
 FEW_DIMENSIONS = 4
 MANY_OUTSIDE = 0.5  # of a profile's elements
 POOR_FIT = 0.25
-NAMED = 3
+MOST_NAMES = 3
 
 
 def cautions(basis: Basis) -> list[str]:
-    found = [simulated(basis), virtualised(basis)]
+    sentences = [simulated_caution(basis), virtualised_caution(basis)]
     if not (basis.scenario.uses_only_n1_of_workload or basis.outcome.is_measured):
-        found += [poor_fit(basis), few_dimensions(basis), outside_candidates(basis)]
-    return [caution for caution in found if caution]
+        sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
+    return [caution for caution in sentences if caution]
 
 
-def simulated(basis: Basis) -> str:
+def simulated_caution(basis: Basis) -> str:
     took_part = basis.snapshot.is_simulated[basis.rows]
     if not took_part.any():
         return ""
     return "simulated profiles took part" + ("" if took_part.all() else ", mixed with measured ones")
 
 
-def virtualised(basis: Basis) -> str:
+def virtualised_caution(basis: Basis) -> str:
     """Virtual machines share what they run on: their times vary with their neighbours."""
-    slugs = [basis.snapshot.database.platforms[at] for at in basis.reference_platforms]
+    slugs = [basis.snapshot.database.platforms[platform] for platform in basis.reference_platforms]
     rows = Platform.objects.filter(slug__in=slugs, virtualised=True).order_by("slug")
     virtual = list(rows.values_list("slug", flat=True))
-    return f"virtualised references, whose times vary with their neighbours: {listed(virtual)}" if virtual else ""
+    return f"virtualised references, whose times vary with their neighbours: {join_names(virtual)}" if virtual else ""
 
 
-def poor_fit(basis: Basis) -> str:
+def poor_fit_caution(basis: Basis) -> str:
     rows = basis.reference_rows
     poor = rows[np.nan_to_num(basis.snapshot.fit_error[rows]) > POOR_FIT]
     if not len(poor):
         return ""
     database = basis.snapshot.database
-    names = [database.platforms[at] for at in database.platform_index[poor].tolist()]
-    return f"the fit error of the workload is over {POOR_FIT:.0%} on {listed(names)}"
+    names = [database.platforms[platform] for platform in database.platform_index[poor].tolist()]
+    return f"the fit error of the workload is over {POOR_FIT:.0%} on {join_names(names)}"
 
 
-def few_dimensions(basis: Basis) -> str:
-    """Few elements that are valid in both look near by chance."""
-    common = [(~np.isnan(own) & ~np.isnan(others)).sum(axis=1) for own, others in compared(basis)]
+def few_dimensions_caution(basis: Basis) -> str:
+    """Profiles that share few valid elements look near by chance."""
+    common = [(~np.isnan(own) & ~np.isnan(others)).sum(axis=1) for own, others in features_with_candidates(basis)]
     dimensions = float(np.median(np.concatenate(common))) if common else np.inf
     if dimensions >= FEW_DIMENSIONS:
         return ""
     return f"few valid dimensions: the workload and its candidates share {dimensions:g} elements"
 
 
-def outside_candidates(basis: Basis) -> str:
+def extrapolation_caution(basis: Basis) -> str:
     """Where the workload behaves as no candidate does on the same platform, interpolation is extrapolation."""
     outside, valid = 0, 0
-    for own, others in compared(basis):
+    for own, others in features_with_candidates(basis):
         low, high = np.fmin.reduce(others, axis=0), np.fmax.reduce(others, axis=0)
-        known = ~np.isnan(own) & ~np.isnan(low)
-        outside += int(((own < low) | (own > high))[known].sum())
-        valid += int(known.sum())
+        comparable = ~np.isnan(own) & ~np.isnan(low)
+        outside += int(((own < low) | (own > high))[comparable].sum())
+        valid += int(comparable.sum())
     if not valid or outside / valid <= MANY_OUTSIDE:
         return ""
     return f"extrapolation: {outside / valid:.0%} of the workload's elements lie outside those of all candidates"
 
 
-def compared(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def features_with_candidates(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The elements of (P,A) (84,) and of the candidates (P,B) (K, 84), for every reference P."""
     database = basis.snapshot.database
-    position = {slug: at for at, slug in enumerate(database.workloads)}
+    position = {slug: index for index, slug in enumerate(database.workloads)}
     of_platform: dict[str, set[int]] = {}
     for candidate in basis.candidates:
         of_platform.setdefault(candidate.platform, set()).add(position[candidate.workload])
@@ -88,5 +88,5 @@ def compared(basis: Basis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             yield database.features[row], database.features[rows]
 
 
-def listed(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+def join_names(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")

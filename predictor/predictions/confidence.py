@@ -17,7 +17,7 @@ WIDE, VERY_WIDE = 0.1, 0.25
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ConfidenceEvidence:
     """What the rules look at. None: does not apply, or is not known."""
 
     candidates: int | None
@@ -33,7 +33,7 @@ class Evidence:
     half_width: float | None = None  # of the 90 % interval, as a share of the time
 
 
-def confidence(evidence: Evidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
+def judge_confidence(evidence: ConfidenceEvidence, more: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
     """The level, and the reasons that lowered it from high. `more`: (index of the level that remains, reason)."""
     findings = [*_findings(evidence), *more]
     level = max((level for level, _ in findings), default=0)
@@ -42,10 +42,10 @@ def confidence(evidence: Evidence, more: Sequence[tuple[int, str]] = ()) -> dict
     return {"level": LEVELS[level], "reasons": reasons, "provisional": judged, "half_width": evidence.half_width}
 
 
-def _findings(evidence: Evidence) -> list[tuple[int, str]]:
+def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
     """(index of the level that remains, reason)."""
-    found = [*(_by_rules(evidence) if evidence.half_width is None else [_by_interval(evidence.half_width)])]
-    found += [
+    findings = [*(_by_rules(evidence) if evidence.half_width is None else [_by_interval(evidence.half_width)])]
+    findings += [
         (level, reason)
         for holds, level, reason in (
             (
@@ -64,14 +64,14 @@ def _findings(evidence: Evidence) -> list[tuple[int, str]]:
         )
         if holds
     ]
-    return [finding for finding in found if finding is not None]
+    return [finding for finding in findings if finding is not None]
 
 
 def _by_interval(half_width: float) -> tuple[int, str] | None:
     return _above(half_width, WIDE, VERY_WIDE, "the 90 % interval is wide: typically ±{:.0%}")
 
 
-def _by_rules(evidence: Evidence) -> list[tuple[int, str] | None]:
+def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
     """What stands in for an interval."""
     return [
         _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),

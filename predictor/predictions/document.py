@@ -13,7 +13,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer
 from predictor.predictions.basis import Basis
 from predictor.predictions.cautions import cautions
-from predictor.predictions.confidence import Evidence, confidence
+from predictor.predictions.confidence import ConfidenceEvidence, judge_confidence
 from predictor.predictions.explanation import explain
 from profiles.models import Source
 from profiles.scaling.names import FEATURE_NAMES
@@ -21,17 +21,17 @@ from profiles.scaling.names import FEATURE_NAMES
 SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
-def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
-    """`asked` names workload, target, references, method, method_version and settings."""
+def answer_document(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
+    """The document of an answer. `request` names workload, target, references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
-    evidence = evidence_of(basis, asked["settings"].get("level", SHOWN_LEVEL))
-    document = asked | {
+    evidence = confidence_evidence(basis, request["settings"].get("level", SHOWN_LEVEL))
+    document = request | {
         "revision": database.revision,
         "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
         "time_kind": database.workload_table["time_kind"][basis.workload],
         "simulated": evidence.simulated,
         "curve": predicted_curve(basis),
-        "baseline": baseline(basis),
+        "baseline": baseline_curve(basis),
         "changes": list(basis.outcome.changes),
         "scaling_curves": {"n": answer.n, **answer.curves},
         "features": {"names": list(FEATURE_NAMES), "values": answer.features},
@@ -39,12 +39,12 @@ def answer_document(basis: Basis, asked: dict[str, Any]) -> dict[str, Any]:
             "t1": [asdict(candidate) for candidate in answer.candidates_t1],
             "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
         },
-        "confidence": asdict(answer.confidence) | confidence(evidence, basis.outcome.lowered),
-        "why": explain(basis, asked),
+        "confidence": asdict(answer.confidence) | judge_confidence(evidence, basis.outcome.lowered),
+        "why": explain(basis, request),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
-        "measured": measured(basis),
+        "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),
-        "sources": sources(basis),
+        "sources": sources_behind(basis),
     }
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
@@ -56,37 +56,37 @@ def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
     invalid = np.full(len(answer.n), np.nan)
     hides_times = basis.scenario.name == "scaling"
     times = {"time_s": answer.time_s, "low_s": answer.low_s, "high_s": answer.high_s}
-    speedup = speedup_of(answer)
+    speedup = predicted_speedup(answer)
     columns = {
         "n": answer.n,
         **{name: invalid if values is None or hides_times else values for name, values in times.items()},
         "speedup": speedup,
         "efficiency": speedup / answer.n,
     }
-    return rows_of(columns)
+    return rows_of_columns(columns)
 
 
-def speedup_of(answer: Answer) -> np.ndarray:
+def predicted_speedup(answer: Answer) -> np.ndarray:
     return np.asarray(answer.t1_s / answer.time_s)
 
 
-def baseline(basis: Basis) -> list[dict[str, Any]] | None:
-    """The curve before anything was changed; None where nothing was asked to be."""
+def baseline_curve(basis: Basis) -> list[dict[str, Any]] | None:
+    """The curve before anything was changed; None where the request changes nothing."""
     before = basis.outcome.baseline
     if before is None:
         return None
     time_s = np.full(len(before.n), np.nan) if basis.scenario.name == "scaling" else before.time_s
-    return rows_of({"n": before.n, "time_s": time_s, "speedup": speedup_of(before)})
+    return rows_of_columns({"n": before.n, "time_s": time_s, "speedup": predicted_speedup(before)})
 
 
-def rows_of(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+def rows_of_columns(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     return [
         dict(zip(columns, row, strict=True))
         for row in zip(*(column.tolist() for column in columns.values()), strict=True)
     ]
 
 
-def measured(basis: Basis) -> dict[str, Any] | None:
+def measured_document(basis: Basis) -> dict[str, Any] | None:
     """What was measured for (T,A), and how far the answer is from it over the n that both have."""
     if basis.measured_row is None:
         return None
@@ -94,13 +94,14 @@ def measured(basis: Basis) -> dict[str, Any] | None:
     n, time_s = database.curve(basis.measured_row)
     return {
         "t1_s": float(database.t1_s[basis.measured_row]),
-        "curve": rows_of({"n": n, "time_s": time_s}),
+        "curve": rows_of_columns({"n": n, "time_s": time_s}),
         "error_percent": None if basis.scenario.is_virtual else error_percent(basis, n, time_s),
     }
 
 
 def error_percent(basis: Basis, n: np.ndarray, time_s: np.ndarray) -> float | None:
-    """Of times, or of speedups where scaling alone was asked for, over the n that were predicted and measured."""
+    """The mean relative error over the n that were predicted and measured: of the times, or of the speedups where
+    scaling alone was asked for."""
     answer = basis.answer
     predicted = answer.time_s
     if basis.scenario.name == "scaling":
@@ -116,23 +117,23 @@ def reference_curves(basis: Basis) -> list[dict[str, Any]]:
     return [
         {
             "platform": database.platforms[database.platform_index[row]],
-            "curve": rows_of(dict(zip(("n", "time_s"), database.curve(row), strict=True))),
+            "curve": rows_of_columns(dict(zip(("n", "time_s"), database.curve(row), strict=True))),
         }
         for row in basis.reference_rows
     ]
 
 
-def sources(basis: Basis) -> list[dict[str, str]]:
-    """Where the data that took part comes from, and what is shown as measured; every distinct source once."""
-    shown = [] if basis.measured_row is None else [basis.measured_row]
-    rows = np.union1d(basis.rows, shown).astype(np.int64)
+def sources_behind(basis: Basis) -> list[dict[str, str]]:
+    """Every distinct source of the profiles that took part, and of the one that is shown as measured."""
+    measured_rows = [] if basis.measured_row is None else [basis.measured_row]
+    rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
     ids = np.unique(basis.snapshot.source_ids[rows]).tolist()
-    found = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
+    stored = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
     names = ("label", "licence", "citation")
-    return [dict(zip(names, values, strict=True)) for values in found.values_list(*names).distinct()]
+    return [dict(zip(names, values, strict=True)) for values in stored.values_list(*names).distinct()]
 
 
-def evidence_of(basis: Basis, level: float) -> Evidence:
+def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
     snapshot, rows = basis.snapshot, basis.rows
     database = snapshot.database
     architectures = database.platform_table["architecture"]
@@ -141,7 +142,7 @@ def evidence_of(basis: Basis, level: float) -> Evidence:
     comparable = target != "" and of_references != {""} and len(of_references) > 0
     candidates = basis.answer.candidates_scaling or basis.answer.candidates_t1
     distances = [candidate.distance_tuple for candidate in candidates if candidate.distance_tuple is not None]
-    return Evidence(
+    return ConfidenceEvidence(
         candidates=None if basis.outcome.is_measured else len(candidates),
         mean_distance=_mean(distances),
         fit_error=_mean(snapshot.fit_error[basis.reference_rows]),
@@ -176,5 +177,5 @@ def largest_measured_n(basis: Basis) -> int:
 
 
 def _mean(values: Iterable[float]) -> float | None:
-    known = [value for value in values if np.isfinite(value)]
-    return float(np.mean(known)) if known else None
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.mean(finite)) if finite else None

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
-from predictor.predictions.service import preview
+from predictor.predictions.service import preview_answer
 from profiles.lookup import LookupResult, look_up
 from profiles.models import Platform, Profile, Workload
 
-TRIED = ("sequential", "parallelisation")  # what they need, no count of profiles with a curve tells
+TRIED_SCENARIOS = ("sequential", "parallelisation")  # what they need, no count of profiles with a curve tells
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def possibility(
     if program.slug is None or machine.slug is None:
         return Possibility(program, machine, None)
     evidence = Profile.objects.evidence_for(user, program.slug, machine.slug)
-    if scenario not in TRIED:
+    if scenario not in TRIED_SCENARIOS:
         return Possibility(program, machine, evidence)
     request = PredictionRequest(
         program.slug, machine.slug, method=method or DEFAULT_METHOD, scenario=scenario, strategy=strategy or None
@@ -54,7 +54,7 @@ def possibility(
 
 def refusal_of(request: PredictionRequest, user: Any) -> str:
     try:
-        preview(request, user)
+        preview_answer(request, user)
     except RequestError as error:
         return str(error)
     return ""

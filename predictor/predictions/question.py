@@ -15,11 +15,11 @@ from predictor.predictions.request import (
     InvalidField,
     InvalidSettings,
     PredictionRequest,
-    UnknownMethod,
+    UnknownMethodName,
     UnknownName,
-    UnknownReference,
-    UnknownTarget,
-    UnknownWorkload,
+    UnknownReferenceName,
+    UnknownTargetName,
+    UnknownWorkloadName,
 )
 from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
 from predictor.snapshot.cache import read_snapshot
@@ -41,25 +41,25 @@ class Question:
     scenario: scenarios.Scenario = field(default_factory=scenarios.Scenario)
 
 
-def placed(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
-    """The question, what it is asked of, and the origins of the profiles in that."""
+def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
+    """The question, the snapshot that answers it, and the origins of the snapshot's profiles."""
     snapshot, origins = workload_snapshot(
         request.workload,
         user,
         include_simulated=request.include_simulated,
         include_outliers=request.include_outliers,
     )
-    return resolve(request, snapshot.database, user), snapshot, origins
+    return resolve_request(request, snapshot.database, user), snapshot, origins
 
 
 def workload_snapshot(
     workload: str, user: Any, *, include_simulated: bool = False, include_outliers: bool = False
 ) -> tuple[Snapshot, tuple[str, ...]]:
-    """What a question about the workload is asked of, and the origins of the profiles in that."""
+    """The snapshot that answers questions about the workload, and the origins of its profiles."""
     origins = (*MEASURED, *SIMULATED) if include_simulated else MEASURED
     snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
-    at = position(workload, snapshot.database.workloads, Workload, user, UnknownWorkload)
-    if not include_simulated and is_only_simulated(at, snapshot.database, user):
+    index = position_named(workload, snapshot.database.workloads, Workload, user, UnknownWorkloadName)
+    if not include_simulated and is_only_simulated(index, snapshot.database, user):
         origins = SIMULATED
         snapshot = read_snapshot(user, origins=origins, outliers=include_outliers)
     return snapshot, origins
@@ -73,20 +73,20 @@ def is_only_simulated(workload: int, database: Database, user: Any) -> bool:
     return bool(Profile.objects.candidates_for(user).filter(workload__slug=slug, origin="simulated").exists())
 
 
-def resolve(request: PredictionRequest, database: Database, user: Any) -> Question:
-    method = known_method(request.method)
+def resolve_request(request: PredictionRequest, database: Database, user: Any) -> Question:
+    method = registered_method(request.method)
     return Question(
-        workload=position(request.workload, database.workloads, Workload, user, UnknownWorkload),
-        target=position(request.target, database.platforms, Platform, user, UnknownTarget),
+        workload=position_named(request.workload, database.workloads, Workload, user, UnknownWorkloadName),
+        target=position_named(request.target, database.platforms, Platform, user, UnknownTargetName),
         references=reference_positions(request.references, database, user),
-        n=thread_counts(request.n),
+        n=checked_thread_counts(request.n),
         method=method,
-        settings=method_settings(method, request.settings),
+        settings=checked_settings(method, request.settings),
         scenario=scenario_of(request),
     )
 
 
-def method_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> Any:
+def checked_settings(method: methods.Method[Any], values: Mapping[str, Any]) -> Any:
     try:
         return method.settings_from(values)
     except methods.SettingsError as error:
@@ -108,22 +108,22 @@ def scenario_of(request: PredictionRequest) -> scenarios.Scenario:
         raise InvalidField(error.setting, error.reason) from error
 
 
-def known_method(name: str) -> methods.Method[Any]:
+def registered_method(name: str) -> methods.Method[Any]:
     try:
         return methods.get_method(name)
     except methods.UnknownMethod as error:
-        raise UnknownMethod(name, error.known) from error
+        raise UnknownMethodName(name, error.known) from error
 
 
-def position(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
-    """Where the slug, or the slug of the only visible row of that name, stands in `slugs`."""
-    found = slug_index(slugs, text)
-    if found is not None:
-        return found
+def position_named(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
+    """The position in `slugs` of the slug `text`, or of the only visible row that has this name. Raises `error`."""
+    index = slug_index(slugs, text)
+    if index is not None:
+        return index
     visible = model.objects.visible_to(user)
     named = slugs_of_name(visible, text)
-    if len(named) == 1 and (found := slug_index(slugs, named[0])) is not None:
-        return found
+    if len(named) == 1 and (index := slug_index(slugs, named[0])) is not None:
+        return index
     raise error(text, suggestions(visible, text, named))
 
 
@@ -133,16 +133,16 @@ def reference_positions(references: Sequence[str] | None, database: Database, us
     if not references:
         raise InvalidField("references", "an empty list leaves no reference; leave it out to use all")
     platforms = database.platforms
-    found = {position(text, platforms, Platform, user, UnknownReference) for text in references}
-    return tuple(sorted(found))
+    positions = {position_named(text, platforms, Platform, user, UnknownReferenceName) for text in references}
+    return tuple(sorted(positions))
 
 
-def thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
+def checked_thread_counts(n: Sequence[int] | None) -> tuple[int, ...] | None:
     if n is None:
         return None
     if not 0 < len(n) <= MOST_THREAD_COUNTS:
         raise InvalidField("n", f"{len(n)} thread counts; give 1 to {MOST_THREAD_COUNTS}")
-    for one in n:
-        if isinstance(one, bool) or not isinstance(one, int) or not 1 <= one <= LARGEST_THREAD_COUNT:
-            raise InvalidField("n", f"{one!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
+    for count in n:
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= LARGEST_THREAD_COUNT:
+            raise InvalidField("n", f"{count!r} is not a thread count from 1 to {LARGEST_THREAD_COUNT}")
     return tuple(sorted(set(n)))

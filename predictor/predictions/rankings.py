@@ -15,13 +15,19 @@ from predictor.core.answers import Answer
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
 from predictor.predictions.answering import comparable_groups
-from predictor.predictions.question import Question, known_method, method_settings, position, workload_snapshot
-from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkload
+from predictor.predictions.question import (
+    Question,
+    checked_settings,
+    position_named,
+    registered_method,
+    workload_snapshot,
+)
+from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
 from profiles.models import Workload
 
-KEPT = 64  # rankings of a snapshot
-COLUMNS = (
+KEPT_RANKINGS = 64  # of a snapshot
+RANKING_COLUMNS = (
     "platform",
     "n_best",
     "time_s",
@@ -52,7 +58,7 @@ class Ranking:
         return {**vars(self), "results": list(self.results), "refused": list(self.refused)}
 
 
-def rank(
+def rank_platforms(
     workload: str,
     viewer: Any = None,
     *,
@@ -65,36 +71,36 @@ def rank(
     `level` of the intervals; None: the method's default. Computed once per revision, viewer and question. Raises a
     RequestError where the workload or the method is unknown, or the method takes no level.
     """
-    chosen = known_method(method)
+    chosen = registered_method(method)
     try:
-        settings = method_settings(chosen, {} if level is None else {"level": level})
+        settings = checked_settings(chosen, {} if level is None else {"level": level})
     except InvalidSettings as error:
         raise InvalidField("level", error.reason) from error
     snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
     database = snapshot.database
-    at = position(workload, database.workloads, Workload, viewer, UnknownWorkload)
+    index = position_named(workload, database.workloads, Workload, viewer, UnknownWorkloadName)
     kept: OrderedDict[Any, Ranking] = database.derive(("rankings",), OrderedDict)
-    key = at, method, settings, origins
-    found = kept.get(key)
-    if found is None:
+    key = index, method, settings, origins
+    ranking = kept.get(key)
+    if ranking is None:
         with single_thread():
-            found = kept[key] = ranked(snapshot, at, chosen, settings)
-        while len(kept) > KEPT:
+            ranking = kept[key] = compute_ranking(snapshot, index, chosen, settings)
+        while len(kept) > KEPT_RANKINGS:
             kept.popitem(last=False)
-    return found
+    return ranking
 
 
-def ranked(snapshot: Snapshot, workload: int, method: methods.Method[Any], settings: Any) -> Ranking:
+def compute_ranking(snapshot: Snapshot, workload: int, method: methods.Method[Any], settings: Any) -> Ranking:
     database = snapshot.database
     results, refused = [], []
     for target, slug in enumerate(database.platforms):
         question = Question(workload, target, None, None, method, settings)
         try:
             answer = method.predict(database, methods.Query(workload, target), settings)
-            results.append(row(snapshot, question, answer))
+            results.append(ranking_row(snapshot, question, answer))
         except methods.PredictionError as error:
             refused.append({"platform": slug, "reason": str(error)})
-    results.sort(key=lambda one: (one["time_s"] is None, one["time_s"], one["platform"]))
+    results.sort(key=lambda result: (result["time_s"] is None, result["time_s"], result["platform"]))
     return Ranking(
         workload=database.workloads[workload],
         method=method.name,
@@ -107,7 +113,7 @@ def ranked(snapshot: Snapshot, workload: int, method: methods.Method[Any], setti
     )
 
 
-def row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
+def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
     """The fastest predicted n of one platform; beside it the fastest time that was measured there, if it was."""
     database = snapshot.database
     if not np.isfinite(answer.time_s).any():
@@ -116,7 +122,7 @@ def row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any
     query = methods.Query(question.workload, question.target)
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))
-    references = {one.platform for one in (*answer.candidates_t1, *answer.candidates_scaling)}
+    references = {candidate.platform for candidate in (*answer.candidates_t1, *answer.candidates_scaling)}
     return {
         "platform": database.platforms[question.target],
         "n_best": int(answer.n[best]),
@@ -126,7 +132,7 @@ def row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any
         "measured": own >= 0,
         "measured_time_s": None if own < 0 else float(database.curve(own)[1].min()),
         "measured_n": None if own < 0 else fastest_n(database, own),
-        "origin": origin_of(snapshot, question.workload, references, groups),
+        "origin": origin_of_references(snapshot, question.workload, references, groups),
         "warnings": list(answer.warnings),
     }
 
@@ -136,13 +142,13 @@ def fastest_n(database: Database, profile: int) -> int:
     return int(n[time_s.argmin()])
 
 
-def origin_of(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:
-    """Whether simulated profiles of the workload took part."""
+def origin_of_references(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:
+    """The origin of a result: simulated where simulated profiles of the workload took part."""
     database = snapshot.database
     rows = database.rows_of_workload(workload)
     took_part = [
-        at
-        for at in rows.tolist()
-        if database.group[at] in groups and database.platforms[database.platform_index[at]] in references
+        row
+        for row in rows.tolist()
+        if database.group[row] in groups and database.platforms[database.platform_index[row]] in references
     ]
     return "simulated" if snapshot.is_simulated[took_part].any() else "measured"

@@ -1,4 +1,4 @@
-"""What can be asked, and the errors that say why there is no answer."""
+"""The request of a prediction, and the errors that say why there is no answer."""
 
 from __future__ import annotations
 
@@ -41,9 +41,13 @@ class RequestError(Exception):
 
 
 class UnknownName(RequestError):
-    """No row of that slug or name is visible to the viewer, or several have the name."""
+    """No row of that slug or name is visible to the viewer, or several have the name.
+
+    `request_field`: the field of the request that holds the name.
+    """
 
     noun = ""
+    request_field = ""
 
     def __init__(self, name: str, suggestions: Sequence[str]) -> None:
         self.name = name
@@ -52,20 +56,24 @@ class UnknownName(RequestError):
         super().__init__(f"no {self.noun} {name!r}{near}")
 
 
-class UnknownWorkload(UnknownName):
+class UnknownWorkloadName(UnknownName):
     noun = "workload"
+    request_field = "workload"
 
 
-class UnknownTarget(UnknownName):
+class UnknownTargetName(UnknownName):
     noun = "target platform"
+    request_field = "target"
 
 
-class UnknownReference(UnknownName):
+class UnknownReferenceName(UnknownName):
     noun = "reference platform"
+    request_field = "references"
 
 
-class UnknownMethod(UnknownName):
+class UnknownMethodName(UnknownName):
     noun = "method"
+    request_field = "method"
 
 
 class InvalidSettings(RequestError):

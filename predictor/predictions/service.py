@@ -15,12 +15,10 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
 from predictor.models import Prediction
-from predictor.predictions.answering import answered
+from predictor.predictions.answering import run_question
 from predictor.predictions.document import answer_document
-from predictor.predictions.question import Question, placed
-from predictor.predictions.request import (
-    PredictionRequest,
-)
+from predictor.predictions.question import Question, resolve_with_snapshot
+from predictor.predictions.request import PredictionRequest
 from predictor.snapshot.building import Snapshot
 
 ANSWER_VERSION = "4"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
@@ -31,13 +29,13 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 
     A workload that nobody measured anywhere is predicted from simulated profiles alone, which needs no asking.
     """
-    question, snapshot, origins = placed(request, user)
-    asked = asked_of(question, snapshot.database) | {"include_outliers": request.include_outliers}
-    key = request_key(asked, snapshot, user, origins)
+    question, snapshot, origins = resolve_with_snapshot(request, user)
+    canonical = canonical_request(question, snapshot.database) | {"include_outliers": request.include_outliers}
+    key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         return stored
-    document = document_of(request, question, snapshot)
+    document = answer_request(request, question, snapshot)
     stored, _ = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -53,29 +51,29 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     return stored
 
 
-def preview(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
-    """The same answer without keeping it, for a page that asks although nobody asked it to. Raises a RequestError."""
-    question, snapshot, _ = placed(request, user)
-    return document_of(request, question, snapshot)
+def preview_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
+    """The document of the same answer, which is not kept: for pages that predict unasked. Raises a RequestError."""
+    question, snapshot, _ = resolve_with_snapshot(request, user)
+    return answer_request(request, question, snapshot)
 
 
-def document_of(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
-    asked = asked_of(question, snapshot.database) | {
+def answer_request(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
+    canonical = canonical_request(question, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
-        return answer_document(answered(question, snapshot), asked)
+        return answer_document(run_question(question, snapshot), canonical)
 
 
-def asked_of(question: Question, database: Database) -> dict[str, Any]:
-    """The request in its only spelling: slugs, every setting with its value."""
+def canonical_request(question: Question, database: Database) -> dict[str, Any]:
+    """The request as plain values in its only spelling: every name a slug, every setting with its value."""
     references = question.references
-    asked: dict[str, Any] = nan_to_null(
+    canonical: dict[str, Any] = nan_to_null(
         {
             "workload": database.workloads[question.workload],
             "target": database.platforms[question.target],
-            "references": None if references is None else [database.platforms[at] for at in references],
+            "references": None if references is None else [database.platforms[reference] for reference in references],
             "method": question.method.name,
             "method_version": question.method.version,
             "n": question.n,
@@ -86,11 +84,12 @@ def asked_of(question: Question, database: Database) -> dict[str, Any]:
             "platform_changes": question.scenario.platform.as_values(),
         }
     )
-    return asked
+    return canonical
 
 
-def request_key(asked: dict[str, Any], snapshot: Snapshot, user: Any, origins: Sequence[str]) -> str:
-    """Answers from public data alone are shared; others belong to their viewer and his own revision."""
+def request_key(canonical: dict[str, Any], snapshot: Snapshot, user: Any, origins: Sequence[str]) -> str:
+    """The key of the stored prediction. Answers from public data alone are shared; others belong to their viewer and to
+    the revision of that viewer's own data."""
     viewer = [user.pk, snapshot.private_revision] if snapshot.holds_private else None
-    parts = [ANSWER_VERSION, asked, snapshot.database.revision, viewer, origins]
+    parts = [ANSWER_VERSION, canonical, snapshot.database.revision, viewer, origins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

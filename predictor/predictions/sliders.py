@@ -1,7 +1,7 @@
 """What-if: sliders over the named characteristics of a workload and over a platform's topology and clock.
 
 The address holds the state: a parameter for each slider that stands elsewhere than where nothing changes. The page, its
-JSON twin and a stored prediction are asked by the same request.
+JSON twin and a stored prediction come from the same request.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from profiles.arrays import FloatArray
 from profiles.models import Platform, Workload
 from profiles.scaling.names import FRACTIONS
 
-QUESTION = ("workload", "target", "method")
-PARAMETERS = (*QUESTION, *CHARACTERISTICS, *PLATFORM_CHANGES)
+QUESTION_PARAMETERS = ("workload", "target", "method")
+WHAT_IF_PARAMETERS = (*QUESTION_PARAMETERS, *CHARACTERISTICS, *PLATFORM_CHANGES)
 NO_EFFECT = 0  # of n_nu and n_ht: where null stands in a request
-LARGEST_FACTOR = {"memory": 4.0, "work": 4.0}
-LEAST_FACTOR = {"work": 0.1}
+LARGEST_SLIDER_FACTOR = {"memory": 4.0, "work": 4.0}
+LEAST_SLIDER_FACTOR = {"work": 0.1}
 STEP_MHZ = 50
 UNKNOWN_MHZ = 2000.0
 MEMORY_CURVES = ("L1-LD/INSTR", "L1-LD/LLC-LDM")
@@ -90,20 +90,20 @@ class Slider:
         return f"{self.value:g}" if self.value else "none"
 
 
-def numbers_in(parameters: Mapping[str, str]) -> dict[str, float]:
+def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
     """The sliders that the address names, by name. Raises InvalidParameter."""
-    found = {}
+    values = {}
     for name in (*CHARACTERISTICS, *PLATFORM_CHANGES):
         if not parameters.get(name):
             continue
         try:
-            found[name] = float(parameters[name])
+            values[name] = float(parameters[name])
         except ValueError:
             raise InvalidParameter(name, parameters[name]) from None
-    return found
+    return values
 
 
-def request_of(parameters: Mapping[str, str], values: Mapping[str, float]) -> PredictionRequest:
+def slider_request(parameters: Mapping[str, str], values: Mapping[str, float]) -> PredictionRequest:
     """The prediction with these slider values. What a value may be is for the service to say."""
     platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
     return PredictionRequest(
@@ -127,8 +127,8 @@ def platform_value(name: str, value: float) -> float | int | None:
     return int(value) if value.is_integer() else value
 
 
-def without_neutral(values: Mapping[str, float], platform: Platform) -> dict[str, float]:
-    """Only what changes something."""
+def drop_neutral_values(values: Mapping[str, float], platform: Platform) -> dict[str, float]:
+    """The values that change something."""
     neutral = neutral_values(platform)
     return {name: value for name, value in values.items() if value != neutral.get(name)}
 
@@ -140,16 +140,16 @@ def neutral_values(platform: Platform) -> dict[str, float]:
 
 
 def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapping[str, float]) -> list[Slider]:
-    """`answer`: of the workload as it is, which tells what of it is known."""
-    reasons = dict.fromkeys(FRACTIONS, "" if is_decomposed(answer) else TIME_ONLY)
+    """The sliders of a workload's characteristics. `answer`, the baseline, tells what is known of the workload."""
+    reasons = dict.fromkeys(FRACTIONS, "" if answer_is_decomposed(answer) else TIME_ONLY)
     reasons["memory"] = why_no_memory(answer, workload)
     if len(answer["curve"]) == 1:
         reasons |= dict.fromkeys(("redundancy", *FRACTIONS), "no scaling of this workload was measured")
     return [
         Slider(
             name,
-            LEAST_FACTOR.get(name, 0.0),
-            LARGEST_FACTOR.get(name, 2.0),
+            LEAST_SLIDER_FACTOR.get(name, 0.0),
+            LARGEST_SLIDER_FACTOR.get(name, 2.0),
             0.05,
             1.0,
             values.get(name, 1.0),
@@ -175,18 +175,18 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
     ]
 
 
-def is_decomposed(answer: Mapping[str, Any]) -> bool:
+def answer_is_decomposed(answer: Mapping[str, Any]) -> bool:
     """Whether the answer says where the threads' time goes."""
-    return all(is_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
+    return all(all_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
 
 
 def why_no_memory(answer: Mapping[str, Any], workload: Workload) -> str:
     if workload.bound in {"memory", "computation"} or all(
-        is_known(answer["scaling_curves"].get(name)) for name in MEMORY_CURVES
+        all_known(answer["scaling_curves"].get(name)) for name in MEMORY_CURVES
     ):
         return ""
     return "nothing tells how much of its time it waits for memory: no counters of the last-level cache, no known bound"
 
 
-def is_known(values: list[float | None] | FloatArray | None) -> bool:
+def all_known(values: list[float | None] | FloatArray | None) -> bool:
     return values is not None and len(values) > 0 and all(value is not None for value in values)

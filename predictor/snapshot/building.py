@@ -28,7 +28,9 @@ from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.scaling.features import FEATURE_NAMES
 
+MEASURED = ("measured",)
 SIMULATED = ("simulated",)
+PREDICTION_ORIGINS = (*MEASURED, *SIMULATED)  # predictions never use emulated profiles
 
 PLATFORM_FIELDS = ("slug", "n_nu", "n_ht", "n_max", *PLATFORM_NUMBER_COLUMNS, *PLATFORM_TEXT_COLUMNS)
 WORKLOAD_FIELDS = ("slug", "runtime", *WORKLOAD_TEXT_COLUMNS)
@@ -46,11 +48,10 @@ PROFILE_FIELDS = {
     "n_measured": np.int64,
 }
 ROWS_PER_BATCH = 20_000
-MEASURED = ("measured",)
 
-Row = tuple[Any, ...]
-Columns = dict[str, Row]
-Progress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
+TableRow = tuple[Any, ...]
+Columns = dict[str, TableRow]
+RecordProgress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,8 @@ class ProfileColumns:
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
-    """Read again until no change came in between: all tables are of the revision that the snapshot names."""
+    """The viewer's snapshot. The tables are read again until none changed meanwhile: all are of the revision that the
+    snapshot names."""
     while True:
         before = Revision.current(viewer)
         built = read_tables(viewer, origins, before, outliers)
@@ -101,17 +103,19 @@ def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False
 
 
 def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False) -> Snapshot:
-    platforms = owned_columns(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
-    workloads = owned_columns(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
+    platforms = columns_with_owner(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
+    workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
     profiles = read_profiles(viewer, origins, outliers)
-    platform_index = positions(platforms["pk"], profiles.values["platform_id"])
-    workload_index = positions(workloads["pk"], profiles.values["workload_id"])
+    platform_index = positions_of_ids(platforms["pk"], profiles.values["platform_id"])
+    workload_index = positions_of_ids(workloads["pk"], profiles.values["workload_id"])
     profiles.values |= {"platform": platform_index, "workload": workload_index}
     visible = (platform_index >= 0) & (workload_index >= 0)
     if not visible.all():
         profiles = profiles.take(np.flatnonzero(visible))
     owners = chain(platforms["private_to_id"], workloads["private_to_id"], profiles.values["private_to_id"])
-    database, profiles = assemble(platforms, workloads, profiles, origin="+".join(origins), revision=revision[0])
+    database, profiles = assemble_database(
+        platforms, workloads, profiles, origin="+".join(origins), revision=revision[0]
+    )
     return Snapshot(
         database=database,
         profile_ids=profiles.values["pk"],
@@ -124,29 +128,30 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
     )
 
 
-def owned_columns(queryset: Any, names: Sequence[str]) -> Columns:
-    return columns(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
+def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
+    return columns_by_slug(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
 
 
-def columns(rows: Iterable[Row], names: Sequence[str]) -> Columns:
-    """Rows that begin with a slug, in its order (Python's, which no database's collation changes), by column."""
+def columns_by_slug(rows: Iterable[TableRow], names: Sequence[str]) -> Columns:
+    """Columns of rows that begin with a slug, sorted by slug. Python sorts them: no collation changes its order."""
     ordered = sorted(rows, key=lambda row: row[0])
     return dict(zip(names, zip(*ordered, strict=True) if ordered else ((),) * len(names), strict=True))
 
 
-def positions(ids: Sequence[int], wanted: np.ndarray) -> np.ndarray:
-    """Where each wanted id stands in `ids`; -1 where it does not."""
+def positions_of_ids(ids: Sequence[int], wanted: np.ndarray) -> np.ndarray:
+    """The position of each wanted id in `ids`; -1 where it is not in them."""
     table = np.asarray(ids, dtype=np.int64)
     order = np.argsort(table)
-    place = np.searchsorted(table, wanted, sorter=order)
-    found = np.isin(wanted, table)
-    return np.where(found, order[np.where(found, place, 0)], -1) if len(table) else np.full(len(wanted), -1)
+    rank = np.searchsorted(table, wanted, sorter=order)
+    is_there = np.isin(wanted, table)
+    return np.where(is_there, order[np.where(is_there, rank, 0)], -1) if len(table) else np.full(len(wanted), -1)
 
 
 def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> ProfileColumns:
-    """One query. Arrays are read as the bytes that are stored: making an array per row would cost more than the query.
+    """All profiles that the viewer may predict from, by one query.
 
-    Of a profile's 15 curves only the first, the times, leaves the database.
+    Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's
+    15 curves only the first, the times, leaves the database.
     """
     raw = BinaryField()
     rows = (
@@ -160,17 +165,17 @@ def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False)
             Substr("curves__values", 1, F("n_measured") * 8, output_field=raw),
         )
     )
-    return concatenate([profile_batch(batch) for batch in batches(rows.iterator(chunk_size=2000))])
+    return concatenate_columns([columns_of_batch(batch) for batch in batches(rows.iterator(chunk_size=2000))])
 
 
-def batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def batches(rows: Iterator[TableRow]) -> Iterator[list[TableRow]]:
     """Lists of at most ROWS_PER_BATCH rows, and one empty list when there is no row at all."""
     yield list(islice(rows, ROWS_PER_BATCH))
     while batch := list(islice(rows, ROWS_PER_BATCH)):
         yield batch
 
 
-def profile_batch(rows: list[Row]) -> ProfileColumns:
+def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
     *scalars, features, curve_n, times = zip(*rows, strict=True) if rows else [()] * (len(PROFILE_FIELDS) + 3)
     values: dict[str, np.ndarray] = {
         name: np.array(column, dtype=dtype)
@@ -185,7 +190,7 @@ def profile_batch(rows: list[Row]) -> ProfileColumns:
     )
 
 
-def concatenate(parts: list[ProfileColumns]) -> ProfileColumns:
+def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
     return ProfileColumns(
         values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
         features=np.concatenate([part.features for part in parts]),
@@ -195,12 +200,13 @@ def concatenate(parts: list[ProfileColumns]) -> ProfileColumns:
     )
 
 
-def assemble(
+def assemble_database(
     platforms: Columns, workloads: Columns, profiles: ProfileColumns, *, origin: str, revision: int
 ) -> tuple[Database, ProfileColumns]:
-    """The `Database`, and its profiles' columns in its order: one profile for each platform, workload and group."""
+    """The `Database`, and the columns of its profiles in its order. It has one profile for each platform, workload and
+    group."""
     groups, group = group_profiles(profiles, workloads["runtime"], origin)
-    rows = representatives(profiles.values, group)
+    rows = representative_rows(profiles.values, group)
     profiles, group = profiles.take(rows), group[rows]
     database = Database.build(
         revision=revision,
@@ -219,13 +225,13 @@ def assemble(
         n_ht=np.array(platforms["n_ht"], dtype=np.float64),
         n_max=platforms["n_max"],
         platform_table={name: np.array(platforms[name], dtype=np.float64) for name in PLATFORM_NUMBER_COLUMNS}
-        | {name: words(platforms[name]) for name in PLATFORM_TEXT_COLUMNS},
-        workload_table={name: words(workloads[name]) for name in WORKLOAD_TEXT_COLUMNS},
+        | {name: texts_or_empty(platforms[name]) for name in PLATFORM_TEXT_COLUMNS},
+        workload_table={name: texts_or_empty(workloads[name]) for name in WORKLOAD_TEXT_COLUMNS},
     )
     return database, profiles
 
 
-def words(column: Iterable[str | None]) -> tuple[str, ...]:
+def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(word or "" for word in column)
 
 
@@ -233,15 +239,15 @@ def group_profiles(
     profiles: ProfileColumns, runtimes: Sequence[str | None], origin: str
 ) -> tuple[tuple[Group, ...], np.ndarray]:
     """The groups inside which profiles can be compared, and the group of each profile."""
-    names, runtime = np.unique(np.array(words(runtimes), dtype=np.str_), return_inverse=True)
+    names, runtime = np.unique(np.array(texts_or_empty(runtimes), dtype=np.str_), return_inverse=True)
     code = profiles.values["decomposed"] * max(len(names), 1) + runtime[profiles.values["workload"]]
     codes, group = np.unique(code, return_inverse=True)
     decomposed, name = np.divmod(codes, max(len(names), 1))
-    found = [Group(bool(parts), str(names[at]), origin) for parts, at in zip(decomposed, name, strict=True)]
-    return tuple(found), group
+    groups = [Group(bool(parts), str(names[index]), origin) for parts, index in zip(decomposed, name, strict=True)]
+    return tuple(groups), group
 
 
-def representatives(values: dict[str, np.ndarray], group: np.ndarray) -> np.ndarray:
+def representative_rows(values: dict[str, np.ndarray], group: np.ndarray) -> np.ndarray:
     """The rows to keep, sorted by platform, workload and group: for each the viewer's own private profile, else a
     measured one, else that with the most thread counts, else the newest."""
     is_own = values["private_to_id"] != None  # noqa: E711  elementwise

@@ -19,7 +19,7 @@ from predictor.snapshot.building import MEASURED, Snapshot, build_snapshot
 from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8
-LAYOUT = f"{zlib.crc32(repr([one.name for kind in (Snapshot, Database) for one in fields(kind)]).encode()):08x}"
+LAYOUT = f"{zlib.crc32(repr([field.name for kind in (Snapshot, Database) for field in fields(kind)]).encode()):08x}"
 
 
 class SnapshotCache:
@@ -52,13 +52,13 @@ class SnapshotCache:
 _cache = SnapshotCache(KEPT_SNAPSHOTS)
 
 
-def snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Database:
-    """All that the user may predict from, as the core reads it; `user` None is the public."""
+def read_database(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Database:
+    """The database of everything that the user may predict from; `user` None is the public."""
     return read_snapshot(user, origins=origins).database
 
 
 def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outliers: bool = False) -> Snapshot:
-    """The same with the provenance of its profiles. Two small queries when this process has it already.
+    """The snapshot of everything that the user may predict from. Two small queries when this process has it already.
 
     The key is the name of its folder. The newest profile's uid is part of it because revision numbers come back when
     a database is restored, the fields' names because another version of this code may have written the folder.
@@ -70,23 +70,24 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
         Profile.objects.candidates_for(viewer, outliers=outliers).order_by("-pk").values_list("uid", flat=True).first()
     )
     kinds = (*origins, "outliers") if outliers else origins
-    folder = files.folder_of(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
+    folder = files.snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
     return _cache.get(
-        folder, lambda: mapped_snapshot(folder, lambda: build_snapshot(viewer, origins, outliers), (public, own))
+        folder, lambda: map_or_build_snapshot(folder, lambda: build_snapshot(viewer, origins, outliers), (public, own))
     )
 
 
-def mapped_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple[int, int]) -> Snapshot:
-    """From the files of the folder; else `build()`, which is written there if it is large and of that revision."""
-    values = files.read(folder)
+def map_or_build_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple[int, int]) -> Snapshot:
+    """The snapshot in the folder; where there is none, `build()`, which is written there if it is large and of that
+    revision."""
+    values = files.read_values(folder)
     if values is None:
         built = build()
         large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
         if not large or (built.database.revision, built.private_revision) != revision:
             return built
-        files.write(folder, values_of(built))
+        files.write_values(folder, snapshot_values(built))
         files.remove_others(folder)
-        values = files.read(folder)
+        values = files.read_values(folder)
         if values is None:
             return built
     read = snapshot_from(values)
@@ -94,7 +95,7 @@ def mapped_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple
     return read
 
 
-def values_of(snapshot: Snapshot) -> dict[str, Any]:
+def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
     """Arrays, numbers and words by name, from which `snapshot_from` makes the same snapshot again."""
     database = snapshot.database
     values: dict[str, Any] = {f"snapshot.{name}": value for name, value in vars(snapshot).items() if name != "database"}

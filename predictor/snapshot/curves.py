@@ -11,13 +11,13 @@ from profiles.models import Profile, ScalingCurves
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
 from profiles.scaling.runs import CurveTable
 
-MEASURES = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
+RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
 
-def measures_at_one(snapshot: Snapshot) -> FloatArray | None:
+def read_measures_at_one(snapshot: Snapshot) -> FloatArray | None:
     """The relative measures at n = 1 of the rows that have no features (N, 7), NaN elsewhere; once per snapshot."""
-    found: FloatArray | None = snapshot.database.derive(("measures at one",), lambda: _read(snapshot))
-    return found
+    measures: FloatArray | None = snapshot.database.derive(("measures at one",), lambda: _read(snapshot))
+    return measures
 
 
 def _read(snapshot: Snapshot) -> FloatArray | None:
@@ -28,13 +28,16 @@ def _read(snapshot: Snapshot) -> FloatArray | None:
     measures = np.full((len(snapshot.database), len(RELATIVE_MEASURES)), np.nan)
     stored = ScalingCurves.objects.filter(profile_id__in=list(position)).values_list("profile_id", "n", "values")
     for profile, n, values in stored:
-        at = np.flatnonzero(np.asarray(n) == 1)
-        if len(at):
-            measures[position[profile]] = np.asarray(values).reshape(-1, len(n))[MEASURES, at[0]]
+        single_thread = np.flatnonzero(np.asarray(n) == 1)
+        if len(single_thread):
+            measures[position[profile]] = np.asarray(values).reshape(-1, len(n))[
+                RELATIVE_MEASURE_ROWS, single_thread[0]
+            ]
     return measures
 
 
-def curves_of(snapshot: Snapshot, row: int) -> CurveTable:
+def read_stored_curves(snapshot: Snapshot, row: int) -> CurveTable:
+    """All curves of the profile in that row of the snapshot. One query."""
     profile = Profile.objects.select_related("curves").get(pk=int(snapshot.profile_ids[row]))
     n = np.asarray(profile.curves.n, dtype=np.int64)
     return CurveTable(

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
-VALUES = "values.json"
+VALUES_FILE = "values.json"
 
 
-def folder_of(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
+def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
     """Where a snapshot is kept: STATE_DIR/snapshots/<viewer and origins>,<public revision>,<the rest of its key>."""
     whose = f"{'public' if viewer is None else f'user-{viewer}'}+{'+'.join(origins)}"
     return Path(settings.STATE_DIR) / "snapshots" / f"{','.join(map(str, (whose, public, *rest)))}"
 
 
-def write(folder: Path, values: Mapping[str, Any]) -> None:
+def write_values(folder: Path, values: Mapping[str, Any]) -> None:
     """All or nothing: the folder appears when it is complete. Where another process was faster, its folder stays."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
@@ -36,7 +36,7 @@ def write(folder: Path, values: Mapping[str, Any]) -> None:
                 with open(unfinished / f"{name}.npy", "wb", opener=_owner_only) as file:
                     np.save(file, value, allow_pickle=False)
         rest = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
-        with open(unfinished / VALUES, "w", opener=_owner_only) as file:
+        with open(unfinished / VALUES_FILE, "w", opener=_owner_only) as file:
             json.dump(rest, file)
         if not folder.exists():
             unfinished.rename(folder)
@@ -44,10 +44,10 @@ def write(folder: Path, values: Mapping[str, Any]) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def read(folder: Path) -> dict[str, Any] | None:
+def read_values(folder: Path) -> dict[str, Any] | None:
     """What was written, its arrays mapped and read-only; None where there is nothing, or no longer everything."""
     try:
-        values: dict[str, Any] = json.loads((folder / VALUES).read_text())
+        values: dict[str, Any] = json.loads((folder / VALUES_FILE).read_text())
         for path in folder.glob("*.npy"):
             values[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except (OSError, EOFError, ValueError):

@@ -10,37 +10,37 @@ from predictor.snapshot.building import (
     WORKLOAD_FIELDS,
     Columns,
     ProfileColumns,
-    Progress,
-    assemble,
-    columns,
-    positions,
+    RecordProgress,
+    assemble_database,
+    columns_by_slug,
+    positions_of_ids,
 )
 from profiles.measurements import Measurements
 from profiles.scaling.features import feature_fits
 from profiles.scaling.runs import scaling_curves
 
 
-def database_from_measurements(measurements: Measurements, progress: Progress | None = None) -> Database:
+def database_from_measurements(measurements: Measurements, progress: RecordProgress | None = None) -> Database:
     """One delivery as a `Database` of its own: names for slugs, revision 0, no stored row read or written."""
     profiles = measured_columns(measurements, progress)
     platforms = platform_columns(measurements, profiles)
-    workloads = columns(
+    workloads = columns_by_slug(
         (
             (
                 record.name,
                 record.runtime,
                 record.application,
                 record.strategy,
-                measurements.time_kinds.get(at, "absolute"),
-                at,
+                measurements.time_kinds.get(index, "absolute"),
+                index,
             )
-            for at, record in enumerate(measurements.workloads)
+            for index, record in enumerate(measurements.workloads)
         ),
         (*WORKLOAD_FIELDS, "pk"),
     )
-    profiles.values["platform"] = positions(platforms["pk"], profiles.values["platform"])
-    profiles.values["workload"] = positions(workloads["pk"], profiles.values["workload"])
-    return assemble(platforms, workloads, profiles, origin=measurements.origin, revision=0)[0]
+    profiles.values["platform"] = positions_of_ids(platforms["pk"], profiles.values["platform"])
+    profiles.values["workload"] = positions_of_ids(workloads["pk"], profiles.values["workload"])
+    return assemble_database(platforms, workloads, profiles, origin=measurements.origin, revision=0)[0]
 
 
 def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Columns:
@@ -55,16 +55,16 @@ def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Co
             slug,
             record.n_nu,
             record.n_ht,
-            record.n_max or max(record.threads or 1, int(largest[at])),
+            record.n_max or max(record.threads or 1, int(largest[index])),
             *(getattr(record, name) for name in rest),
-            at,
+            index,
         )
-        for at, (slug, record) in enumerate(zip(slugs, records, strict=True))
+        for index, (slug, record) in enumerate(zip(slugs, records, strict=True))
     )
-    return columns(rows, (*PLATFORM_FIELDS, "pk"))
+    return columns_by_slug(rows, (*PLATFORM_FIELDS, "pk"))
 
 
-def measured_columns(measurements: Measurements, progress: Progress | None = None) -> ProfileColumns:
+def measured_columns(measurements: Measurements, progress: RecordProgress | None = None) -> ProfileColumns:
     records = measurements.profiles
     curves = [scaling_curves(record.runs, record.counters) for record in (progress or iter)(records)]
     platforms = [measurements.platforms[record.platform] for record in records]

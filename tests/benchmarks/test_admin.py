@@ -3,7 +3,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from benchmarks.models import Upload
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.models import Profile
 from tests.mpet_site.api_samples import API, client_of, make_user, tarball
 from tests.pages import text_of
@@ -41,7 +41,7 @@ def test_a_hidden_upload_is_seen_by_its_owner_only_and_without_profiles(client, 
     assert "1 uploads hidden" in act(client, "hide", upload)
     assert client.get(address).status_code == 404
     assert not Profile.objects.visible_to(None).exists()
-    assert len(snapshot()) == 0
+    assert len(read_database()) == 0
     client.force_login(ada)
     assert "A moderator has hidden" in text_of(client.get(address))
     assert "hidden by a moderator" in text_of(client.get(reverse("uploads")))

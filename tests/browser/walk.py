@@ -16,7 +16,7 @@ from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
 from tests.benchmarks.tarballs import packed
-from tests.predictor.stored_evaluations import store_evaluation, store_report
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.samples import sample_measurements
 
 WORKLOAD, TARGET = "app0-section0", "machine-1"
@@ -89,7 +89,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
         "platforms, none found": f"{reverse('platforms')}?search=zzzzz",
         "platform-distances, sorted": f"{reverse('platform-distances')}?near={target}",
         **predictor_pages(workload, target),
-        "evaluation": reverse("evaluation", args=[store_evaluation().uid]),
+        "evaluation": reverse("evaluation", args=[evaluate_and_store().uid]),
     }
     store_report()
     own = {name: reverse(name) for name in OWN}

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.models import Platform, Profile, Workload
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 
@@ -101,5 +101,5 @@ def test_page(benchmark, many, name):
         address = reverse(name, args=[Profile.objects.first().uid])
     else:
         address = reverse(PAGES[name])
-        snapshot()  # once a revision and process
+        read_database()  # once a revision and process
     opened(benchmark, address)

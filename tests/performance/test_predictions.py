@@ -13,7 +13,7 @@ from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.snapshot.building import build_snapshot
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.models import Profile
 from tests.performance.conftest import sized
 from tests.predictor.conftest import store
@@ -35,7 +35,7 @@ def papers_size(db):
         replace(one, counters=sample_counters(rng, np.unique(one.runs.n).tolist())) for one in measurements.profiles
     ]
     store(replace(measurements, profiles=profiles))
-    database = snapshot()
+    database = read_database()
     assert database.features.shape == (PLATFORMS * WORKLOADS, 84)
     assert np.isfinite(database.features).all()
     return database

@@ -8,10 +8,10 @@ import pytest
 from predictor.core.methods import Query, get_method
 from predictor.core.scenarios import Scenario, ScenarioFacts, run_scenario
 from predictor.core.scenarios.changes import PlatformChanges, WorkloadChanges
-from predictor.predictions.rankings import rank
+from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.request import PredictionRequest
-from predictor.predictions.service import preview
-from predictor.snapshot.cache import snapshot
+from predictor.predictions.service import preview_answer
+from predictor.snapshot.cache import read_database
 from tests.performance.conftest import sized
 from tests.predictor.conftest import store
 from tests.predictor.core.scenarios.answers import decomposed_database
@@ -43,7 +43,7 @@ def test_one_answer(benchmark, method, scenario):
 @pytest.fixture
 def papers_size(db):
     store(sample_measurements(*PAPERS))
-    return snapshot()
+    return read_database()
 
 
 @pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
@@ -51,18 +51,18 @@ def test_a_preview_with_changes(benchmark, papers_size):
     request = PredictionRequest(
         "app0-section0", "machine-1", workload_changes={"lock_delay": 0.5}, platform_changes={"n_max": 32}
     )
-    assert benchmark.pedantic(preview, (request,), rounds=20, warmup_rounds=1)["changes"]
+    assert benchmark.pedantic(preview_answer, (request,), rounds=20, warmup_rounds=1)["changes"]
 
 
 @pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
 def test_a_ranking_computed(benchmark, papers_size):
-    rank("app0-section0")
+    rank_platforms("app0-section0")
     forget = papers_size.derive(("rankings",), None).clear
-    found = benchmark.pedantic(rank, ("app0-section0",), setup=forget, rounds=5)
+    found = benchmark.pedantic(rank_platforms, ("app0-section0",), setup=forget, rounds=5)
     assert len(found.results) == PAPERS[0]
 
 
 @pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
 def test_a_ranking_asked_again(benchmark, papers_size):
-    first = rank("app0-section0")
-    assert benchmark.pedantic(rank, ("app0-section0",), rounds=20, warmup_rounds=1) is first
+    first = rank_platforms("app0-section0")
+    assert benchmark.pedantic(rank_platforms, ("app0-section0",), rounds=20, warmup_rounds=1) is first

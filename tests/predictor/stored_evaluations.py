@@ -3,21 +3,23 @@
 import time
 
 from mpet_site.web.plain_json import nan_to_null
-from predictor.accuracy.evaluations import evaluated, store, stored_subject
+from predictor.accuracy.evaluations import evaluate_subject, read_stored_subject, store_evaluation
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
 from predictor.core.paper import paper_results
 from predictor.models import Evaluation, PaperReport
 
 
-def store_evaluation(names=("mpet2020", "ridge"), origin=None, floor=True, **protocol) -> Evaluation:
-    subject = stored_subject(origin)
-    found = evaluated(subject, [METHODS[name] for name in names], Protocol(**({"sample": 6} | protocol)), floor=floor)
-    return store(found, subject, time.perf_counter())
+def evaluate_and_store(names=("mpet2020", "ridge"), origin=None, floor=True, **protocol) -> Evaluation:
+    subject = read_stored_subject(origin)
+    found = evaluate_subject(
+        subject, [METHODS[name] for name in names], Protocol(**({"sample": 6} | protocol)), floor=floor
+    )
+    return store_evaluation(found, subject, time.perf_counter())
 
 
 def store_report(origin=None) -> PaperReport:
-    subject = stored_subject(origin)
+    subject = read_stored_subject(origin)
     return PaperReport.objects.create(
         revision=subject.database.revision,
         origin=subject.origin,

@@ -15,7 +15,7 @@ import predictor.snapshot.building
 from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import predict
-from predictor.snapshot.cache import SnapshotCache, read_snapshot, snapshot
+from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
 from profiles.models import Revision
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements, sample_platform
@@ -60,7 +60,7 @@ def seen_by(user):
             answers.append(predict(request, user).answer)
         except RequestError as error:
             answers.append(str(error))
-    database = snapshot(user)
+    database = read_database(user)
     arrays = [database.features, database.t1_s, *database.element_range("measured"), database.curve_time_s]
     return json.dumps(answers, sort_keys=True), [array.tobytes() for array in arrays], database.platforms
 
@@ -152,7 +152,7 @@ def test_a_private_upload_that_is_undone_leaves_no_snapshot(measured, owner):
     """The owner's revision number comes back with the next upload; the snapshot of the undone one must not."""
     with pytest.raises(UndoneError), transaction.atomic():
         store(absurd(sample_measurements(4, 6, seed=8)), "undone", owner, private=True)
-        undone = snapshot(owner)
+        undone = read_database(owner)
         raise UndoneError
     store(sample_measurements(4, 6, seed=9), "kept", owner, private=True)
-    assert snapshot(owner).t1_s.max() < undone.t1_s.max() / 1000
+    assert read_database(owner).t1_s.max() < undone.t1_s.max() / 1000

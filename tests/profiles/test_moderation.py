@@ -4,7 +4,7 @@ import pytest
 
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.ingest import IngestError, ingest
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.moderation import ModerationError, mark_outlier, merge_platforms, set_hidden
@@ -40,10 +40,10 @@ def test_a_hidden_delivery_is_seen_by_nobody_and_predicted_from_by_nobody():
     before = seen()
     set_hidden(source, True)
     assert seen() == seen(ada) == (0, 0, 0, 0)
-    assert len(snapshot()) == 0
+    assert len(read_database()) == 0
     set_hidden(source, False)
     assert seen() == before
-    assert len(snapshot()) == before[3]
+    assert len(read_database()) == before[3]
 
 
 def test_what_another_delivery_measured_too_stays():
@@ -89,7 +89,7 @@ def test_merging_moves_the_profiles_and_keeps_the_old_row_out_of_sight():
     assert kept.profiles.count() == 4
     assert list(Platform.objects.visible_to(None)) == [kept]
     assert Revision.current()[0] == number + 1
-    assert snapshot().platforms == (kept.slug,)
+    assert read_database().platforms == (kept.slug,)
 
 
 def test_deliveries_to_a_merged_platform_go_to_the_one_that_stands():
@@ -133,12 +133,12 @@ def test_what_cannot_be_one_machine_is_refused(case):
 
 def test_an_outlier_is_shown_but_not_predicted_from():
     profiles = store_public()
-    before = len(snapshot())
+    before = len(read_database())
     outlier = profiles[0]
     mark_outlier(outlier, " measured while a backup ran ")
     assert outlier in Profile.objects.visible_to(None)
     assert outlier not in Profile.objects.candidates_for(None)
-    assert len(snapshot()) == before - 1
+    assert len(read_database()) == before - 1
     assert predict(PredictionRequest(outlier.workload.slug, outlier.platform.slug)).answer["measured"] is None
     mark_outlier(outlier, "")
-    assert len(snapshot()) == before
+    assert len(read_database()) == before

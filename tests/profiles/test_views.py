@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from profiles.models import Profile, Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
@@ -173,7 +173,7 @@ def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client,
 
 def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
     profile = public[0]
-    snapshot()  # made once a revision and process
+    read_database()  # made once a revision and process
     # count, page, sources, and the values of four filters
     with django_assert_num_queries(7):
         client.get(reverse("platforms"))

@@ -1,0 +1,1 @@
+"""The commands themselves, a module for each."""

@@ -1,3 +1,5 @@
+"""`manage.py evaluate`: how wrong prediction methods are."""
+
 import argparse
 import csv
 import json
@@ -12,17 +14,18 @@ from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy import evaluations
-from predictor.accuracy.evaluations import ORIGINS, Subject, evaluated
+from predictor.accuracy.evaluations import Subject, evaluate_subject
 from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.mpet.ablation import ablation_methods
 from predictor.core.noise import NOISE_FLOOR
-from predictor.management.subjects import dataset_subject, stored
-from predictor.management.tables import number, table
+from predictor.management.subjects import database_subject, dataset_subject
+from predictor.management.tables import formatted_number, text_table
+from predictor.snapshot.building import PREDICTION_ORIGINS
 
-STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
+ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (
     *("platform", "workload", "method", "t1_error_percent", "scaling_error_percent", "full_error_percent"),
     *("seconds", "refusal"),
@@ -40,10 +43,12 @@ class Command(BaseCommand):
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
         parser.add_argument(
             "--origin",
-            choices=ORIGINS,
+            choices=PREDICTION_ORIGINS,
             help="of the stored profiles (default: measured, or simulated where no workload has two platforms)",
         )
-        parser.add_argument("--method", metavar="M[,M...]", required=True, type=names, help=f"of {', '.join(METHODS)}")
+        parser.add_argument(
+            "--method", metavar="M[,M...]", required=True, type=method_names, help=f"of {', '.join(METHODS)}"
+        )
         parser.add_argument(
             "--baselines", action="store_true", help="also every baseline, and the noise floor where runs were repeated"
         )
@@ -58,7 +63,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--cut",
             metavar="PxW",
-            type=cut_size,
+            type=parse_cut_size,
             help="a small database in place of the whole: P random platforms, each of another cpu_model, and W random "
             "workloads of theirs; not kept",
         )
@@ -85,17 +90,17 @@ class Command(BaseCommand):
         methods = chosen_methods(options["method"], options["baselines"]) + (
             ablation_methods() if options["ablation"] else []
         )
-        subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
-        protocol = protocol_of(options, subject.database)
+        subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
+        protocol = evaluation_protocol(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
         report = nan_to_null(asdict(evaluation.report()))
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:
             write_csv(options["csv"], evaluation)
-        self.stdout.write("\n".join(summary(report)))
+        self.stdout.write("\n".join(evaluation_summary(report)))
         if not why_not_kept(options) and options["save"] is not False:
-            kept = evaluations.store(evaluation, subject, started)
+            kept = evaluations.store_evaluation(evaluation, subject, started)
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
 
     def evaluate(
@@ -108,7 +113,7 @@ class Command(BaseCommand):
                 bar.update(done - bar.n)
 
             try:
-                return evaluated(subject, methods, protocol, floor=floor, n_jobs=jobs, progress=progress)
+                return evaluate_subject(subject, methods, protocol, floor=floor, n_jobs=jobs, progress=progress)
             except ValueError as error:
                 raise CommandError(str(error)) from error
 
@@ -135,26 +140,26 @@ def why_not_kept(options: dict[str, Any]) -> str:
     return next((reason for name, reason in reasons.items() if options[name]), "")
 
 
-def cut_size(text: str) -> Size:
-    found = re.fullmatch(r"(\d+)x(\d+)", text)
-    if found is None:
+def parse_cut_size(text: str) -> Size:
+    size = re.fullmatch(r"(\d+)x(\d+)", text)
+    if size is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not PLATFORMSxWORKLOADS, such as 9x12")
-    return Size(*map(int, found.groups()))
+    return Size(*map(int, size.groups()))
 
 
-def names(text: str) -> list[str]:
+def method_names(text: str) -> list[str]:
     return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def chosen_methods(wanted: list[str], baselines: bool) -> list[Method[Any]]:
-    names = [*wanted, *(method.name for method in evaluations.baselines() if baselines)]
+    names = [*wanted, *(method.name for method in evaluations.registered_baselines() if baselines)]
     try:
         return [get_method(name) for name in dict.fromkeys(names)]
     except UnknownMethod as error:
         raise CommandError(str(error)) from error
 
 
-def protocol_of(options: dict[str, Any], database: Database) -> Protocol:
+def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol:
     targets = options["targets"]
     try:
         return Protocol(
@@ -175,17 +180,17 @@ def read_targets(path: Path, database: Database) -> tuple[int, ...]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{path}: {error}") from error
-    position = {slug: at for at, slug in enumerate(database.platforms)}
-    found = set()
+    position = {slug: index for index, slug in enumerate(database.platforms)}
+    targets = set()
     for line, text in enumerate(lines, start=1):
         platform = text.strip()
         if platform and platform not in position:
             raise CommandError(f"{path}, line {line}: no platform {platform!r}")
         if platform:
-            found.add(position[platform])
-    if not found:
+            targets.add(position[platform])
+    if not targets:
         raise CommandError(f"{path}: no platform is named")
-    return tuple(sorted(found))
+    return tuple(sorted(targets))
 
 
 def write_csv(path: Path, evaluation: EvaluationResult) -> None:
@@ -194,25 +199,36 @@ def write_csv(path: Path, evaluation: EvaluationResult) -> None:
         writer = csv.writer(file)
         writer.writerow(CSV_COLUMNS)
         for outcomes in evaluation.outcomes.values():
-            for one in outcomes:
-                errors = [100 * one.errors[part] if part in one.errors else "" for part in ("t1", "scaling", "full")]
+            for outcome in outcomes:
+                errors = [
+                    100 * outcome.errors[part] if part in outcome.errors else "" for part in ("t1", "scaling", "full")
+                ]
                 writer.writerow(
-                    [one.platform, one.workload, one.method, *errors, f"{one.seconds:.6f}", one.refusal or ""]
+                    [
+                        outcome.platform,
+                        outcome.workload,
+                        outcome.method,
+                        *errors,
+                        f"{outcome.seconds:.6f}",
+                        outcome.refusal or "",
+                    ]
                 )
 
 
-def summary(report: dict[str, Any]) -> list[str]:
+def evaluation_summary(report: dict[str, Any]) -> list[str]:
     """A table for each part, then how long each method took and what its intervals cover."""
     lines = []
     floor = report["noise_floor"]
     for part in ERROR_PARTS:
-        rows = [[name, *statistics_of(result[part])] for name, result in report["methods"].items()]
-        rows += [[NOISE_FLOOR, *statistics_of(floor[part])]] if floor and floor[part]["count"] else []
-        lines += [*table([f"{part}: error in %", *STATISTICS], rows, words=1), ""]
+        rows = [[name, *statistic_cells(result[part])] for name, result in report["methods"].items()]
+        rows += [[NOISE_FLOOR, *statistic_cells(floor[part])]] if floor and floor[part]["count"] else []
+        lines += [*text_table([f"{part}: error in %", *ERROR_STATISTICS], rows, words=1), ""]
     for name, result in report["methods"].items():
         line = f"{name}: {result['seconds']:.1f} s"
         if result["coverage"] is not None:
-            line += f", intervals cover {result['coverage']:.1%}, median width {number(result['interval_width'])}"
+            line += (
+                f", intervals cover {result['coverage']:.1%}, median width {formatted_number(result['interval_width'])}"
+            )
         lines.append(line)
     if floor and floor["full"]["count"]:
         lines.append(f"{NOISE_FLOOR}: single runs against the median of the others, where runs were repeated")
@@ -221,5 +237,5 @@ def summary(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def statistics_of(result: dict[str, Any]) -> list[str]:
-    return [number(result[statistic], 3) for statistic in STATISTICS]
+def statistic_cells(result: dict[str, Any]) -> list[str]:
+    return [formatted_number(result[statistic], 3) for statistic in ERROR_STATISTICS]

@@ -1,3 +1,5 @@
+"""`manage.py evaluate_parallelisation`: how wrong curves are that are predicted from t(1) and a strategy."""
+
 import argparse
 import json
 from collections.abc import Sequence
@@ -13,12 +15,12 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import ScenarioFacts
 from predictor.core.scenarios.evaluation import ParallelisationErrors, evaluate_parallelisation
 from predictor.core.threads import single_thread
-from predictor.management.subjects import stored
-from predictor.management.tables import number, table
+from predictor.management.subjects import database_subject
+from predictor.management.tables import formatted_number, text_table
 from predictor.predictions.request import DEFAULT_METHOD
-from predictor.snapshot.curves import measures_at_one
+from predictor.snapshot.curves import read_measures_at_one
 
-STATISTICS = ("mean", "median", "p80", "count", "refused", "coverage")
+PARALLELISATION_STATISTICS = ("mean", "median", "p80", "count", "refused", "coverage")
 
 
 class Command(BaseCommand):
@@ -32,39 +34,44 @@ class Command(BaseCommand):
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
 
     def handle(self, **options: Any) -> None:
-        subject = stored(options["origin"], self.stderr)
+        subject = database_subject(options["origin"], self.stderr)
         snapshot = subject.snapshot
         if snapshot is None:
             raise CommandError("nothing is stored")
         methods = [METHODS[DEFAULT_METHOD], METHODS["mpet2020"]]
-        facts = ScenarioFacts(counted=lambda: measures_at_one(snapshot))
+        facts = ScenarioFacts(counted=lambda: read_measures_at_one(snapshot))
         with single_thread():
-            found = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
-            results = list(tqdm(found, desc="predict", unit="profile", leave=False))
+            predictions = evaluate_parallelisation(subject.database, methods, facts, siblings=options["siblings"])
+            results = list(tqdm(predictions, desc="predict", unit="profile", leave=False))
         if not results:
             raise CommandError("no parallel profile of a known strategy")
-        by_method = statistics(results)
+        by_method = parallelisation_statistics(results)
         report = {"origin": subject.origin, "profiles": len(results), "methods": by_method}
         if options["json"]:
             options["json"].write_text(json.dumps(nan_to_null(report), indent=1, allow_nan=False))
-        rows = [[name, *(number(one[key]) for key in STATISTICS)] for name, one in by_method.items()]
-        self.stdout.write("\n".join(table(["method", *STATISTICS], rows, words=1)))
+        rows = [
+            [name, *(formatted_number(values[key]) for key in PARALLELISATION_STATISTICS)]
+            for name, values in by_method.items()
+        ]
+        self.stdout.write("\n".join(text_table(["method", *PARALLELISATION_STATISTICS], rows, words=1)))
 
 
-def statistics(results: Sequence[ParallelisationErrors]) -> dict[str, dict[str, float | None]]:
+def parallelisation_statistics(results: Sequence[ParallelisationErrors]) -> dict[str, dict[str, float | None]]:
     """Errors over the profiles that nobody refused, the same for all; coverage in percent of the measured times."""
-    common = [one for one in results if None not in one.errors.values()]
-    found: dict[str, dict[str, float | None]] = {}
+    common = [result for result in results if None not in result.errors.values()]
+    by_method: dict[str, dict[str, float | None]] = {}
     for name in results[0].errors:
-        errors = 100 * np.array([one.errors[name] for one in common], dtype=float)
-        inside = np.array([one.inside[name] for one in common if name in one.inside]).reshape(-1, 2).sum(axis=0)
+        errors = 100 * np.array([result.errors[name] for result in common], dtype=float)
+        inside = (
+            np.array([result.inside[name] for result in common if name in result.inside]).reshape(-1, 2).sum(axis=0)
+        )
         some = len(errors) > 0
-        found[name] = {
+        by_method[name] = {
             "mean": float(errors.mean()) if some else None,
             "median": float(np.median(errors)) if some else None,
             "p80": float(np.percentile(errors, 80)) if some else None,
             "count": len(errors),
-            "refused": sum(one.errors[name] is None for one in results),
+            "refused": sum(result.errors[name] is None for result in results),
             "coverage": 100 * float(inside[0] / inside[1]) if inside[1] else None,
         }
-    return found
+    return by_method

@@ -1,3 +1,5 @@
+"""`manage.py evaluate_scaling`: how wrong scaling models are."""
+
 import argparse
 import json
 from pathlib import Path
@@ -10,7 +12,7 @@ from tqdm import tqdm
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.management import scaling_studies as studies
-from predictor.management.tables import number, table
+from predictor.management.tables import formatted_number, text_table
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.evaluation import (
     MODEL_STATISTICS,
@@ -25,7 +27,7 @@ from predictor.scaling_models.evaluation import (
     model_statistics,
 )
 from predictor.scaling_models.peers import extra_p
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from predictor.snapshot.measurements import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
 from profiles.figures import Chart
@@ -73,20 +75,20 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         refuse_missing_folders(options)
-        asked = options["study"] or (studies.OF_A_KIT if options["kit"] else [studies.CURVES])
+        chosen_studies = options["study"] or (studies.STUDIES_OF_A_KIT if options["kit"] else [studies.CURVES])
         self.measurements = self.in_memory(options)
         report: dict[str, Any] = {}
         charts: list[Chart] = []
-        for study in dict.fromkeys(asked):
+        for study in dict.fromkeys(chosen_studies):
             try:
-                answer, lines, drawn = self.study(study, options)
+                answer, lines, figures = self.study(study, options)
             except studies.NothingToStudy as error:
-                if options["study"] or len(asked) == 1:
+                if options["study"] or len(chosen_studies) == 1:
                     raise CommandError(str(error)) from error
                 lines = [f"{study}: not studied: {error}"]
             else:
                 report |= answer if study == studies.CURVES else {study: answer}
-                charts += drawn
+                charts += figures
             self.stdout.write("\n".join([*lines, ""]))
         if not report:
             raise CommandError("these measurements answer none of the studies")
@@ -101,19 +103,21 @@ class Command(BaseCommand):
             return self.curves(options)
         if study == studies.SURFACES:
             return studies.study_of_surfaces(options)
-        measured = studies.stored() if self.measurements is None else studies.in_memory(self.measurements)
+        measured = (
+            studies.stored_workloads() if self.measurements is None else studies.delivered_workloads(self.measurements)
+        )
         answer = {
             studies.SIZES: studies.study_of_sizes,
             studies.TASKS: studies.study_of_tasks,
             studies.CLOCKS: studies.study_of_clocks,
         }[study]
-        measured = studies.chosen(measured, options["workloads"])
+        measured = studies.chosen_workloads(measured, options["workloads"])
         if options["sizes"]:
-            measured = [one.between(*options["sizes"]) for one in measured]
+            measured = [workload.between(*options["sizes"]) for workload in measured]
         return answer(measured, options)
 
     def curves(self, options: dict[str, Any]) -> studies.Report:
-        protocol = protocol_of(options)
+        protocol = scaling_protocol(options)
         chosen = chosen_contenders(options["models"], protocol.scope)
         database = self.database()
         cases = cases_of(database, protocol)
@@ -122,8 +126,11 @@ class Command(BaseCommand):
         results = self.evaluate(database, cases, chosen, protocol)
         if options["peer"]:
             results["extrap"] = self.peer(cases)
-        report = {"profiles": len(cases), "models": {name: model_statistics(one) for name, one in results.items()}}
-        return report, summary(report, results), []
+        report = {
+            "profiles": len(cases),
+            "models": {name: model_statistics(outcomes) for name, outcomes in results.items()},
+        }
+        return report, scaling_summary(report, results), []
 
     def in_memory(self, options: dict[str, Any]) -> list[Measurements] | None:
         if options["kit"]:
@@ -133,7 +140,7 @@ class Command(BaseCommand):
     def database(self) -> Database:
         """Of one delivery, or what is stored."""
         if self.measurements is None:
-            return snapshot()
+            return read_database()
         if len(self.measurements) > 1:
             raise studies.NothingToStudy("curves are evaluated on one tarball at a time")
         return database_from_measurements(self.measurements[0])
@@ -176,7 +183,7 @@ def refuse_missing_folders(options: dict[str, Any]) -> None:
         raise CommandError(f"{figures}: there is no such folder")
 
 
-def protocol_of(options: dict[str, Any]) -> ScalingProtocol:
+def scaling_protocol(options: dict[str, Any]) -> ScalingProtocol:
     try:
         return ScalingProtocol(
             train=options["train"],
@@ -191,27 +198,33 @@ def protocol_of(options: dict[str, Any]) -> ScalingProtocol:
 
 
 def chosen_contenders(wanted: str | None, scope: str) -> list[Contender]:
-    known = {contender.name: contender for contender in contenders(scope)}
+    by_name = {contender.name: contender for contender in contenders(scope)}
     if wanted is None:
-        return list(known.values())
+        return list(by_name.values())
     names = [name.strip() for name in wanted.split(",") if name.strip()]
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if name not in by_name]
     if unknown or not names:
-        raise CommandError(f"--models: no model {', '.join(unknown) or 'is named'}; known: {', '.join(known)}")
-    return [known[name] for name in names]
+        raise CommandError(f"--models: no model {', '.join(unknown) or 'is named'}; known: {', '.join(by_name)}")
+    return [by_name[name] for name in names]
 
 
-def summary(report: dict[str, Any], results: dict[str, list[ModelOutcome]]) -> list[str]:
+def scaling_summary(report: dict[str, Any], results: dict[str, list[ModelOutcome]]) -> list[str]:
     rows = [
         [
             name,
-            *(number(result[statistic], 3) if result[statistic] is not None else "-" for statistic in MODEL_STATISTICS),
+            *(
+                formatted_number(result[statistic], 3) if result[statistic] is not None else "-"
+                for statistic in MODEL_STATISTICS
+            ),
         ]
         for name, result in report["models"].items()
     ]
-    lines = [f"{report['profiles']} profiles; errors in percent", *table(["model", *MODEL_STATISTICS], rows, words=1)]
+    lines = [
+        f"{report['profiles']} profiles; errors in percent",
+        *text_table(["model", *MODEL_STATISTICS], rows, words=1),
+    ]
     for name, outcomes in results.items():
-        reasons = [one.refusal for one in outcomes if one.refusal]
+        reasons = [outcome.refusal for outcome in outcomes if outcome.refusal]
         if reasons:
             lines.append(f"{name} refused {len(reasons)}, the first: {reasons[0]}")
     return lines

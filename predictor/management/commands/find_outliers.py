@@ -1,11 +1,13 @@
+"""`manage.py find_outliers`: judge stored profiles."""
+
 import argparse
 from typing import Any
 
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from predictor.accuracy.outliers import find_outliers, in_batches
-from predictor.management.tables import table
+from predictor.accuracy.outliers import batches_of_keys, judge_profiles
+from predictor.management.tables import text_table
 from profiles.models import Profile
 from profiles.outliers import profiles_to_judge
 
@@ -22,10 +24,15 @@ class Command(BaseCommand):
         keys = list(profiles_to_judge(again=options["all"]).order_by("pk").values_list("pk", flat=True))
         changed = 0
         with tqdm(total=len(keys), desc="judge", unit="profile", leave=False) as bar:
-            for batch in in_batches(keys):
-                changed += find_outliers(batch, bar.update)
-        out = Profile.objects.filter(hidden=False).exclude(outlier_reason="").select_related("platform", "workload")
-        rows = [[one.platform.slug, one.workload.slug, one.outlier_judge, one.outlier_reason] for one in out]
+            for batch in batches_of_keys(keys):
+                changed += judge_profiles(batch, bar.update)
+        outliers = (
+            Profile.objects.filter(hidden=False).exclude(outlier_reason="").select_related("platform", "workload")
+        )
+        rows = [
+            [profile.platform.slug, profile.workload.slug, profile.outlier_judge, profile.outlier_reason]
+            for profile in outliers
+        ]
         self.stdout.write(f"{len(keys)} profiles judged, {changed} verdicts changed, {len(rows)} outliers")
         if rows:
-            self.stdout.write("\n".join(table(["platform", "workload", "by", "why"], rows, words=4)))
+            self.stdout.write("\n".join(text_table(["platform", "workload", "by", "why"], rows, words=4)))

@@ -1,3 +1,5 @@
+"""`manage.py paper_figures`: the tables and figures of the paper on any database."""
+
 import argparse
 import csv
 import json
@@ -9,14 +11,15 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
-from predictor.accuracy.evaluations import ORIGINS, Subject
+from predictor.accuracy.evaluations import Subject
 from predictor.core.evaluate import EvaluationProgress
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper import PaperResults, paper_results
 from predictor.figures.accuracy import paper_charts
-from predictor.management.subjects import dataset_subject, stored
-from predictor.management.tables import number, table
+from predictor.management.subjects import database_subject, dataset_subject
+from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
+from predictor.snapshot.building import PREDICTION_ORIGINS
 
 
 class Command(BaseCommand):
@@ -29,7 +32,9 @@ class Command(BaseCommand):
         data = parser.add_mutually_exclusive_group()
         data.add_argument("--dataset", metavar="DIR", type=Path, help="a dataset folder, in memory")
         data.add_argument("--database", action="store_true", help="the public profiles of the database (default)")
-        parser.add_argument("--origin", choices=ORIGINS, help="of the stored profiles (default: as for evaluate)")
+        parser.add_argument(
+            "--origin", choices=PREDICTION_ORIGINS, help="of the stored profiles (default: as for evaluate)"
+        )
         parser.add_argument("--output", metavar="DIR", type=Path, help="write CSV, JSON and Plotly HTML to this folder")
         parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only, in each class")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
@@ -47,13 +52,13 @@ class Command(BaseCommand):
         if output is not None and not output.is_dir():
             raise CommandError(f"{output}: there is no such folder")
         started = time.perf_counter()
-        subject = dataset_subject(dataset, self.stderr) if dataset else stored(options["origin"], self.stderr)
+        subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
         results = self.results(subject, options["sample"], options["seed"], options["jobs"])
         if output is not None:
-            write(output, results)
+            write_results(output, results)
         if dataset is None and options["save"] is not False:
-            keep(results, subject, options["sample"], options["seed"])
-        self.stdout.write("\n".join(summary(results)))
+            keep_report(results, subject, options["sample"], options["seed"])
+        self.stdout.write("\n".join(paper_summary(results)))
         self.stdout.write(f"{time.perf_counter() - started:.1f} s")
 
     def results(self, subject: Subject, sample: int | None, seed: int, jobs: int) -> PaperResults:
@@ -70,17 +75,17 @@ class Command(BaseCommand):
             return progress
 
         try:
-            found: PaperResults = nan_to_null(
+            results: PaperResults = nan_to_null(
                 paper_results(subject.database, sample=sample, seed=seed, n_jobs=jobs, stage=stage)
             )
-            return found
+            return results
         except ValueError as error:
             raise CommandError(str(error)) from error
         finally:
             bar.close()
 
 
-def write(folder: Path, results: PaperResults) -> None:
+def write_results(folder: Path, results: PaperResults) -> None:
     """A CSV for each table, all of them as JSON, and each figure as Plotly JSON and as a page of its own."""
     (folder / "paper.json").write_text(json.dumps(results, indent=1, allow_nan=False) + "\n")
     for name, rows in results.items():
@@ -93,7 +98,7 @@ def write(folder: Path, results: PaperResults) -> None:
         chart.figure.write_html(folder / f"{chart.name}.html", include_plotlyjs="directory")
 
 
-def keep(results: PaperResults, subject: Subject, sample: int | None, seed: int) -> None:
+def keep_report(results: PaperResults, subject: Subject, sample: int | None, seed: int) -> None:
     PaperReport.objects.create(
         revision=subject.database.revision,
         origin=subject.origin,
@@ -104,20 +109,27 @@ def keep(results: PaperResults, subject: Subject, sample: int | None, seed: int)
     )
 
 
-def summary(results: PaperResults) -> list[str]:
+def paper_summary(results: PaperResults) -> list[str]:
     """Table 5, the shares and the ablation, for the terminal."""
     columns = ("av", "med", "min", "max", "p70", "p80", "p95", "count", "refused")
     rows = [
-        [row["platforms"], row["part"], *(number(row[name], 3) for name in columns)]
+        [row["platforms"], row["part"], *(formatted_number(row[name], 3) for name in columns)]
         for row in results["table5"]
         if row["count"] or row["refused"]
     ]
-    lines = ["Table 5: error in %", *table(["platforms", "part", *columns], rows, words=2), ""]
-    shares = [[row["parameter"], number(row["share"], 3), number(row["largest"], 3)] for row in results["influence"]]
-    lines += ["Shares of the loss at the largest n, %", *table(["part", "share", "largest in"], shares, words=1), ""]
+    lines = ["Table 5: error in %", *text_table(["platforms", "part", *columns], rows, words=2), ""]
+    shares = [
+        [row["parameter"], formatted_number(row["share"], 3), formatted_number(row["largest"], 3)]
+        for row in results["influence"]
+    ]
+    lines += [
+        "Shares of the loss at the largest n, %",
+        *text_table(["part", "share", "largest in"], shares, words=1),
+        "",
+    ]
     changed = [
-        [row["part"], row["varied"], row["value"], *(number(row[name], 3) for name in ("av", "med", "p95"))]
+        [row["part"], row["varied"], row["value"], *(formatted_number(row[name], 3) for name in ("av", "med", "p95"))]
         for row in results["ablation"]
     ]
     head = ["part", "choice", "value", "av", "med", "p95"]
-    return [*lines, "Other choices, error in %", *table(head, changed, words=3), ""]
+    return [*lines, "Other choices, error in %", *text_table(head, changed, words=3), ""]

@@ -1,3 +1,5 @@
+"""`manage.py predict`: a prediction or a ranking, on the command line."""
+
 import argparse
 import json
 from typing import Any
@@ -7,10 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
-from predictor.management.tables import number, table
+from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import next_measurements
-from predictor.predictions.rankings import Ranking, rank
+from predictor.predictions.rankings import Ranking, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
@@ -33,18 +35,18 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--workload", metavar="W", required=True, help="slug or name")
-        asked = parser.add_mutually_exclusive_group(required=True)
-        asked.add_argument("--target", metavar="T", help="slug or name of the platform")
-        asked.add_argument("--ranking", action="store_true", help="on every platform, the fastest first; not stored")
+        where = parser.add_mutually_exclusive_group(required=True)
+        where.add_argument("--target", metavar="T", help="slug or name of the platform")
+        where.add_argument("--ranking", action="store_true", help="on every platform, the fastest first; not stored")
         parser.add_argument(
             "--reference", metavar="P", action="append", help="use only the workload's profiles on P; may be repeated"
         )
         parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"one of {', '.join(METHODS)}")
-        parser.add_argument("--n", metavar="1,2,4", type=thread_counts, help="thread counts; default 1 to n_max")
+        parser.add_argument("--n", metavar="1,2,4", type=parse_thread_counts, help="thread counts; default 1 to n_max")
         parser.add_argument(
             "--method-settings",  # --settings is Django's own
             metavar="JSON",
-            type=method_settings,
+            type=parse_settings,
             default={},
             help='such as {"t1_workloads": 3}',
         )
@@ -54,7 +56,7 @@ class Command(BaseCommand):
             "--change",
             metavar="NAME=X",
             action="append",
-            type=change,
+            type=parse_change,
             default=[],
             help=f"a factor on {', '.join(CHARACTERISTICS)}, or a new {', '.join(PLATFORM_CHANGES)} ('none': no such "
             "effect); may be repeated",
@@ -76,7 +78,9 @@ class Command(BaseCommand):
         ignored = [name for name, default in ONE_TARGET_ONLY.items() if options[name] != default]
         if ignored:
             raise CommandError(f"a ranking takes no --{ignored[0].replace('_', '-')}")
-        found = rank(options["workload"], method=options["method"], include_simulated=options["include_simulated"])
+        found = rank_platforms(
+            options["workload"], method=options["method"], include_simulated=options["include_simulated"]
+        )
         return [json.dumps(found.document(), indent=1, allow_nan=False)] if options["json"] else ranking_report(found)
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
@@ -97,18 +101,18 @@ class Command(BaseCommand):
         )
         prediction = predict(request)
         if options["measure_next"]:
-            return next_report(prediction, as_json=options["json"])
+            return next_measurements_report(prediction, as_json=options["json"])
         if options["json"]:
             return [json.dumps({"id": str(prediction.uid)} | prediction.answer, indent=1, allow_nan=False)]
-        return report(prediction)
+        return prediction_report(prediction)
 
 
-def change(text: str) -> tuple[str, float | None]:
+def parse_change(text: str) -> tuple[str, float | None]:
     """lock_delay=0.5, n_max=32 or n_nu=none."""
     name, _, value = text.partition("=")
     if name not in (*CHARACTERISTICS, *PLATFORM_CHANGES):
-        known = ", ".join((*CHARACTERISTICS, *PLATFORM_CHANGES))
-        raise argparse.ArgumentTypeError(f"{name!r} cannot be changed; known: {known}")
+        names = ", ".join((*CHARACTERISTICS, *PLATFORM_CHANGES))
+        raise argparse.ArgumentTypeError(f"{name!r} cannot be changed; known: {names}")
     if value == "none":
         return name, None
     try:
@@ -117,14 +121,14 @@ def change(text: str) -> tuple[str, float | None]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=NUMBER") from None
 
 
-def thread_counts(text: str) -> list[int]:
+def parse_thread_counts(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of thread counts such as 1,2,4") from None
 
 
-def method_settings(text: str) -> dict[str, Any]:
+def parse_settings(text: str) -> dict[str, Any]:
     try:
         values = json.loads(text)
     except ValueError as error:
@@ -134,14 +138,14 @@ def method_settings(text: str) -> dict[str, Any]:
     return values
 
 
-def report(prediction: Prediction) -> list[str]:
+def prediction_report(prediction: Prediction) -> list[str]:
     """The lines that a reader gets."""
     answer = prediction.answer
     unit = "s" if answer["time_kind"] == "absolute" else "relative"
     level, reasons = answer["confidence"]["level"], answer["confidence"]["reasons"]
     lines = [
         f"{prediction}, version {answer['method_version']}, revision {answer['revision']}, prediction {prediction.uid}",
-        f"t(1) = {number(answer['t1_s']) or 'not asked for'} {unit}; confidence {level}",
+        f"t(1) = {formatted_number(answer['t1_s']) or 'not asked for'} {unit}; confidence {level}",
         *(f"  {reason}" for reason in reasons),
         *(f"changed: {sentence}" for sentence in answer["changes"]),
         "",
@@ -153,64 +157,71 @@ def report(prediction: Prediction) -> list[str]:
     return lines + [f"data: {source_line(source)}" for source in answer["sources"]]
 
 
-def next_report(prediction: Prediction, *, as_json: bool) -> list[str]:
-    found = next_measurements(prediction)
+def next_measurements_report(prediction: Prediction, *, as_json: bool) -> list[str]:
+    document = next_measurements(prediction)
     if as_json:
-        return [json.dumps(found, indent=1, allow_nan=False)]
-    if not found["results"]:
+        return [json.dumps(document, indent=1, allow_nan=False)]
+    if not document["results"]:
         return ["No further measurement is expected to narrow the interval."]
     rows = [
-        [one["kind"], one["workload"], one["platform"], f"{one['interval_expected']:.3f}"] for one in found["results"]
+        [result["kind"], result["workload"], result["platform"], f"{result['interval_expected']:.3f}"]
+        for result in document["results"]
     ]
-    now = found["results"][0]["interval_now"]
-    head = f"{prediction}: the interval of {found['method']} is a factor of {now:.3f} to either side"
-    return [head, "", *table(["measure", "workload", "platform", "expected"], rows, words=3)]
+    now = document["results"][0]["interval_now"]
+    head = f"{prediction}: the interval of {document['method']} is a factor of {now:.3f} to either side"
+    return [head, "", *text_table(["measure", "workload", "platform", "expected"], rows, words=3)]
 
 
 def curve_table(answer: dict[str, Any], unit: str) -> list[str]:
-    shown = answer["measured"] or {"curve": []}
-    measured = {point["n"]: point["time_s"] for point in shown["curve"]}
+    measured = answer["measured"] or {"curve": []}
+    measured_s = {point["n"]: point["time_s"] for point in measured["curve"]}
     before = {point["n"]: point["time_s"] for point in answer["baseline"] or ()}
     rows = []
     for point in answer["curve"]:
-        known, time_s = measured.get(point["n"]), point["time_s"]
-        error = None if known is None or time_s is None else 100 * abs(time_s - known) / known
+        expected_s, time_s = measured_s.get(point["n"]), point["time_s"]
+        error = None if expected_s is None or time_s is None else 100 * abs(time_s - expected_s) / expected_s
         rows.append(
             [
                 str(point["n"]),
-                *(number(value) for value in (time_s, point["speedup"], point["efficiency"], known)),
+                *(formatted_number(value) for value in (time_s, point["speedup"], point["efficiency"], expected_s)),
                 "" if error is None else f"{error:.1f}",
             ]
         )
     heads = ["n", f"time ({unit})", "speedup", "efficiency", "measured", "error %"]
     if answer["baseline"] is not None:
         heads[-1] = "unchanged"
-        rows = [[*row[:-1], number(before.get(int(row[0])))] for row in rows]
-    lines = table(heads, rows)
-    if shown.get("error_percent") is not None:
-        lines.append(f"mean error over the measured n: {shown['error_percent']:.1f} %")
+        rows = [[*row[:-1], formatted_number(before.get(int(row[0])))] for row in rows]
+    lines = text_table(heads, rows)
+    if measured.get("error_percent") is not None:
+        lines.append(f"mean error over the measured n: {measured['error_percent']:.1f} %")
     return lines
 
 
-def ranking_report(found: Ranking) -> list[str]:
-    unit = "s" if found.time_kind == "absolute" else "relative"
+def ranking_report(ranking: Ranking) -> list[str]:
+    unit = "s" if ranking.time_kind == "absolute" else "relative"
     rows = [
         [
-            one["platform"],
-            str(one["n_best"]),
-            *(number(one[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
+            result["platform"],
+            str(result["n_best"]),
+            *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
         ]
-        for one in found.results
+        for result in ranking.results
     ]
-    lines = [f"{found.workload} by {found.method}, version {found.method_version}, revision {found.revision}", ""]
-    lines += table(["platform", "best n", f"time ({unit})", "low", "high", "measured"], rows, words=1)
-    return lines + [f"{one['platform']}: {one['reason']}" for one in found.refused]
+    lines = [
+        f"{ranking.workload} by {ranking.method}, version {ranking.method_version}, revision {ranking.revision}",
+        "",
+    ]
+    lines += text_table(["platform", "best n", f"time ({unit})", "low", "high", "measured"], rows, words=1)
+    return lines + [f"{result['platform']}: {result['reason']}" for result in ranking.refused]
 
 
 def candidate_table(candidates: list[dict[str, Any]]) -> list[str]:
     names = ("distance_platform", "distance_workload", "distance_tuple", "weight")
-    rows = [[one["platform"], one["workload"], *(number(one[name]) for name in names)] for one in candidates]
-    return table(["platform", "workload", "D_p", "D_a", "D_t", "weight"], rows, words=2)
+    rows = [
+        [candidate["platform"], candidate["workload"], *(formatted_number(candidate[name]) for name in names)]
+        for candidate in candidates
+    ]
+    return text_table(["platform", "workload", "D_p", "D_a", "D_t", "weight"], rows, words=2)
 
 
 def source_line(source: dict[str, str]) -> str:

@@ -13,7 +13,7 @@ from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
 from tests.paths import ROOT
-from tests.predictor.stored_evaluations import store_evaluation, store_report
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def addresses():
     asked = {"workload": profiles[0].workload.slug, "target": profiles[0].platform.slug, "n": [1, 3, 10**6]}
     prediction = client.post(API + "predictions/", asked, format="json")
     assert prediction.status_code == 201, prediction.content
-    evaluation = store_evaluation()
+    evaluation = evaluate_and_store()
     store_report()
     spoil()
     a, b = profiles[0], profiles[-1]

@@ -19,7 +19,7 @@ from mpet_site.web.middleware import CONTENT_SECURITY_POLICY, ContentSecurityPol
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from tests.pages import figures_of, store_public, text_of, twin_of
-from tests.predictor.stored_evaluations import store_evaluation, store_report
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 
 PAIR = "?workload=app0-section0&target=machine-1"
 
@@ -29,7 +29,7 @@ def addresses(db) -> list[str]:
     """One of every page that anybody may see."""
     profile = store_public()[0]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
-    evaluation = store_evaluation()
+    evaluation = evaluate_and_store()
     store_report()
     return [
         reverse("home"),

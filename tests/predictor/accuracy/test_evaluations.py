@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from django.db import DataError, IntegrityError, transaction
 
-from predictor.accuracy.evaluations import NothingStored, baselines, error_rows, evaluated, store, stored_subject
+from predictor.accuracy.evaluations import (
+    NothingStored,
+    error_rows,
+    evaluate_subject,
+    read_stored_subject,
+    registered_baselines,
+    store_evaluation,
+)
 from predictor.core.evaluate import Protocol
 from predictor.core.methods import METHODS
 from predictor.models import Evaluation
@@ -23,38 +30,38 @@ def simulated(**fields):
 
 
 def evaluate_stored(protocol=None, **options):
-    subject = stored_subject()
+    subject = read_stored_subject()
     started = time.perf_counter()
-    found = evaluated(subject, CHOSEN, protocol or Protocol(), **options)
-    return found, store(found, subject, started)
+    found = evaluate_subject(subject, CHOSEN, protocol or Protocol(), **options)
+    return found, store_evaluation(found, subject, started)
 
 
 def test_measured_and_simulated_profiles_never_meet(db):
     with pytest.raises(NothingStored, match="no measured profile"):
-        stored_subject()
+        read_stored_subject()
     simulated()
-    assert stored_subject().origin == "simulated"
+    assert read_stored_subject().origin == "simulated"
     store_profiles(sample_measurements(1, 5, seed=4), "one machine")
-    assert stored_subject().origin == "simulated"
-    assert stored_subject("measured").origin == "measured"
+    assert read_stored_subject().origin == "simulated"
+    assert read_stored_subject("measured").origin == "measured"
     store_profiles(sample_measurements(4, 5))
-    assert (stored_subject().origin, len(stored_subject().database)) == ("measured", 20)
-    assert len(stored_subject("simulated").database) == 24
+    assert (read_stored_subject().origin, len(read_stored_subject().database)) == ("measured", 20)
+    assert len(read_stored_subject("simulated").database) == 24
     with pytest.raises(NothingStored, match="emulated"):
-        stored_subject("emulated")
+        read_stored_subject("emulated")
 
 
 def test_private_profiles_take_no_part(measured, owner):
-    before = len(stored_subject().database)
+    before = len(read_stored_subject().database)
     store_profiles(sample_measurements(4, 6, seed=5), "private", owner, private=True)
-    assert len(stored_subject().database) == before
+    assert len(read_stored_subject().database) == before
 
 
 def test_what_is_kept_is_what_was_found(measured):
     protocol = Protocol(holdout="cpu_model", probes=3, sample=10, seed=4, targets=(0, 2))
     found, kept = evaluate_stored(protocol, floor=True)
     kept.refresh_from_db()
-    assert kept.revision == stored_subject().database.revision
+    assert kept.revision == read_stored_subject().database.revision
     assert (kept.holdout, kept.probes, kept.sample, kept.seed) == ("cpu_model", 3, 10, 4)
     assert kept.targets == ["machine-0", "machine-2"]
     assert (kept.origin, kept.profiles) == ("measured", 24)
@@ -93,7 +100,7 @@ def test_a_refused_prediction_has_no_error(db):
 def test_an_error_too_large_to_keep_is_the_largest(measured):
     found, _ = evaluate_stored(Protocol(sample=3))
     found.outcomes["ridge"][0].errors["full"] = 1e60
-    kept = store(found, stored_subject(), time.perf_counter())
+    kept = store_evaluation(found, read_stored_subject(), time.perf_counter())
     errors = Evaluation.objects.with_errors().get(pk=kept.pk).methods.get(name="ridge").errors_full
     assert errors[0] == np.finfo(np.float32).max
 
@@ -114,9 +121,9 @@ def test_no_evaluation_mixes_origins(db):
 
 def test_the_newest_with_baselines_comes_before_newer_ones_without(measured):
     _, compared = evaluate_stored(Protocol(sample=2))
-    subject = stored_subject()
-    alone = evaluated(subject, CHOSEN[:1], Protocol(sample=2))
-    newest = store(alone, subject, time.perf_counter())
+    subject = read_stored_subject()
+    alone = evaluate_subject(subject, CHOSEN[:1], Protocol(sample=2))
+    newest = store_evaluation(alone, subject, time.perf_counter())
     assert Evaluation.objects.listed().newest_with_baselines() == compared
     compared.delete()
     assert Evaluation.objects.listed().newest_with_baselines() == newest
@@ -143,5 +150,5 @@ def test_the_list_costs_a_fixed_number_of_queries(measured, django_assert_num_qu
 
 
 def test_all_baselines_are_offered():
-    assert {method.name for method in baselines()} > {"ideal", "ridge", "gradient-boosting"}
-    assert "mpet2020" not in {method.name for method in baselines()}
+    assert {method.name for method in registered_baselines()} > {"ideal", "ridge", "gradient-boosting"}
+    assert "mpet2020" not in {method.name for method in registered_baselines()}

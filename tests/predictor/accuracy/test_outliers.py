@@ -8,10 +8,10 @@ import pytest
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
-from predictor.accuracy.outliers import find_outliers, judge_delivery
+from predictor.accuracy.outliers import judge_delivery, judge_profiles
 from predictor.predictions.request import PredictionRequest
-from predictor.predictions.service import preview
-from predictor.snapshot.cache import snapshot
+from predictor.predictions.service import preview_answer
+from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision
 from profiles.moderation import mark_outlier
 from tests.predictor.conftest import store
@@ -70,7 +70,7 @@ def absurd():
 
 
 def judge_all():
-    return find_outliers(list(Profile.objects.values_list("pk", flat=True)))
+    return judge_profiles(list(Profile.objects.values_list("pk", flat=True)))
 
 
 def test_honest_profiles_stay(db):
@@ -92,7 +92,7 @@ def test_an_absurd_profile_is_kept_out_and_says_why(db, change, reason):
     assert absurd().outlier_judge == "computed"
     assert Profile.objects.exclude(outlier_reason="").count() == 1
     assert Revision.current()[0] == revision + 1
-    assert len(snapshot()) == 47
+    assert len(read_database()) == 47
 
 
 def test_it_is_listed_with_its_reason(db):
@@ -126,9 +126,9 @@ def test_others_are_predicted_as_if_it_was_never_there(db):
     question = PredictionRequest(workload="app1-section1", target="machine-5")
     stored(slower(10**6))
     judge_all()
-    with_it_left_out = preview(question)
+    with_it_left_out = preview_answer(question)
     mark_outlier(absurd(), "by hand")
-    assert preview(question)["curve"] == with_it_left_out["curve"]
+    assert preview_answer(question)["curve"] == with_it_left_out["curve"]
 
 
 def test_a_delivery_is_judged_alone(db):
@@ -170,7 +170,7 @@ def test_outliers_take_part_where_they_are_asked_for(db):
     stored(slower(10**6))
     judge_all()
     question = PredictionRequest(workload="app1-section1", target="machine-5", method="mpet2020")
-    usual, all_of_them = preview(question), preview(replace(question, include_outliers=True))
+    usual, all_of_them = preview_answer(question), preview_answer(replace(question, include_outliers=True))
     assert absurd().platform.slug not in {one["platform"] for one in usual["reference_curves"]}
     assert absurd().platform.slug in {one["platform"] for one in all_of_them["reference_curves"]}
     assert (usual["include_outliers"], all_of_them["include_outliers"]) == (False, True)

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from predictor.accuracy.settlement import compared, scores, settle_delivery, settle_merged
+from predictor.accuracy.settlement import compare_with_measured, scores, settle_delivery, settle_merged
 from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
@@ -57,23 +57,23 @@ class TestCompared:
 
     def test_of_times_t1_and_scaling(self):
         """10 for 8: 25 %. 5 for 5: 0 %. Scaling: 0.5 for 5/8: 20 % at n = 2, none at n = 1."""
-        found = compared(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
+        found = compare_with_measured(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
         assert (found.full, found.t1, found.scaling) == pytest.approx((0.125, 0.25, 0.1))
         assert (found.points, found.inside) == (2, 1)
 
     def test_only_common_n_count(self):
-        found = compared(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
+        found = compare_with_measured(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
         assert (found.full, found.t1, found.scaling) == (pytest.approx(0.25), None, None)
 
     def test_nothing_in_common(self):
-        found = compared(self.answer(), np.array([64]), np.array([1.0]))
+        found = compare_with_measured(self.answer(), np.array([64]), np.array([1.0]))
         assert (found.full, found.t1, found.scaling, found.points) == (None, None, None, 0)
 
     def test_a_scaling_answer_has_no_times(self):
         answer = self.answer()
         answer["t1_s"] = None
         answer["curve"] = [point | {"time_s": None, "low_s": None, "high_s": None} for point in answer["curve"]]
-        found = compared(answer, np.array([1, 2]), np.array([8.0, 5.0]))
+        found = compare_with_measured(answer, np.array([1, 2]), np.array([8.0, 5.0]))
         assert (found.full, found.t1, found.scaling) == (None, None, pytest.approx(0.1))
 
 
@@ -83,7 +83,7 @@ def test_a_later_measurement_settles_what_was_predicted(asked):
     settled = Prediction.objects.get()
     assert settled.answer == answer
     curve = Profile.objects.get(source__label="later").curves
-    expected = compared(answer, curve.n, curve.values[: len(curve.n)])
+    expected = compare_with_measured(answer, curve.n, curve.values[: len(curve.n)])
     assert (settled.error_full, settled.error_t1, settled.error_scaling) == (
         expected.full,
         expected.t1,

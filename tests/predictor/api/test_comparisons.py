@@ -3,7 +3,7 @@ import pytest
 
 from predictor.core.methods import Query
 from predictor.core.mpet2020.candidates import find_neighbourhood
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from tests.mpet_site.api_samples import API, client_of, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
@@ -30,7 +30,7 @@ def by_hand(a, b, low, high):
 @pytest.mark.parametrize("over", ["platforms", "workloads"])
 def test_distances_are_those_of_the_equations(over):
     store(sample_measurements(3, 2))
-    database = snapshot()
+    database = read_database()
     low, high = np.fmin.reduce(database.features, axis=0), np.fmax.reduce(database.features, axis=0)
     a, b = (database.platforms if over == "platforms" else database.workloads)[:2]
     shown = get(f"{over}/?a={a}&b={b}")
@@ -52,7 +52,7 @@ def test_they_agree_with_a_prediction_s_where_nothing_is_hidden():
     measurements = sample_measurements(3, 4)
     kept = [one for one in measurements.profiles if (one.platform, one.workload) != (2, 3)]
     store(type(measurements)(**vars(measurements) | {"profiles": kept}))
-    database = snapshot()
+    database = read_database()
     near = find_neighbourhood(database, Query(workload=3, target=2))
     shown = get("platforms/?a=machine-0&b=machine-2")
     assert shown["mean"]["distance"] == pytest.approx(near.platform_mean[0])

@@ -7,7 +7,7 @@ from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation
 from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
-from tests.predictor.stored_evaluations import store_evaluation, store_report
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ STATISTICS = {"mean", "median", "p70", "p80", "p95", "max", "bias", "count", "re
 @pytest.fixture
 def evaluation():
     store(sample_measurements(4, 4))
-    return store_evaluation()
+    return evaluate_and_store()
 
 
 def rows_of(response):
@@ -47,7 +47,7 @@ def test_one_has_the_command_s_statistics(evaluation):
 
 
 def test_the_list_is_newest_first_and_filtered(evaluation):
-    other = store_evaluation(holdout="cpu_model")
+    other = evaluate_and_store(holdout="cpu_model")
     client = client_of()
     assert [row["id"] for row in client.get(PATH).json()["results"]] == [str(other.uid), str(evaluation.uid)]
     assert [row["id"] for row in client.get(PATH + "?holdout=pair").json()["results"]] == [str(evaluation.uid)]
@@ -109,12 +109,12 @@ def test_clients_can_keep_answers_until_there_is_a_new_one(evaluation):
         etag = client.get(address)["ETag"]
         assert client.get(address, HTTP_IF_NONE_MATCH=etag).status_code == 304
     etag = client.get(PATH)["ETag"]
-    store_evaluation()
+    evaluate_and_store()
     assert client.get(PATH, HTTP_IF_NONE_MATCH=etag).status_code == 200
 
 
 def test_queries_of_the_list(evaluation, django_assert_num_queries):
     """1 the newest, 2 how many (for the ETag), 3 how many (for the page), 4 the rows, 5 their methods."""
-    store_evaluation()
+    evaluate_and_store()
     with django_assert_num_queries(5):
         client_of().get(PATH)

@@ -153,7 +153,7 @@ class TestRankings:
     def test_is_computed_once_a_revision(self, database, monkeypatch):
         client = client_of()
         first = client.get(self.URL, {"workload": "app0-section0"})
-        monkeypatch.setattr("predictor.predictions.rankings.ranked", None)
+        monkeypatch.setattr("predictor.predictions.rankings.compute_ranking", None)
         again = client.get(self.URL, {"workload": "app0-section0"})
         assert again.content == first.content
         assert client.get(self.URL, {"workload": "app0-section0"}, HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from predictor.extrapolation.document import DEFAULT_MODELS, OFFERED, Question, beyond, reading, sizes_beyond
+from predictor.extrapolation.document import (
+    DEFAULT_MODELS,
+    OFFERED_MODELS,
+    ExtrapolationQuestion,
+    extrapolation_document,
+    serial_fraction_sentence,
+    sizes_beyond,
+)
 from predictor.extrapolation.fits import InvalidFit
 from profiles.ingest import ingest
 from profiles.models import Profile, ScalingCurves
@@ -37,7 +44,7 @@ def page(client, profile, **query):
 
 
 def test_all_models_answer_beyond_the_measured_thread_counts(profile):
-    document = beyond(profile, None)
+    document = extrapolation_document(profile, None)
     assert [part["model"] for part in document["models"]] == list(DEFAULT_MODELS)
     for part in document["models"]:
         assert part["refusal"] == ""
@@ -49,7 +56,7 @@ def test_all_models_answer_beyond_the_measured_thread_counts(profile):
 
 def test_penalty_and_serial_fraction(profile):
     """The samples are 0.1 + 0.9/n with 1 % noise: a serial fraction of 10 %, about constant."""
-    document = beyond(profile, None)
+    document = extrapolation_document(profile, None)
     at = {row["n"]: row for row in document["quality"]}
     assert at[1] == {"n": 1, "size": None, "clock_ratio": None, "penalty_s": 0.0, "serial_fraction": None}
     assert at[16]["serial_fraction"] == pytest.approx(0.1, rel=0.1)
@@ -59,7 +66,9 @@ def test_penalty_and_serial_fraction(profile):
 
 def test_readings():
     def said(fractions):
-        return reading([{"n": n, "serial_fraction": f} for n, f in enumerate([None, *fractions], start=1)])
+        return serial_fraction_sentence(
+            [{"n": n, "serial_fraction": f} for n, f in enumerate([None, *fractions], start=1)]
+        )
 
     assert "rises" in said([0.01, 0.02, 0.04])
     assert "falls" in said([0.04, 0.02, 0.01])
@@ -67,33 +76,33 @@ def test_readings():
 
 
 def test_models_and_the_largest_n_are_chosen(profile):
-    document = beyond(profile, None, Question(("usl", "memory_wall"), 200))
+    document = extrapolation_document(profile, None, ExtrapolationQuestion(("usl", "memory_wall"), 200))
     assert [part["model"] for part in document["models"]] == ["usl", "memory_wall"]
     assert len(document["models"][0]["predictions"]) == 40
     assert document["models"][0]["predictions"][-1]["n"] == 200
     for wrong in (("moon",), ()):
         with pytest.raises(InvalidFit, match="models"):
-            Question(wrong)
+            ExtrapolationQuestion(wrong)
     with pytest.raises(InvalidFit, match="to: A thread count"):
-        Question(to=0)
+        ExtrapolationQuestion(to=0)
 
 
 def test_a_model_that_refuses_says_why(swept):
     """Four thread counts, of which the first predict none of the last within 10 %."""
-    document = beyond(swept["mergesort"], None, Question(("usl", "parallel_penalty")))
+    document = extrapolation_document(swept["mergesort"], None, ExtrapolationQuestion(("usl", "parallel_penalty")))
     refused = {part["model"]: part["refusal"] for part in document["models"]}
     assert refused["usl"] == ""
     assert "no method comes within 10.0%" in refused["parallel_penalty"]
 
 
 def test_sizes_beyond_the_measured_ones(swept):
-    sizes = beyond(swept["matmul_naive"], None)["sizes"]
+    sizes = extrapolation_document(swept["matmul_naive"], None)["sizes"]
     chosen = next(reason for reason in sizes["reasons"] if reason["chosen"])
     assert chosen["model"] == "Extended Amdahl model, degree 3"
     assert chosen["error_percent"] < 5
     tried = {reason["model"] for reason in sizes["reasons"]}
     assert tried == {*(f"Extended Amdahl model, degree {degree}" for degree in (1, 2, 3)), "Parallel penalty"}
-    sorting = beyond(swept["mergesort"], None)["sizes"]  # it spawns tasks
+    sorting = extrapolation_document(swept["mergesort"], None)["sizes"]  # it spawns tasks
     assert "Task graph" in {reason["model"] for reason in sorting["reasons"]}
     asked = {(row["n"], row["size"]): row for row in sizes["answer"]["predictions"]}
     for (n, size), row in asked.items():
@@ -107,7 +116,7 @@ def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
     runs = swept["matmul_naive"].runs.filter(size__gt=200, size__lt=1200)
     runs.delete()
     swept["matmul_naive"].runs.filter(size=1200).update(time_s=1e-4)
-    sizes = beyond(swept["matmul_naive"], None)["sizes"]
+    sizes = extrapolation_document(swept["matmul_naive"], None)["sizes"]
     if sizes["answer"]:
         assert min(row["time_s"] for row in sizes["answer"]["predictions"]) > 0
         assert sum(reason["chosen"] for reason in sizes["reasons"]) == 1
@@ -116,7 +125,7 @@ def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
 
 
 def test_one_size_has_no_other(profile):
-    assert beyond(profile, None)["sizes"] is None
+    assert extrapolation_document(profile, None)["sizes"] is None
 
 
 def test_page_and_twin_say_the_same(client, swept):
@@ -195,7 +204,7 @@ def test_a_damaged_curve_is_refused_not_drawn(client, profile):
 
 def test_the_document_is_as_described(client, swept):
     schema = client_of().get(API + "schema/?format=json").json()
-    answer = client.get(f"{API}profiles/{swept['matmul_naive'].uid}/beyond/?models={','.join(OFFERED)}").json()
+    answer = client.get(f"{API}profiles/{swept['matmul_naive'].uid}/beyond/?models={','.join(OFFERED_MODELS)}").json()
     jsonschema.validate(answer, {"components": strict(schema["components"]), "$ref": "#/components/schemas/Beyond"})
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from predictor.figures.answer import answer_charts, drawing_of
+from predictor.figures.answer import answer_charts, answer_drawing
 from profiles.figures import Breakpoints
 from profiles.scaling.names import FRACTIONS
 
@@ -34,7 +34,7 @@ def answer(**fields) -> dict:
 
 
 def charts(given: dict) -> dict:
-    drawn = answer_charts(drawing_of(given, {"other": "Other machine"}, Breakpoints(2, None)))
+    drawn = answer_charts(answer_drawing(given, {"other": "Other machine"}, Breakpoints(2, None)))
     return {chart.name: chart for chart in drawn}
 
 

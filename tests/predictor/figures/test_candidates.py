@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from predictor.figures.answer import drawing_of
+from predictor.figures.answer import answer_drawing
 from predictor.figures.candidates import CandidateCurves, candidate_charts
 from profiles.figures import Breakpoints
 from tests.predictor.figures.test_answer import answer
@@ -16,7 +16,7 @@ NAMES = {"p": "Old machine", "b": "stencil", "work": "solver"}
 
 
 def charts(given: dict):
-    return candidate_charts(drawing_of(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work")
+    return candidate_charts(answer_drawing(given, {}, Breakpoints(2, None)), [CANDIDATE], NAMES, "work")
 
 
 def test_three_measured_speedups_stand_beside_the_predicted_one():

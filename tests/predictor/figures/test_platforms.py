@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from predictor.figures.platforms import SHOWN, PlatformTime, dot_chart, sequential_charts
+from predictor.figures.platforms import MOST_DOTS, PlatformTime, dot_chart, sequential_charts
 
 ROWS = [
     PlatformTime("Quick", "quick", 1.0, 0.8, 1.5, measured_s=1.2, n=8),
@@ -28,11 +28,11 @@ def test_each_platform_has_a_dot_with_its_interval_in_the_given_order():
 
 
 def test_the_table_has_all_rows_and_the_chart_those_that_fit():
-    rows = [PlatformTime(f"m{at}", f"m{at}", 1.0 + at) for at in range(SHOWN + 5)]
+    rows = [PlatformTime(f"m{at}", f"m{at}", 1.0 + at) for at in range(MOST_DOTS + 5)]
     drawn = chart(rows)
-    assert len(drawn.figure.data[0].x) == SHOWN
-    assert len(drawn.table.rows) == SHOWN + 5
-    assert f"first {SHOWN} of {SHOWN + 5}" in drawn.caption
+    assert len(drawn.figure.data[0].x) == MOST_DOTS
+    assert len(drawn.table.rows) == MOST_DOTS + 5
+    assert f"first {MOST_DOTS} of {MOST_DOTS + 5}" in drawn.caption
     assert drawn.figure.data[0].error_x.array is None
 
 

@@ -11,7 +11,7 @@ from predictor.models import PaperReport
 from profiles.templatetags.quantities import significant
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.conftest import store
-from tests.predictor.stored_evaluations import store_evaluation, store_report
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.samples import sample_measurements
 
 
@@ -22,7 +22,7 @@ def statistics(median, **fields):
 @pytest.fixture
 def evaluation(db):
     store_public()
-    return store_evaluation()
+    return evaluate_and_store()
 
 
 def test_without_any_evaluation_the_page_says_how_to_make_one(client, db):
@@ -53,7 +53,7 @@ def test_the_page_shows_the_paper_s_tables(client, evaluation):
 
 def test_measured_and_simulated_are_told_apart(client, evaluation):
     store(sample_measurements(3, 4, seed=5, origin="simulated"), "demo", kind="simulator")
-    other = store_evaluation(origin="simulated")
+    other = evaluate_and_store(origin="simulated")
     PaperReport.objects.all().delete()
     page = client.get(reverse("accuracy"))
     assert str(evaluation.uid) in page.content.decode()
@@ -67,7 +67,7 @@ def test_measured_and_simulated_are_told_apart(client, evaluation):
 
 def test_an_evaluation_in_which_every_prediction_was_refused_draws_no_empty_charts(client, db):
     store_public(platforms=1)
-    refused = store_evaluation(("mpet2020",))
+    refused = evaluate_and_store(("mpet2020",))
     for address in (reverse("accuracy"), reverse("evaluation", args=[refused.uid])):
         page = client.get(address)
         assert "No method could predict" in text_of(page)
@@ -76,14 +76,14 @@ def test_an_evaluation_in_which_every_prediction_was_refused_draws_no_empty_char
 
 def test_charts_about_simulated_profiles_say_so(client, db):
     store(sample_measurements(3, 4, origin="simulated"), kind="simulator")
-    shown = store_evaluation()
+    shown = evaluate_and_store()
     for address in (reverse("accuracy"), reverse("evaluation", args=[shown.uid])):
         assert "Error of each method (simulated)" in client.get(address).content.decode()
 
 
 def test_one_evaluation_has_a_page_with_its_protocol(client, db):
     store_public()
-    shown = store_evaluation(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
+    shown = evaluate_and_store(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
     words = text_of(client.get(reverse("evaluation", args=[shown.uid])))
     for told in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen platforms", "baseline"):
         assert told in words

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from profiles.models import Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
@@ -198,7 +198,7 @@ def test_the_twin_refuses_what_it_cannot_compare(client, public, query):
 
 
 def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
-    snapshot()  # made once a revision and process
+    read_database()  # made once a revision and process
     # revision and newest profile; names; sources
     with django_assert_num_queries(4):
         client.get(reverse("workload-map"))

@@ -10,7 +10,7 @@ from django.urls import reverse
 from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from profiles.models import Profile, Revision
 from profiles.templatetags.quantities import as_percent, percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
@@ -229,7 +229,7 @@ def test_a_relative_answer_has_no_seconds(client):
 def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_queries):
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     for origins in (("measured",), ("simulated",)):
-        snapshot(origins=origins)  # made once a revision and process
+        read_database(origins=origins)  # made once a revision and process
     # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from; the
     # latest; the newest evaluation, with baselines or without; sources; four counts; the prediction: revision, newest,
     # the target and its ceilings, virtualised references, its sources; platforms by name

@@ -1,7 +1,7 @@
 import pytest
 from django.urls import reverse
 
-from predictor.predictions.rankings import rank
+from predictor.predictions.rankings import rank_platforms
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_an_empty_database_says_what_to_do(client):
 
 def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, public):
     response = page(client)
-    ranking = rank(WORKLOAD)
+    ranking = rank_platforms(WORKLOAD)
     rows = response.context["rows"]
     assert [(place, row["platform"]) for place, row, _ in rows] == [
         (place, row["platform"]) for place, row in enumerate(ranking.results, start=1)
@@ -41,7 +41,7 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
 
 def test_the_chart_has_a_dot_with_its_interval_for_each(client, public):
     predicted, measured = figures_of(page(client))["ranking"]["data"]
-    rows = rank(WORKLOAD).results
+    rows = rank_platforms(WORKLOAD).results
     assert predicted["x"] == [row["time_s"] for row in rows]
     assert predicted["y"] == measured["y"] == [row["platform"] for row in rows]
     assert predicted["error_x"]["array"] == pytest.approx([row["high_s"] - row["time_s"] for row in rows])
@@ -49,7 +49,7 @@ def test_the_chart_has_a_dot_with_its_interval_for_each(client, public):
 
 
 def test_filters_keep_the_place_among_all(client, public):
-    slowest = rank(WORKLOAD).results[-1]["platform"]
+    slowest = rank_platforms(WORKLOAD).results[-1]["platform"]
     profile = next(one for one in public if one.platform.slug == slowest)
     profile.platform.device_class = "embedded"
     profile.platform.save()

@@ -54,7 +54,7 @@ def address(live_server) -> str:
 
 
 def test_the_python_program_prints_the_curve(stored, environment, live_server):
-    program = snippets.python(stored.answer, address(live_server))
+    program = snippets.python_program(stored.answer, address(live_server))
     printed = [line.split() for line in run([sys.executable, "-c", program], environment).splitlines()]
     expected = [[str(row[name]) for name in ("n", "time_s", "low_s", "high_s")] for row in stored.answer["curve"]]
     assert printed == expected
@@ -62,13 +62,13 @@ def test_the_python_program_prints_the_curve(stored, environment, live_server):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here")
 def test_the_command_answers_with_the_stored_prediction(stored, environment, live_server):
-    command = snippets.curl(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
+    command = snippets.curl_command(stored.answer, address(live_server)).replace("curl ", "curl --silent --fail ", 1)
     answer = json.loads(run(["sh", "-c", command], environment))
     assert answer["id"] == str(stored.uid)
     assert answer["curve"] == stored.answer["curve"]
 
 
 def test_the_command_is_one_that_a_shell_takes_apart_as_meant(stored):
-    command = shlex.split(snippets.curl(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
+    command = shlex.split(snippets.curl_command(stored.answer, "http://localhost/it's/").replace("\\\n", " "))
     assert command[1] == "http://localhost/it's/"
-    assert json.loads(command[command.index("-d") + 1]) == snippets.question_of(stored.answer)
+    assert json.loads(command[command.index("-d") + 1]) == snippets.request_body(stored.answer)

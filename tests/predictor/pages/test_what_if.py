@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import Prediction
-from predictor.predictions.sliders import Slider, neutral_values, numbers_in, platform_sliders, request_of
+from predictor.predictions.sliders import Slider, neutral_values, platform_sliders, slider_request, slider_values
 from profiles.models import Platform
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
@@ -143,7 +143,7 @@ def test_the_clock_s_slider_can_stand_where_it_was(clock):
 
 
 def test_numbers_become_what_the_service_takes():
-    request = request_of(PAIR, numbers_in({"n_nu": "4", "n_ht": "0", "lock_delay": "0.25", "work": ""}))
+    request = slider_request(PAIR, slider_values({"n_nu": "4", "n_ht": "0", "lock_delay": "0.25", "work": ""}))
     assert request.platform_changes == {"n_nu": 4, "n_ht": None}
     assert request.workload_changes == {"lock_delay": 0.25}
     assert isinstance(request.platform_changes["n_nu"], int)

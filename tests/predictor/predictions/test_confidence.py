@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from predictor.predictions.confidence import Evidence, confidence
+from predictor.predictions.confidence import ConfidenceEvidence, judge_confidence
 
-SOUND = Evidence(
+SOUND = ConfidenceEvidence(
     candidates=20,
     mean_distance=0.05,
     fit_error=0.02,
@@ -21,7 +21,7 @@ SOUND = Evidence(
 
 
 def test_nothing_speaks_against_it():
-    assert confidence(SOUND) == {"level": "high", "reasons": [], "provisional": True, "half_width": None}
+    assert judge_confidence(SOUND) == {"level": "high", "reasons": [], "provisional": True, "half_width": None}
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_nothing_speaks_against_it():
     ],
 )
 def test_each_reason_lowers_the_level(changes, level, word):
-    found = confidence(replace(SOUND, **changes))
+    found = judge_confidence(replace(SOUND, **changes))
     assert found["level"] == level
     assert len(found["reasons"]) == 1
     assert word in found["reasons"][0]
@@ -49,11 +49,11 @@ def test_each_reason_lowers_the_level(changes, level, word):
 
 @pytest.mark.parametrize("changes", [{"mean_distance": None}, {"fit_error": None}, {"same_architecture": None}])
 def test_what_is_unknown_lowers_nothing(changes):
-    assert confidence(replace(SOUND, **changes))["level"] == "high"
+    assert judge_confidence(replace(SOUND, **changes))["level"] == "high"
 
 
 def test_the_worst_reason_decides():
-    found = confidence(replace(SOUND, candidates=9, simulated=True))
+    found = judge_confidence(replace(SOUND, candidates=9, simulated=True))
     assert found["level"] == "low"
     assert len(found["reasons"]) == 2
 
@@ -63,16 +63,16 @@ def test_the_worst_reason_decides():
 )
 def test_an_interval_takes_the_place_of_the_rules(half_width, level):
     """Candidates may be few and far where the method knows how wrong it is."""
-    found = confidence(replace(SOUND, half_width=half_width, candidates=1, mean_distance=0.9, fit_error=0.9))
+    found = judge_confidence(replace(SOUND, half_width=half_width, candidates=1, mean_distance=0.9, fit_error=0.9))
     assert found["level"] == level
     assert found["provisional"] is False
     assert [reason for reason in found["reasons"] if "90 % interval" in reason] == found["reasons"]
 
 
 def test_an_interval_knows_nothing_of_other_instruction_sets():
-    found = confidence(replace(SOUND, half_width=0.02, same_architecture=False))
+    found = judge_confidence(replace(SOUND, half_width=0.02, same_architecture=False))
     assert found["level"] == "low"
 
 
 def test_what_was_changed_was_judged():
-    assert confidence(replace(SOUND, half_width=0.02), [(1, "a changed workload")])["provisional"] is True
+    assert judge_confidence(replace(SOUND, half_width=0.02), [(1, "a changed workload")])["provisional"] is True

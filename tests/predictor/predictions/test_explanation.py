@@ -7,7 +7,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from predictor.predictions.request import PredictionRequest
-from predictor.predictions.service import predict, preview
+from predictor.predictions.service import predict, preview_answer
 from profiles.models import Source
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
@@ -43,11 +43,11 @@ def test_by_the_roofline_where_it_was_measured(measured):
         "peak_flops": [{"n": 1, "flop_per_s": 10e9}, {"n": 16, "flop_per_s": 160e9}],
         "bandwidth": [{"n": 1, "bytes_per_s": 10e9}, {"n": 16, "bytes_per_s": 10e9 * 6.4}],
     }
-    before = preview(QUESTION)["why"]["bound"]["by"]
-    speedup = preview(QUESTION)["curve"][-1]["speedup"]
+    before = preview_answer(QUESTION)["why"]["bound"]["by"]
+    speedup = preview_answer(QUESTION)["curve"][-1]["speedup"]
     roofline["bandwidth"][1]["bytes_per_s"] = 10e9 * speedup
     Source.objects.update(environment={"roofline": roofline})
-    after = preview(QUESTION)["why"]
+    after = preview_answer(QUESTION)["why"]
     assert before == "scaling"
     assert after["bound"] == {"kind": "memory", "by": "roofline"}
     assert "memory-bound, by the scaling of the roofline" in " ".join(after["sentences"])
@@ -58,7 +58,7 @@ def test_by_the_roofline_where_it_was_measured(measured):
     [{"scenario": "sequential"}, {"scenario": "scaling"}, {"workload_changes": {"lock_delay": 0.5}}, {"n": [1]}],
 )
 def test_every_question_has_one(measured, changes):
-    why = preview(replace(QUESTION, **changes))["why"]
+    why = preview_answer(replace(QUESTION, **changes))["why"]
     assert set(why) == {"sentences", "carried", "bottlenecks", "bound"}
     if "workload_changes" in changes:
         assert {one["change_percent"] for one in why["carried"] if one["kind"] != "element"} <= {None}
@@ -66,12 +66,12 @@ def test_every_question_has_one(measured, changes):
 
 @pytest.mark.parametrize("method", ["mpet-log", "mpet2020", "ridge"])
 def test_of_every_method(measured, method):
-    assert preview(replace(QUESTION, method=method))["why"]["bottlenecks"]
+    assert preview_answer(replace(QUESTION, method=method))["why"]["bottlenecks"]
 
 
 def test_time_only_profiles_too(db):
     store(sample_measurements(5, 5, decomposed=False, counters=False))
-    why = preview(QUESTION)["why"]
+    why = preview_answer(QUESTION)["why"]
     assert {one["part"] for one in why["bottlenecks"]} == {"redundancy"}
 
 

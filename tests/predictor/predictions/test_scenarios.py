@@ -9,7 +9,7 @@ from django.urls import reverse
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
-from predictor.predictions.service import predict, preview
+from predictor.predictions.service import predict, preview_answer
 from profiles.ingest import ingest
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs, sample_workload
@@ -18,7 +18,7 @@ REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
 
 
 def asked(**fields):
-    return preview(replace(REQUEST, **fields))
+    return preview_answer(replace(REQUEST, **fields))
 
 
 def sequential_program(measurements, platforms=(0,), workload=0):

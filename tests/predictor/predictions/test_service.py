@@ -12,10 +12,10 @@ from predictor.predictions.request import (
     InvalidSettings,
     NoPrediction,
     PredictionRequest,
-    UnknownMethod,
-    UnknownReference,
-    UnknownTarget,
-    UnknownWorkload,
+    UnknownMethodName,
+    UnknownReferenceName,
+    UnknownTargetName,
+    UnknownWorkloadName,
 )
 from predictor.predictions.service import predict
 from profiles.models import Workload
@@ -52,9 +52,9 @@ class TestAnswer:
 
     def test_is_the_methods_answer(self, measured):
         from predictor.core.methods import Query, get_method  # noqa: PLC0415
-        from predictor.snapshot.cache import snapshot  # noqa: PLC0415
+        from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
-        database, method = snapshot(), get_method("mpet")
+        database, method = read_database(), get_method("mpet")
         query = Query(database.workloads.index("app0-section0"), database.platforms.index("machine-1"))
         expected = method.predict(database, query, method.settings())
         answer = predict(REQUEST).answer
@@ -213,36 +213,36 @@ def test_requests_at_the_same_time_share_one_row():
 
 class TestRefusals:
     def test_unknown_names_suggest_near_ones(self, measured):
-        with pytest.raises(UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkloadName) as caught:
             predict(replace(REQUEST, workload="app0-section9"))
         assert "app0-section0" in caught.value.suggestions
         assert caught.value.evidence["name"] == "app0-section9"
-        with pytest.raises(UnknownTarget, match="machine-1"):
+        with pytest.raises(UnknownTargetName, match="machine-1"):
             predict(replace(REQUEST, target="machin-1"))
-        with pytest.raises(UnknownReference, match="machine-1"):
+        with pytest.raises(UnknownReferenceName, match="machine-1"):
             predict(replace(REQUEST, references=["machine-0", "machin-1"]))
 
     def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
         secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
         store(secret, "secret", owner, private=True)
         asked = replace(REQUEST, workload="secret/oen")
-        with pytest.raises(UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkloadName) as caught:
             predict(asked, django_user_model.objects.create_user("other"))
         assert not any("secret" in one for one in caught.value.suggestions)
-        with pytest.raises(UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkloadName) as caught:
             predict(asked, owner)
         assert any("secret" in one for one in caught.value.suggestions)
 
     def test_a_name_that_several_rows_have_is_ambiguous(self, db):
         records = [sample_workload(at, name="same/one", version=str(at)) for at in range(6)]
         store(replace(sample_measurements(3, 6), workloads=records))
-        with pytest.raises(UnknownWorkload) as caught:
+        with pytest.raises(UnknownWorkloadName) as caught:
             predict(replace(REQUEST, workload="same/one"))
         assert len(caught.value.suggestions) == 5
         assert predict(replace(REQUEST, workload=caught.value.suggestions[1])).workload == caught.value.suggestions[1]
 
     def test_unknown_method(self, measured):
-        with pytest.raises(UnknownMethod) as caught:
+        with pytest.raises(UnknownMethodName) as caught:
             predict(replace(REQUEST, method="guess"))
         assert "mpet2020" in caught.value.suggestions
 

@@ -6,7 +6,7 @@ import pytest
 
 from predictor.snapshot import files
 from predictor.snapshot.building import build_snapshot
-from predictor.snapshot.cache import SnapshotCache, read_snapshot, snapshot, values_of
+from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot, snapshot_values
 from predictor.snapshot.measurements import database_from_measurements
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
@@ -31,7 +31,7 @@ def row_ids(user=None, **options):
 
 
 def test_the_database_holds_what_is_stored_sorted_by_slug(grid):
-    database = snapshot()
+    database = read_database()
     assert (database.platforms, database.workloads, database.revision) == (("a", "b"), ("w1", "w2"), 1)
     provenance = read_snapshot()
     for row, pk in enumerate(provenance.profile_ids):
@@ -47,7 +47,7 @@ def test_the_database_holds_what_is_stored_sorted_by_slug(grid):
 
 def test_platform_metadata_is_read_with_unknown_as_nan_and_empty(db):
     store_platforms(["a"], n_ht=4, base_mhz=2400.0, vendor=None)
-    database = snapshot()
+    database = read_database()
     assert (database.n_ht[0], database.n_max[0]) == (4, 8)
     assert np.isnan(database.n_nu[0])
     assert database.platform_table["base_mhz"][0] == 2400.0
@@ -56,14 +56,14 @@ def test_platform_metadata_is_read_with_unknown_as_nan_and_empty(db):
 
 
 def test_an_empty_database_is_a_database(db):
-    assert len(snapshot()) == 0
+    assert len(read_database()) == 0
 
 
 def test_curves_of_different_lengths_stay_apart(db):
     (platform,), workloads = store_platforms(["a"]), store_workloads(["w1", "w2", "w3"])
     for workload, n in zip(workloads, ([1], [1, 2, 3], [1, 8]), strict=True):
         store_profiles(store_source(), [(platform, workload)], n=np.array(n, dtype=np.int32))
-    database = snapshot()
+    database = read_database()
     assert [database.curve(row)[0].tolist() for row in range(3)] == [[1], [1, 2, 3], [1, 8]]
 
 
@@ -74,16 +74,16 @@ def test_queries_do_not_grow_with_the_profiles(grid, django_assert_num_queries):
 
 
 def test_a_snapshot_that_is_there_costs_two_queries(grid, django_assert_num_queries):
-    first = snapshot()
+    first = read_database()
     with django_assert_num_queries(2):  # revision, newest profile
-        assert snapshot() is first
+        assert read_database() is first
 
 
 def test_a_new_revision_is_a_new_snapshot(grid):
-    before = snapshot()
+    before = read_database()
     platforms, _, _ = grid
     store_profiles(store_source(), [(platforms[0], store_workloads(["w3"])[0])])
-    after = snapshot()
+    after = read_database()
     assert (len(before), len(after)) == (4, 5)
     assert after.revision == before.revision + 1
 
@@ -102,12 +102,12 @@ def test_only_the_owner_sees_private_profiles(grid, owner, django_user_model):
     assert row_ids() == public
     assert row_ids(django_user_model.objects.create_user("other")) == public
     assert row_ids(owner) == sorted([*public, secret[0].pk])
-    assert "mine" not in snapshot().workloads
+    assert "mine" not in read_database().workloads
     assert (read_snapshot().holds_private, read_snapshot(owner).holds_private) == (False, True)
 
 
 def test_who_owns_nothing_private_shares_the_public_snapshot(grid, owner):
-    assert snapshot(owner) is snapshot()
+    assert read_database(owner) is read_database()
 
 
 def test_a_public_profile_on_a_private_platform_is_left_out(grid, owner):
@@ -115,7 +115,7 @@ def test_a_public_profile_on_a_private_platform_is_left_out(grid, owner):
     expected = row_ids()
     store_profiles(store_source(), [(store_platforms(["hidden"], private_to=owner)[0], workloads[0])])
     assert row_ids() == expected
-    assert "hidden" not in snapshot().platforms
+    assert "hidden" not in read_database().platforms
 
 
 def test_emulated_profiles_are_never_read(grid, owner):
@@ -174,7 +174,7 @@ class TestRepresentative:
     def test_time_only_and_decomposed_stand_side_by_side(self, grid):
         platforms, workloads, _ = grid
         store_profiles(store_source(), [(platforms[0], workloads[0])], decomposed=True)
-        database = snapshot()
+        database = read_database()
         assert len(database) == 5
         assert [group.decomposed for group in database.groups] == [False, True]
 
@@ -184,7 +184,7 @@ def test_runtimes_are_groups_of_their_own(db):
     for runtime in ("openmp", None):
         workload = store_workloads([f"w-{runtime}"], runtime=runtime)[0]
         store_profiles(store_source(), [(platforms[0], workload)])
-    assert [group.runtime for group in snapshot().groups] == ["", "openmp"]
+    assert [group.runtime for group in read_database().groups] == ["", "openmp"]
 
 
 def test_underived_profiles_wait_outside(grid):
@@ -252,7 +252,7 @@ class TestFiles:
         process()
         read = read_snapshot()
         assert isinstance(read.database.features.base, np.memmap)
-        expected, found = values_of(built), values_of(read)
+        expected, found = snapshot_values(built), snapshot_values(read)
         assert found.keys() == expected.keys()
         for name, value in expected.items():
             np.testing.assert_array_equal(found[name], value, err_msg=name)
@@ -307,8 +307,8 @@ class TestFiles:
     def test_of_a_faster_process_stay(self, grid, process, tmp_path):
         read = read_snapshot()
         (folder,) = (tmp_path / "snapshots").iterdir()
-        files.write(folder, {})
-        assert len(files.read(folder)) == len(values_of(read))
+        files.write_values(folder, {})
+        assert len(files.read_values(folder)) == len(snapshot_values(read))
         assert self.folders(tmp_path) == [folder.name]
 
 

@@ -20,7 +20,7 @@ from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
 from predictor.core.mpet.ablation import ablation_methods
 from predictor.models import Evaluation
-from predictor.snapshot.cache import snapshot
+from predictor.snapshot.cache import read_database
 from tests.paths import ROOT
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
@@ -189,7 +189,7 @@ def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_pa
     store(sample_measurements(4, 6, seed=3), "private", owner, private=True)
     out = tmp_path / "report.json"
     call_command("evaluate", "--database", "--method", "mpet2020", "--json", str(out))
-    expected = asdict(evaluate(snapshot(), [get_method("mpet2020")], Protocol()).report())
+    expected = asdict(evaluate(read_database(), [get_method("mpet2020")], Protocol()).report())
     found = json.loads(out.read_text())
     for report in (found, expected):
         report["methods"]["mpet2020"]["seconds"] = 0

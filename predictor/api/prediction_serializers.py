@@ -1,3 +1,5 @@
+"""The request of a prediction and its answer, as the API reads and writes them."""
+
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field, inline_serializer
@@ -5,7 +7,7 @@ from rest_framework import serializers
 
 from mpet_site.web.fields import Integer, PlainNumber, Text, number, numbers
 from mpet_site.web.problems import InvalidRequest
-from predictor.api.settled import SettlementSerializer, settlement_of
+from predictor.api.settled import SettlementSerializer, settlement_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
@@ -15,7 +17,7 @@ from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 
 
-def changes(names: tuple[str, ...], help_text: str, *, null_is_a_value: bool) -> Any:
+def changes_field(names: tuple[str, ...], help_text: str, *, null_is_a_value: bool) -> Any:
     field = extend_schema_field(
         {
             "type": "object",
@@ -57,10 +59,10 @@ class PredictionRequestSerializer(serializers.Serializer):
     strategy = serializers.ChoiceField(
         STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
     )
-    workload_changes = changes(
+    workload_changes = changes_field(
         CHARACTERISTICS, "Factors on characteristics of the workload: a virtual workload.", null_is_a_value=False
     )
-    platform_changes = changes(
+    platform_changes = changes_field(
         PLATFORM_CHANGES, "New values of the target: a virtual platform. Null: no such effect.", null_is_a_value=True
     )
 
@@ -77,7 +79,7 @@ class PredictionRequestSerializer(serializers.Serializer):
         )
 
 
-Candidate = type(
+CandidateSerializer = type(
     inline_serializer(
         "Candidate",
         {
@@ -90,7 +92,7 @@ Candidate = type(
         },
     )
 )
-CurvePoint = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
+CurvePointSerializer = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
 
 
 WhySerializer: Any = type(
@@ -175,18 +177,20 @@ class PredictionSerializer(serializers.ModelSerializer):
     features = inline_serializer(
         "PredictedFeatures", {"names": serializers.ListField(child=Text()), "values": numbers()}
     )
-    candidates = inline_serializer("Candidates", {"t1": Candidate(many=True), "scaling": Candidate(many=True)})
+    candidates = inline_serializer(
+        "Candidates", {"t1": CandidateSerializer(many=True), "scaling": CandidateSerializer(many=True)}
+    )
     confidence = serializers.DictField()
     why = WhySerializer(help_text="What limits the workload there, and the attribution: what the answer rests on.")
     warnings = serializers.ListField(child=Text())
     measured = inline_serializer(
         "Measured",
-        {"t1_s": number(), "curve": CurvePoint(many=True), "error_percent": number()},
+        {"t1_s": number(), "curve": CurvePointSerializer(many=True), "error_percent": number()},
         allow_null=True,
         help_text="What was measured for this pair and hidden from the method; null where nobody did.",
     )
     reference_curves = inline_serializer(
-        "ReferenceCurve", {"platform": Text(), "curve": CurvePoint(many=True)}, many=True
+        "ReferenceCurve", {"platform": Text(), "curve": CurvePointSerializer(many=True)}, many=True
     )
     settlement = SettlementSerializer(
         allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
@@ -235,73 +239,4 @@ class PredictionSerializer(serializers.ModelSerializer):
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         own = {name: self.fields[name] for name in ("id", "url", "created_at")}
         values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
-        return values | prediction.answer | {"settlement": settlement_of(prediction)}
-
-
-MethodSerializer = inline_serializer(
-    "Method",
-    {
-        "name": Text(),
-        "version": Text(),
-        "summary": Text(),
-        "baseline": serializers.BooleanField(help_text="A plain way to predict that others are compared with."),
-        "settings": serializers.DictField(
-            child=inline_serializer("Setting", {"type": Text(), "default": serializers.JSONField()})
-        ),
-        "is_default": serializers.BooleanField(),
-    },
-)
-MethodListSerializer = inline_serializer(
-    "MethodList",
-    {
-        "count": Integer(),
-        "next": serializers.URLField(allow_null=True),
-        "previous": serializers.URLField(allow_null=True),
-        "results": serializers.ListField(child=MethodSerializer),
-    },
-)
-MeanDistance = type(
-    inline_serializer(
-        "MeanDistance",
-        {
-            "distance": number(help_text="Mean of the individual distances that are defined."),
-            "dim": Integer(help_text="The fewest elements that one of them rests on."),
-            "count": Integer(help_text="How many they are."),
-        },
-    )
-)
-
-
-def individual(over: str) -> dict[str, serializers.Field]:
-    return {
-        over: Text(),
-        "decomposed": serializers.BooleanField(),
-        "runtime": Text(allow_null=True),
-        "distance": number(help_text="0 to 1; null where no element is valid in both"),
-        "dim": Integer(help_text="elements valid in both"),
-    }
-
-
-PROVENANCE: dict[str, serializers.Field] = {
-    "origin": Text(help_text="of the profiles compared: measured, simulated or mixed"),
-    "hint": Text(allow_null=True, help_text="what to ask where nothing was found"),
-    "sources": inline_serializer("ComparedSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True),
-}
-
-
-def distances(name: str, over: str) -> serializers.Serializer:
-    return inline_serializer(
-        name,
-        {
-            "a": Text(),
-            "b": Text(),
-            "revision": Integer(),
-            "mean": MeanDistance(),
-            "individual": inline_serializer(f"{name}Individual", individual(over), many=True),
-            **PROVENANCE,
-        },
-    )
-
-
-PlatformDistanceSerializer = distances("PlatformDistance", "workload")
-WorkloadDistanceSerializer = distances("WorkloadDistance", "platform")
+        return values | prediction.answer | {"settlement": settlement_document(prediction)}
