@@ -1,7 +1,7 @@
 """The tables and figures of the paper's Section 4.1, on any database.
 
 Everything is rows of plain values under the names in PAPER_TABLES, so that CSV, JSON and charts are the same numbers.
-Errors are in percent, as defined in `evaluate`. Whatever was measured for a predicted pair is hidden from its prediction.
+Errors are in percent, as defined in `evaluate`. Nothing measured for a predicted pair reaches its prediction.
 """
 
 from __future__ import annotations

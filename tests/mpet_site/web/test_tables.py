@@ -6,7 +6,7 @@ from django.test import RequestFactory
 
 from mpet_site.web.glossary import TERM_BY_SLUG
 from mpet_site.web.tables import NUMBER, Column, PageTable, linked, of
-from predictor.accuracy.settlement import ORDERINGS
+from predictor.accuracy.settlement import SETTLED_ORDERINGS
 from predictor.pages.settled import COLUMNS
 from profiles import columns as of_profiles
 from profiles.lists import PLATFORMS, PROFILES, WORKLOADS
@@ -60,7 +60,7 @@ def test_a_link_escapes_what_it_says():
 
 @pytest.mark.parametrize(
     ("columns", "orderings"),
-    [(page.columns, page.orderings) for page in (PLATFORMS, WORKLOADS, PROFILES)] + [(COLUMNS, ORDERINGS)],
+    [(page.columns, page.orderings) for page in (PLATFORMS, WORKLOADS, PROFILES)] + [(COLUMNS, SETTLED_ORDERINGS)],
     ids=["platforms", "workloads", "profiles", "settled"],
 )
 def test_every_column_that_sorts_is_an_ordering_of_the_list(columns, orderings):
