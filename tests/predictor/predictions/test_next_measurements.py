@@ -62,7 +62,7 @@ def test_it_is_computed_once_and_again_when_something_new_is_known(gaps, monkeyp
 
     def counted(*args, **options):
         calls.append(args)
-        return next_measurement.measure_next(*args, **options)
+        return next_measurement.rank_next_measurements(*args, **options)
 
     monkeypatch.setattr(next_measurements, "rank_next_measurements", counted)
     first = APIClient().get(address(prediction)).json()
