@@ -112,7 +112,20 @@ def find_first_time(inquiry: Inquiry) -> FirstTime:
 def counter_distances(at_one: Database, workload: int, others: tuple[int, ...]) -> FloatArray:
     """D_a(A,B) by the relative measures at n = 1, mean over the platforms that have both (Eq. 18), (K,). NaN = none.
 
-    `at_one`: as of `sequential_database`. Normalised by the range that no few profiles stretch (`robust_range`).
+        D_a(A,B) = mean over P of D(v_P,A, v_P,B)
+
+    Parameters: `at_one`, as of `sequential_database`; `workload` A; `others`, the K workloads B. No unit, 0 to 1; NaN
+    where no platform has both with a measure that both counted. Each measure is normalised by the range that a few
+    profiles cannot stretch (`robust_range`). Source: Arndt et al. 2020, Eq. 10-13 and 18.
+
+    >>> from predictor.core.database import Group
+    >>> features = np.full((3, 84), np.nan); features[:, 43] = 0.0, 0.25, 1.0  # b of BR/INSTR
+    >>> three = Database.build(
+    ...     platforms=["p"], workloads=["u", "v", "w"], platform_index=[0, 0, 0], workload_index=[0, 1, 2],
+    ...     groups=(Group(False, "", ""),), group=[0, 0, 0], features=features, t1_s=[1.0, 1.0, 1.0],
+    ...     n_nu=[np.nan], n_ht=[np.nan], n_max=[4])
+    >>> counter_distances(three, 0, (1, 2)).tolist()
+    [0.25, 1.0]
     """
     rows = at_one.rows_of_workload(workload)
     if not len(rows) or not others:

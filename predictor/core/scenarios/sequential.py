@@ -15,8 +15,9 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
 ELEMENTS_PER_CURVE = len(ELEMENTS)
-MEASURE_CURVES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
-MEASURE_SLOPES, MEASURE_ELEMENTS = MEASURE_CURVES * ELEMENTS_PER_CURVE, MEASURE_CURVES * ELEMENTS_PER_CURVE + 1
+RELATIVE_MEASURE_CURVES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
+MEASURE_SLOPES = RELATIVE_MEASURE_CURVES * ELEMENTS_PER_CURVE  # the element m of each measure
+MEASURE_ELEMENTS = MEASURE_SLOPES + 1  # the element b
 Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)
 
@@ -109,7 +110,16 @@ def starts_at_one(database: Database) -> BoolArray:
 
 
 def relative_measures_at_one(database: Database, counted: FloatArray | None = None) -> FloatArray:
-    """The relative measures at n = 1 of every row (N, 7): as counted, else of the fitted curve. NaN = not known."""
+    """The relative measures at n = 1 of every row, (N, 7): as counted, else m + b of the fitted curve (Eq. 5). NaN =
+    not known.
+
+    >>> features = np.full((1, 84), np.nan); features[0, [42, 43]] = 0.125, 0.5  # m and b of BR/INSTR
+    >>> one = Database.build(
+    ...     platforms=["p"], workloads=["w"], platform_index=[0], workload_index=[0], groups=(Group(True, "", ""),),
+    ...     group=[0], features=features, t1_s=[1.0], n_nu=[np.nan], n_ht=[np.nan], n_max=[4])
+    >>> relative_measures_at_one(one)[0, :2].tolist()
+    [0.625, nan]
+    """
     slope = np.nan_to_num(database.features[:, MEASURE_SLOPES], nan=0.0)
     fitted = database.features[:, MEASURE_ELEMENTS] + slope
     return fitted if counted is None else np.where(np.isnan(counted), fitted, counted)

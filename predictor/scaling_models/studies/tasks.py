@@ -83,7 +83,10 @@ def _describe_extent(points: MeasuredPoints) -> dict[str, list[float]]:
 
 
 def split_by_size(points: MeasuredPoints) -> Split:
-    """Smaller sizes on fewer workers are learned, as in Table 1 of papers/002."""
+    """Smaller sizes on fewer workers are learned, as in Table 1 of papers/002.
+
+    The smaller LEARNED_SHARE of the sizes; where more than four thread counts were measured, at the lower half of them.
+    """
     last = points.sizes[max(round(len(points.sizes) * LEARNED_SHARE), 3) - 1]
     small, few = points.size <= last, np.ones(len(points), dtype=np.bool_)
     counts = np.unique(points.n)
