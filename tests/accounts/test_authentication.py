@@ -1,3 +1,5 @@
+"""Requests with tokens, good and bad, and with sessions."""
+
 from datetime import timedelta
 
 import pytest
@@ -21,29 +23,9 @@ def get(secret, path="platforms/", scheme="Bearer"):
     return client_of().get(API + path, HTTP_AUTHORIZATION=f"{scheme} {secret}")
 
 
-def test_the_secret_is_not_kept(ada):
-    token, secret = ApiToken.issue(ada)
-    stored = ApiToken.objects.values().get(pk=token.pk)
-    assert len(secret) >= 40
-    assert secret.startswith(token.prefix)
-    assert len(token.prefix) < 15
-    assert all(secret not in str(value) and secret[len(token.prefix) :] not in str(value) for value in stored.values())
-
-
-def test_secrets_differ(ada):
-    assert len({ApiToken.issue(ada)[1] for _ in range(20)}) == 20
-
-
 def test_a_user_has_several(ada):
     for scope in ("predict", "upload"):
         assert get(ApiToken.issue(ada, scope)[1]).status_code == 200
-
-
-def test_scopes():
-    assert ApiToken(scope="upload").allows("upload")
-    assert ApiToken(scope="upload").allows("predict")
-    assert ApiToken(scope="predict").allows("predict")
-    assert not ApiToken(scope="predict").allows("upload")
 
 
 def expire(token):
@@ -96,14 +78,6 @@ def test_use_is_noted_now_and_then(ada):
     assert token.last_used_at > first
 
 
-def test_revoking_twice_keeps_the_first_moment(ada):
-    token, _ = ApiToken.issue(ada)
-    token.revoke()
-    first = token.revoked_at
-    token.revoke()
-    assert token.revoked_at == first
-
-
 def test_sessions_read_and_write_with_a_csrf_token(ada):
     store(sample_measurements(3, 4))
     store(secret_measurements(), ada, private=True)
@@ -116,16 +90,3 @@ def test_sessions_read_and_write_with_a_csrf_token(ada):
     browser.cookies["csrftoken"] = "a" * 32
     headers = {"HTTP_X_CSRFTOKEN": "a" * 32}
     assert browser.post(API + "predictions/", asked, content_type="application/json", **headers).status_code == 201
-
-
-def test_admin_lists_and_revokes_without_showing_secrets(ada):
-    staff = make_user("root", is_staff=True, is_superuser=True)
-    token, secret = ApiToken.issue(ada, name="laptop")
-    browser = Client()
-    browser.force_login(staff)
-    page = browser.get("/admin/accounts/apitoken/").content.decode()
-    assert token.prefix in page
-    assert token.digest not in page
-    assert browser.get("/admin/accounts/apitoken/add/").status_code == 403
-    browser.post("/admin/accounts/apitoken/", {"action": "revoke", "_selected_action": [token.pk]})
-    problem_in(get(secret), 401)

@@ -18,3 +18,23 @@ def alice():
 @pytest.fixture
 def bob():
     return get_user_model().objects.create_user("bob")
+
+
+@pytest.fixture
+def kit_folder(tmp_path):
+    for name, text in {
+        "VERSION": "1.2\n",
+        "Makefile": "all:\n",
+        "src/a.cpp": "int main() {}\n",
+        "build/a.o": "built",
+        "src/a.o": "built",
+        "results/mpet-x.tar.gz": "measured",
+        ".hidden": "x",
+        "run.sh": "#!/bin/sh\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "run.sh").chmod(0o775)
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    return tmp_path

@@ -1,6 +1,8 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from benchmarks import kit_archive
+from benchmarks.kit_archive import kit_tarball
 from benchmarks.models import Upload
 from profiles.models import Profile
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, strict_json, tarball
@@ -160,3 +162,19 @@ def test_queries_of_an_upload(ada, django_assert_num_queries):
     client = client_of()
     with django_assert_num_queries(3):
         client.get(url)
+
+
+@pytest.mark.django_db
+def test_served(kit_folder, monkeypatch):
+    monkeypatch.setattr(kit_archive.kit_version, "__defaults__", (kit_folder,))
+    monkeypatch.setattr(kit_archive.kit_tarball, "__defaults__", (kit_folder,))
+    client = client_of()
+    for accept in ("*/*", "application/gzip"):
+        response = client.get(API + "kit/", HTTP_ACCEPT=accept)
+        assert response.status_code == 200
+        assert response["Content-Type"] == "application/gzip"
+        assert response["Content-Disposition"] == 'attachment; filename="mpet-kit-1.2.tar.gz"'
+        assert response.content == kit_tarball(kit_folder)
+    assert client.get(API + "kit/", HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
+    (kit_folder / "VERSION").unlink()
+    problem_in(client.get(API + "kit/"), 404)

@@ -1,6 +1,8 @@
 """Walks every endpoint of a database that is full of invalid elements: no answer holds NaN or Infinity, and every one
 is what docs/openapi.yaml says, with no member more or less."""
 
+import csv
+import io
 import re
 from typing import Any
 
@@ -11,12 +13,23 @@ import yaml
 
 from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
-from tests.mpet_site.api_samples import API, client_of, make_user, read, store, strict_json, tarball
+from tests.mpet_site.api_samples import (
+    API,
+    client_of,
+    make_user,
+    read,
+    secret_measurements,
+    store,
+    strict_json,
+    tarball,
+)
+from tests.mpet_site.web.test_problems import problem_in
 from tests.paths import ROOT
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
+
 NOT_JSON = {"api-schema", "api-docs", "api-kit", "api-unknown-path"}
 
 
@@ -120,3 +133,96 @@ def test_answers_are_json_without_nan_as_described(addresses, described):
                     assert not re.search(r"(^|,)-?(nan|inf|none)\b", text, re.MULTILINE)
     assert visited > 30
     assert nulls > 1000
+
+
+LISTS = ("platforms/", "workloads/", "profiles/")
+
+
+def rows_of(response):
+    assert response["Content-Type"].startswith("text/csv")
+    return list(csv.DictReader(io.StringIO(read(response).decode())))
+
+
+@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("nonsense=1", "nonsense"),
+        ("private_to=1", "private_to"),
+        ("ordering=nonsense", "ordering"),
+        ("ordering=private_to__username", "ordering"),
+        ("ordering=-", "ordering"),
+        ("format=xml", "format"),
+        ("search=a&search=b", "search"),
+        ("search=%00", "search"),
+    ],
+)
+def test_what_a_list_does_not_know_is_refused(path, query, name):
+    document = problem_in(client_of().get(f"{API}{path}?{query}"), 400)
+    assert [error["name"] for error in document["errors"]] == [name]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("platforms/", "device_class"),
+        ("platforms/", "virtualised"),
+        ("workloads/", "strategy"),
+        ("workloads/", "bound"),
+        ("profiles/", "origin"),
+        ("profiles/", "decomposed"),
+    ],
+)
+def test_a_value_that_a_filter_does_not_know_is_refused(path, name):
+    document = problem_in(client_of().get(f"{API}{path}?{name}=nonsense"), 400)
+    assert [error["name"] for error in document["errors"]] == [name]
+
+
+def test_detail_pages_know_no_filters():
+    slug = store(sample_measurements(1, 1)).profiles[0].platform.slug
+    problem_in(client_of().get(f"{API}platforms/{slug}/?page=1"), 400)
+
+
+def test_unknown_values_come_last_in_both_directions():
+    measurements = sample_measurements(3, 1)
+    measurements.platforms[1] = sample_platform(1, base_mhz=None)
+    store(measurements)
+    for ordering, expected in (("base_mhz", [2000, 2200, None]), ("-base_mhz", [2200, 2000, None])):
+        rows = client_of().get(f"{API}platforms/?ordering={ordering}").json()["results"]
+        assert [row["base_mhz"] for row in rows] == expected
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_csv_has_all_rows_that_match(path):
+    store(sample_measurements(3, 4))
+    client = client_of()
+    listed = client.get(API + path).json()["results"]
+    rows = rows_of(client.get(API + path + "?format=csv&page_size=1"))
+    assert len(rows) == len(listed)
+    names = [name for name in ("slug", "id", "platform", "t1_s") if name in rows[0]]
+    assert [[row[name] for name in names] for row in rows] == [[str(row[name]) for name in names] for row in listed]
+    assert rows_of(client.get(API + path, HTTP_ACCEPT="text/csv")) == rows
+
+
+def test_csv_leaves_null_empty_and_formulas_harmless():
+    measurements = sample_measurements(1, 1)
+    measurements.platforms[0] = sample_platform(0, name='=HYPERLINK("http://x")', base_mhz=None, virtualised=None)
+    store(measurements)
+    (row,) = rows_of(client_of().get(API + "platforms/?format=csv"))
+    assert row["name"] == '\'=HYPERLINK("http://x")'
+    assert (row["base_mhz"], row["virtualised"]) == ("", "")
+    assert client_of().get(API + "platforms/").json()["results"][0]["name"] == '=HYPERLINK("http://x")'
+
+
+def test_csv_of_an_empty_list_is_its_header():
+    assert read(client_of().get(API + "profiles/?format=csv")).startswith(b"id,platform,workload,")
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_head_and_options(path):
+    store(secret_measurements())
+    client = client_of()
+    head = client.head(API + path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["ETag"] == client.get(API + path)["ETag"]
+    assert client.options(API + path + "?format=csv").json()["renders"] == ["application/json", "text/csv"]

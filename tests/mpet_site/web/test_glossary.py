@@ -1,19 +1,14 @@
-"""The glossary: whole, reached from everywhere, and with a term for whatever symbol a page or a figure shows."""
+"""The glossary: whole, and with a term for whatever symbol a page or a figure shows."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import plotly.graph_objects as go
 import pytest
-from django.template import Context, Template
 from django.template.loader import get_template
-from django.urls import reverse
 
 from mpet_site.web.glossary import SYMBOL_PATTERN, TERM_BY_SLUG, TERMS, term_of, terms_in
-from profiles.figures import Chart, Table
-from tests.pages import text_of
 
 ROOT = Path(__file__).resolve().parents[3]
 DRAWN = {
@@ -32,10 +27,6 @@ PYTHON = [
     and re.search(r"/figures/|/losses|/boundness|/sentences|/explanation|/next_measurements", str(path))
 ]
 TEMPLATES = [path for path in ROOT.glob("*/templates/**/*.html") if path.name != "glossary.html"]
-
-
-def rendered(source: str, **context) -> str:
-    return Template("{% load terms %}" + source).render(Context(context))
 
 
 def strings_of(path: Path) -> list[str]:
@@ -79,18 +70,6 @@ def test_every_drawing_is_shown():
     assert drawn == {f"{term.picture}.svg" for term in TERMS if term.picture}
 
 
-def test_the_page_shows_every_term_and_is_reached_from_every_page(client, db):
-    assert f'href="{reverse("glossary")}"' in client.get(reverse("login")).content.decode()
-    page = client.get(reverse("glossary"))
-    assert page.status_code == 200
-    words, source = text_of(page), page.content.decode()
-    for term in TERMS:
-        assert f'id="{term.slug}"' in source
-        assert term.summary[:20] in words.replace("&#x27;", "'")
-    pictures = {term.picture for term in TERMS if term.picture}
-    assert source.count('<svg class="picture"') == len(pictures)  # each once, though terms share some
-
-
 def test_every_symbol_in_a_figure_or_a_template_has_a_term():
     shown = {
         symbol: path.name for path in PYTHON for text in strings_of(path) for symbol in SYMBOL_PATTERN.findall(text)
@@ -109,25 +88,6 @@ def test_every_term_that_a_template_names_exists():
         for slug in re.findall(r"{% term [\"']([^\"']+)[\"']", path.read_text(encoding="utf-8"))
     }
     assert {slug: name for slug, name in named.items() if slug not in TERM_BY_SLUG} == {}
-
-
-def test_a_term_is_a_link_with_its_first_sentence():
-    assert rendered('{% term "redundancy" %}') == (
-        '<a class="term" href="/glossary/#redundancy" '
-        'title="How much longer n threads together compute than one thread alone does.">R(n)</a>'
-    )
-    assert ">the word</a>" in rendered('{% term "baseline" "the word" %}')
-
-
-def test_heads_of_columns_are_explained_where_there_is_a_term():
-    assert "#work_imbalance" in rendered("{{ column|explained }}", column="work imbalance (%)")
-    assert rendered("{{ column|explained }}", column="<b>Fjord 2x8") == "&lt;b&gt;Fjord 2x8"
-
-
-def test_a_chart_names_the_symbols_in_it():
-    figure = go.Figure(layout={"yaxis": {"title": {"text": "time t(n) (s)"}}})
-    chart = Chart("redundancy", "Redundancy", "R(n) and U(n).", figure, Table(("n",), []))
-    assert re.findall('#([^"]+)', rendered("{% symbols_of chart %}", chart=chart)) == ["utilisation", "t"]
 
 
 def test_symbols_are_found_in_their_order():

@@ -1,0 +1,38 @@
+"""The kit as a tarball."""
+
+import io
+import os
+import tarfile
+
+import pytest
+
+from benchmarks.kit_archive import NoKitError, kit_tarball
+
+
+def members(packed):
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+        return {member.name: (oct(member.mode), member.mtime) for member in archive.getmembers()}
+
+
+def test_it_holds_the_sources_and_nothing_that_was_built(kit_folder):
+    assert members(kit_tarball(kit_folder)) == {
+        "mpet-kit/Makefile": ("0o644", 0),
+        "mpet-kit/VERSION": ("0o644", 0),
+        "mpet-kit/run.sh": ("0o755", 0),
+        "mpet-kit/src/a.cpp": ("0o644", 0),
+    }
+
+
+def test_the_same_sources_are_the_same_bytes(kit_folder):
+    before = kit_tarball(kit_folder)
+    for path in kit_folder.rglob("*"):
+        os.utime(path, (1, 1), follow_symlinks=False)
+    (kit_folder / "build" / "b.o").write_text("more")
+    assert kit_tarball(kit_folder) == before
+    (kit_folder / "Makefile").write_text("all: a\n")
+    assert kit_tarball(kit_folder) != before
+
+
+def test_no_version_no_kit(tmp_path):
+    with pytest.raises(NoKitError, match="VERSION"):
+        kit_tarball(tmp_path)

@@ -1,0 +1,153 @@
+"""What all pages have in common: the same as JSON, the content policy, what errors look like, what is served."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+from django.views.defaults import permission_denied
+from plotly.offline import get_plotlyjs_version
+
+from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from tests.pages import figures_of, store_public, text_of, twin_of
+from tests.predictor.stored_evaluations import evaluate_and_store, store_report
+
+PAIR = "?workload=app0-section0&target=machine-1"
+
+
+@pytest.fixture
+def addresses(db) -> list[str]:
+    """One of every page that anybody may see."""
+    profile = store_public()[0]
+    prediction = predict(PredictionRequest("app0-section0", "machine-1"))
+    evaluation = evaluate_and_store()
+    store_report()
+    return [
+        reverse("home"),
+        reverse("platforms"),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workloads"),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+        reverse("predict"),
+        reverse("prediction", args=[prediction.uid]),
+        reverse("measure-next", args=[prediction.uid]),
+        reverse("what-if") + PAIR,
+        reverse("ranking") + PAIR,
+        reverse("accuracy"),
+        reverse("evaluation", args=[evaluation.uid]),
+    ]
+
+
+def test_every_page_has_a_json_twin_and_links_it_visibly(client, addresses):
+    for address in addresses:
+        page = client.get(address)
+        twin = client.get(twin_of(page))
+        assert (twin.status_code, twin["Content-Type"]) == (200, "application/json"), address
+        assert page.content.decode().count(f'href="{html.escape(twin_of(page))}"') >= 2, address
+
+
+def test_every_page_allows_its_own_scripts_only_and_needs_no_others(client, addresses):
+    for address in addresses:
+        page = client.get(address)
+        assert page["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+        content = page.content.decode()
+        scripts = re.findall(r"<script([^>]*)>", content)
+        assert all('type="application/json"' in one or 'src="/static/' in one for one in scripts), address
+        assert not re.search(r"\son\w+=|javascript:", content), address
+        assert not re.search(r'(src|href)="(https?:)?//', content), address
+
+
+def test_plotly_is_loaded_only_where_there_are_charts(client, addresses):
+    for address in addresses:
+        content = client.get(address).content.decode()
+        assert ("plotly-basic.min.js" in content) == ("data-figure=" in content), address
+
+
+def test_every_chart_has_its_numbers_in_a_table_and_a_label(client, addresses):
+    for address in addresses:
+        content = client.get(address).content.decode()
+        figures = re.findall(r'<figure class="chart">(.*?)</figure>', content, re.S)
+        assert len(figures) == content.count("data-figure="), address
+        for figure in figures:
+            assert "<details>" in figure
+            assert figure.count("<tr>") > 2
+            assert re.search(r'role="img"\s+aria-label="[^"]{10,}"', figure)
+
+
+def test_every_page_has_one_heading_a_title_and_a_way_past_the_navigation(client, addresses):
+    for address in [*addresses, reverse("login")]:
+        content = client.get(address).content.decode()
+        assert content.count("<h1") == 1, address
+        assert re.search(r"<title>[^<]*\w[^<]*</title>", content), address
+        assert content.index('href="#content"') < content.index("<nav")
+
+
+def test_every_field_has_a_label(client, addresses):
+    for address in [*addresses, reverse("login")]:
+        content = client.get(address).content.decode()
+        named = re.findall(r'<(?:input|select)(?![^>]*type="hidden")[^>]*\sid="([^"]+)"', content)
+        assert all(f'for="{name}"' in content or name == "id_include_simulated" for name in named), address
+
+
+def test_an_unknown_page_says_where_to_look(client, db):
+    page = client.get("/nowhere/")
+    assert page.status_code == 404
+    assert "There is no such page" in text_of(page)
+
+
+def test_a_failure_names_no_cause_and_needs_no_database(client):
+    words = render_to_string("500.html")
+    assert "Something broke on our side" in words
+
+
+def test_reading_pages_take_no_post(client, addresses):
+    for address in addresses:
+        if address not in {reverse("predict"), reverse("what-if") + PAIR}:
+            assert client.post(address).status_code == 405, address
+
+
+def test_forbidden_helps(rf):
+    request = rf.get("/upload/")
+    request.user = AnonymousUser()
+    page = permission_denied(request, PermissionError())
+    assert page.status_code == 403
+    assert "Sign in" in text_of(page)
+
+
+def test_plotly_in_the_browser_is_the_version_that_makes_the_figures(tmp_path, settings):
+    script = Path(finders.find("vendor/plotly/plotly-basic.min.js"))
+    with script.open() as file:
+        assert f"plotly.js (basic - minified) v{get_plotlyjs_version()}" in file.read(200)
+    settings.STATIC_ROOT = tmp_path
+    call_command("collectstatic", interactive=False, verbosity=0)
+    assert (tmp_path / "vendor/plotly" / script.name).read_bytes() == script.read_bytes()
+    assert {path.name for path in (tmp_path / "vendor/plotly").iterdir()} == {script.name, "LICENSE"}
+    assert (tmp_path / "mpet/site.css").is_file()
+
+
+def test_charts_draw_only_what_the_small_plotly_can(client, addresses):
+    kinds = {
+        trace["type"]
+        for address in addresses
+        for figure in figures_of(client.get(address)).values()
+        if isinstance(figure, dict)
+        for trace in figure.get("data", [])
+    }
+    assert "scatter" in kinds
+    assert kinds <= {"scatter", "bar", "pie"}
+
+
+def test_the_session_cookie_is_not_set_for_readers(addresses):
+    for address in addresses:
+        client = Client()
+        client.get(address)
+        assert "sessionid" not in client.cookies, address
