@@ -18,7 +18,7 @@ from profiles.scaling.names import CURVE_NAMES, FRACTIONS
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory
 MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
-FRACTION_CURVES = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
+STORED_FRACTIONS = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
 
 
 def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
@@ -30,12 +30,12 @@ def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | Non
     changed = 0
     for (owner, origin), members in alike.items():
         snapshot = read_snapshot(owner, origins=(origin,))
-        reasons = contradiction_reasons(snapshot, members, progress) | own_reasons(members)
+        reasons = contradictions_in_snapshot(snapshot, members, progress) | own_reasons(members)
         changed += keep_verdicts(members, reasons, snapshot.database.revision)
     return changed
 
 
-def contradiction_reasons(
+def contradictions_in_snapshot(
     snapshot: Snapshot, profiles: Sequence[Profile], progress: Callable[[int], Any] | None = None
 ) -> dict[int, str]:
     """By primary key of a profile, why the other profiles of the snapshot contradict it."""
@@ -63,7 +63,7 @@ def measured_in_snapshot(snapshot: Snapshot, profile: Profile) -> core.MeasuredP
         database.groups.index(group),
         curves.n.astype(np.int64),
         values[0],
-        values[FRACTION_CURVES] if profile.decomposed else None,
+        values[STORED_FRACTIONS] if profile.decomposed else None,
     )
 
 

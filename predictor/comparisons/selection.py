@@ -15,7 +15,6 @@ from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Platform, Source, Workload
 
-ORIGINS = ("measured", "simulated")
 FEWEST_COMPARED, MOST_COMPARED = 2, 6  # platforms or workloads that can be compared with each other
 
 MODEL_OF_KIND: dict[str, Any] = {"platforms": Platform, "workloads": Workload}

@@ -7,16 +7,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from predictor.core.methods import METHODS
-from predictor.management.accuracy_studies import LARGE, PAGES, QUESTIONS, Question, Report, Study, protocol_of, studies
+from predictor.management.accuracy_studies import (
+    ACCURACY_PAGES,
+    LARGE,
+    QUESTIONS,
+    StoredResult,
+    Study,
+    StudyQuestion,
+    protocol_options,
+    published_studies,
+)
 
-Results = Mapping[str, Report]
+Results = Mapping[str, StoredResult]
 
 WRITTEN = "<!-- Written by `manage.py accuracy_tables` from results/*.json; do not edit. -->"
 NOTHING = "–"
-LINE = 120
-MIDDLE = ("mean", "median")
-WITH_TAIL = (*MIDDLE, "p95")
-ASKED: dict[Question, str] = {
+LINE_LENGTH = 120
+MEAN_AND_MEDIAN = ("mean", "median")
+WITH_TAIL = (*MEAN_AND_MEDIAN, "p95")
+QUESTION_TITLES: dict[StudyQuestion, str] = {
     "pair": "pair",
     "cpu_model": "cpu_model",
     "microarchitecture": "microarchitecture",
@@ -90,16 +99,16 @@ def dataset_page(name: str, results: Results) -> str:
         "first three rows are the methods, the others the [baselines](../baselines.md). K=5: the target is known by "
         "five random workloads only.",
         "## The workload is unknown on the target (holdout `pair`)",
-        made(full),
+        provenance_of(full),
         full_table(full),
         *harder_questions(name, results),
         *small_databases(name, results),
         *other_draws(name, results),
     ]
-    return "\n\n".join(wrapped(part) for part in parts) + "\n"
+    return "\n\n".join(wrap_text(part) for part in parts) + "\n"
 
 
-def made(result: Report) -> str:
+def provenance_of(result: StoredResult) -> str:
     """The command of a result, and what it ran with."""
     versions = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     methods = ", ".join(f"{name} {number}" for name, number in result["methods"].items() if name.startswith("mpet"))
@@ -111,7 +120,7 @@ def made(result: Report) -> str:
     )
 
 
-def full_table(result: Report) -> str:
+def full_table(result: StoredResult) -> str:
     head = [
         "method",
         "full: mean / median / p70 / p80 / p95 / max",
@@ -123,19 +132,25 @@ def full_table(result: Report) -> str:
         "s",
     ]
     rows = [
-        [f"`{name}`", *errors(of_method), interval(of_method), *counts(of_method), f"{of_method['seconds']:.1f}"]
+        [
+            f"`{name}`",
+            *error_cells(of_method),
+            interval_cell(of_method),
+            *count_cells(of_method),
+            f"{of_method['seconds']:.1f}",
+        ]
         for name, of_method in result["results"].items()
     ]
     floor = result["noise_floor"]
     if floor and floor["full"]["count"]:
-        rows.append(["noise floor", *errors(floor), NOTHING, *counts(floor), ""])
-        return markdown(head, rows)
-    return markdown(head, rows) + "\n\nNo run was repeated here: there is no noise floor."
+        rows.append(["noise floor", *error_cells(floor), NOTHING, *count_cells(floor), ""])
+        return markdown_table(head, rows)
+    return markdown_table(head, rows) + "\n\nNo run was repeated here: there is no noise floor."
 
 
 def harder_questions(name: str, results: Results) -> list[str]:
-    asked = present(name, QUESTIONS[1:5], results)
-    if not asked:
+    stored = studies_with_result(name, QUESTIONS[1:5], results)
+    if not stored:
         return []
     text = (
         "The workload is unknown also on every platform that shares the target's `cpu_model` or microarchitecture; "
@@ -144,14 +159,14 @@ def harder_questions(name: str, results: Results) -> list[str]:
     return [
         "## Harder questions",
         text,
-        options(asked, results),
-        method_table(asked, results),
+        study_options(stored, results),
+        method_table(stored, results),
     ]
 
 
 def small_databases(name: str, results: Results) -> list[str]:
-    asked = present(name, QUESTIONS[5:], results)
-    if not asked:
+    stored = studies_with_result(name, QUESTIONS[5:], results)
+    if not stored:
         return []
     text = (
         "Six random cuts of 9 platforms and 12 workloads, and of 16 and 16, every platform of another `cpu_model`; 60 "
@@ -160,54 +175,65 @@ def small_databases(name: str, results: Results) -> list[str]:
     return [
         "## Small databases: cuts",
         text,
-        options(asked, results),
-        method_table(asked, results),
+        study_options(stored, results),
+        method_table(stored, results),
     ]
 
 
 def other_draws(name: str, results: Results) -> list[str]:
-    draws = {draw: present(name, QUESTIONS[:5], results, draw) for draw in DRAWS}
-    known = {draw: asked for draw, asked in draws.items() if asked}
-    first = present(name, QUESTIONS[:5], results)
-    if not known or not first:
+    draws = {draw: studies_with_result(name, QUESTIONS[:5], results, draw) for draw in DRAWS}
+    stored_draws = {draw: stored for draw, stored in draws.items() if stored}
+    first = studies_with_result(name, QUESTIONS[:5], results)
+    if not stored_draws or not first:
         return []
     rows = [["300 profiles, seed 7", *(mpet_cell(results[study.name]) for study in first)]]
-    rows += [[DRAWS[draw], *(mpet_cell(results[study.name]) for study in asked)] for draw, asked in known.items()]
+    rows += [
+        [DRAWS[draw], *(mpet_cell(results[study.name]) for study in stored)] for draw, stored in stored_draws.items()
+    ]
     text = (
         "Mean / median error of the full curve, and in brackets the share of measured times inside the 90 % interval "
         "and its median width. Two draws differ by more than most methods do."
     )
-    return ["## Other draws of `mpet`", text, markdown(["", *(ASKED[study.question] for study in first)], rows)]
+    return [
+        "## Other draws of `mpet`",
+        text,
+        markdown_table(["", *(QUESTION_TITLES[study.question] for study in first)], rows),
+    ]
 
 
-def present(name: str, questions: Sequence[Question], results: Results, draw: str = "") -> list[Study]:
+def studies_with_result(name: str, questions: Sequence[StudyQuestion], results: Results, draw: str = "") -> list[Study]:
     """The studies of these questions that have a stored result."""
-    found = [study for study in studies() if (study.dataset, study.draw) == (name, draw)]
-    return [study for study in found if study.question in questions and study.name in results]
+    of_draw = [study for study in published_studies() if (study.dataset, study.draw) == (name, draw)]
+    return [study for study in of_draw if study.question in questions and study.name in results]
 
 
-def options(asked: Sequence[Study], results: Results) -> str:
+def study_options(chosen: Sequence[Study], results: Results) -> str:
     """What each column asks, as options of `evaluate`, and its seconds."""
     lines = []
-    for study in asked:
-        command = " ".join([*protocol_of(study.question), *study.sample])
-        lines.append(f"- {ASKED[study.question]}: `{command}`, {results[study.name]['seconds']:.0f} s")
+    for study in chosen:
+        command = " ".join([*protocol_options(study.question), *study.sample])
+        lines.append(f"- {QUESTION_TITLES[study.question]}: `{command}`, {results[study.name]['seconds']:.0f} s")
     return "\n".join(lines)
 
 
-def method_table(asked: Sequence[Study], results: Results) -> str:
+def method_table(chosen: Sequence[Study], results: Results) -> str:
     """A row for each method, a column for each study, and what the intervals hold."""
-    columns = [results[study.name]["results"] for study in asked]
+    columns = [results[study.name]["results"] for study in chosen]
     rows = [
-        [f"`{method}`", *(slashed(column[method]["full"], WITH_TAIL) for column in columns)] for method in columns[0]
+        [f"`{method}`", *(slashed_numbers(column[method]["full"], WITH_TAIL) for column in columns)]
+        for method in columns[0]
     ]
     for method in ("mpet", "mpet-log"):
-        rows.append([f"interval of `{method}`: coverage / width", *(interval(column[method]) for column in columns)])
+        rows.append(
+            [f"interval of `{method}`: coverage / width", *(interval_cell(column[method]) for column in columns)]
+        )
     refused = [", ".join(refusals(column)) or "none" for column in columns]
-    return markdown(["method", *(ASKED[study.question] for study in asked)], [*rows, ["refused", *refused]])
+    return markdown_table(
+        ["method", *(QUESTION_TITLES[study.question] for study in chosen)], [*rows, ["refused", *refused]]
+    )
 
 
-def refusals(column: Report) -> list[str]:
+def refusals(column: StoredResult) -> list[str]:
     """What every method refused, and which of them refused more."""
     refused = {name: of_method["full"]["refused"] for name, of_method in column.items()}
     common = min(refused.values())
@@ -220,46 +246,52 @@ def summary_table(results: Results) -> str:
     head = ["dataset", "what it is", "`mpet`", "its 90 % interval holds", "best baseline", "`mpet2020`"]
     rows = []
     for name, dataset in DATASETS.items():
-        found = results[Study(name, "pair").name]["results"]
-        best = best_baseline(found)
-        holds = f"{100 * found['mpet']['coverage']:.1f} %"
-        errors_of = [slashed(found[method]["full"], MIDDLE) for method in ("mpet", best, "mpet2020")]
+        by_method = results[Study(name, "pair").name]["results"]
+        best = best_baseline(by_method)
+        holds = f"{100 * by_method['mpet']['coverage']:.1f} %"
+        errors_of = [
+            slashed_numbers(by_method[method]["full"], MEAN_AND_MEDIAN) for method in ("mpet", best, "mpet2020")
+        ]
         cells = [f"**{errors_of[0]}**", holds, f"`{best}` {errors_of[1]}", errors_of[2]]
         rows.append([f"[{name}](accuracy/{name}.md)", dataset.about, *cells])
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
 def harder_table(results: Results) -> str:
     """`mpet` and the best baseline on every question, for the large datasets."""
     rows = []
     for name in LARGE:
-        columns = [results[study.name]["results"] for study in present(name, QUESTIONS, results)]
-        rows.append([f"`mpet`, {name}", *(slashed(column["mpet"]["full"], MIDDLE) for column in columns)])
+        columns = [results[study.name]["results"] for study in studies_with_result(name, QUESTIONS, results)]
+        rows.append(
+            [f"`mpet`, {name}", *(slashed_numbers(column["mpet"]["full"], MEAN_AND_MEDIAN) for column in columns)]
+        )
         best = [column[best_baseline(column)]["full"] for column in columns]
-        rows.append(["best baseline", *(slashed(statistics, MIDDLE) for statistics in best)])
-    return markdown(["", *(ASKED[study.question] for study in present(LARGE[0], QUESTIONS, results))], rows)
+        rows.append(["best baseline", *(slashed_numbers(statistics, MEAN_AND_MEDIAN) for statistics in best)])
+    return markdown_table(
+        ["", *(QUESTION_TITLES[study.question] for study in studies_with_result(LARGE[0], QUESTIONS, results))], rows
+    )
 
 
 def beaten_table(results: Results) -> str:
     """Which baselines are no better than mpet2020, and which one is the best."""
     head = ["", "mean of `mpet2020` not beaten by", "median not beaten by", "best baseline by mean", "`mpet`"]
     rows = []
-    asked = [study for name in DATASETS for study in present(name, ("pair", "microarchitecture"), results)]
-    for study in asked:
-        found = results[study.name]["results"]
-        best = best_baseline(found)
-        shown = study.dataset + ("" if study.question == "pair" else f", {study.question}")
-        best_errors = slashed(found[best]["full"], MIDDLE)
-        mpet_errors = slashed(found["mpet"]["full"], MIDDLE)
-        weak = [not_beating(found, statistic) for statistic in MIDDLE]
-        rows.append([shown, *weak, f"`{best}` {best_errors}", mpet_errors])
-    return markdown(head, rows)
+    chosen = [study for name in DATASETS for study in studies_with_result(name, ("pair", "microarchitecture"), results)]
+    for study in chosen:
+        by_method = results[study.name]["results"]
+        best = best_baseline(by_method)
+        label = study.dataset + ("" if study.question == "pair" else f", {study.question}")
+        best_errors = slashed_numbers(by_method[best]["full"], MEAN_AND_MEDIAN)
+        mpet_errors = slashed_numbers(by_method["mpet"]["full"], MEAN_AND_MEDIAN)
+        weak = [baselines_no_better(by_method, statistic) for statistic in MEAN_AND_MEDIAN]
+        rows.append([label, *weak, f"`{best}` {best_errors}", mpet_errors])
+    return markdown_table(head, rows)
 
 
-def not_beating(found: Report, statistic: str) -> str:
-    limit = found["mpet2020"]["full"][statistic]
-    names = [f"`{name}`" for name in baselines(found) if found[name]["full"][statistic] >= limit]
-    if len(names) == len(baselines(found)):
+def baselines_no_better(by_method: StoredResult, statistic: str) -> str:
+    limit = by_method["mpet2020"]["full"][statistic]
+    names = [f"`{name}`" for name in baseline_names(by_method) if by_method[name]["full"][statistic] >= limit]
+    if len(names) == len(baseline_names(by_method)):
         return "all"
     return ", ".join(names) or "none: all are better"
 
@@ -268,39 +300,44 @@ def intervals_table(results: Results) -> str:
     """Coverage and median width of the intervals of mpet on every draw of the large datasets."""
     rows = []
     for name in LARGE:
-        for draw, shown in {"": "300 profiles, seed 7", **DRAWS}.items():
-            asked = present(name, QUESTIONS[:5], results, draw)
-            if asked:
-                cells = [interval(results[study.name]["results"]["mpet"]) for study in asked]
-                rows.append([f"{name}, {shown}", *cells])
-    return markdown(["", *(ASKED[question] for question in QUESTIONS[:5])], rows)
+        for draw, label in {"": "300 profiles, seed 7", **DRAWS}.items():
+            stored = studies_with_result(name, QUESTIONS[:5], results, draw)
+            if stored:
+                cells = [interval_cell(results[study.name]["results"]["mpet"]) for study in stored]
+                rows.append([f"{name}, {label}", *cells])
+    return markdown_table(["", *(QUESTION_TITLES[question] for question in QUESTIONS[:5])], rows)
 
 
 def log_intervals_table(results: Results) -> str:
     """The same of mpet-log, where it was asked."""
     rows = []
     for name in DATASETS:
-        asked = {study.question: results[study.name]["results"] for study in present(name, QUESTIONS, results)}
-        cells = [interval(asked[question]["mpet-log"]) if question in asked else NOTHING for question in QUESTIONS]
+        by_question = {
+            study.question: results[study.name]["results"] for study in studies_with_result(name, QUESTIONS, results)
+        }
+        cells = [
+            interval_cell(by_question[question]["mpet-log"]) if question in by_question else NOTHING
+            for question in QUESTIONS
+        ]
         rows.append([name, *cells])
-    return markdown(["", *ASKED.values()], rows)
+    return markdown_table(["", *QUESTION_TITLES.values()], rows)
 
 
 def independent_table(results: Results) -> str:
     """Our baselines beside those of others (independent.json), on the same datasets."""
     others = results["independent"]
-    found = {name: results[Study(name, "pair").name]["results"] for name in others}
+    ours = {name: results[Study(name, "pair").name]["results"] for name in others}
     methods = [
-        name for name in found[LARGE[0]] if name in METHODS and name not in ("mpet", "mpet-log", "frequency-scaling")
+        name for name in ours[LARGE[0]] if name in METHODS and name not in ("mpet", "mpet-log", "frequency-scaling")
     ]
     rows = []
     for method in [*methods[1:], methods[0]]:
         cells = []
         for name, numbers in others.items():
             other = f" ({' / '.join(map(str, numbers[method]))})" if method in numbers else ""
-            cells.append(slashed(found[name][method]["full"], WITH_TAIL) + other)
+            cells.append(slashed_numbers(ours[name][method]["full"], WITH_TAIL) + other)
         rows.append([f"`{method}`", *cells])
-    return markdown(["method", *others], rows)
+    return markdown_table(["method", *others], rows)
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
@@ -315,13 +352,13 @@ FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)"
 FRAMED_PAGES = ("accuracy.md", "baselines.md", "accuracy/intervals.md", "accuracy/independent.md")
 
 
-def documents(results: Results) -> dict[Path, str]:
+def accuracy_documents(results: Results) -> dict[Path, str]:
     """Every page that holds a number of these results, and what should stand there."""
-    found = {PAGES / f"{name}.md": dataset_page(name, results) for name in DATASETS}
+    documents = {ACCURACY_PAGES / f"{name}.md": dataset_page(name, results) for name in DATASETS}
     for name in FRAMED_PAGES:
-        page = PAGES.parent / name
-        found[page] = with_tables(page.read_text(encoding="utf-8"), results)
-    return found
+        page = ACCURACY_PAGES.parent / name
+        documents[page] = with_tables(page.read_text(encoding="utf-8"), results)
+    return documents
 
 
 def with_tables(text: str, results: Results) -> str:
@@ -329,56 +366,56 @@ def with_tables(text: str, results: Results) -> str:
     return FRAME.sub(lambda frame: f"{frame[1]}\n{TABLES[frame[2]](results)}\n{frame[3]}", text)
 
 
-def wrapped(text: str) -> str:
+def wrap_text(text: str) -> str:
     """The text with its paragraphs filled to lines of LINE; tables, code, lists and headlines as they are."""
     blocks = text.split("\n\n")
     kept = ("#", "|", "<", "-", " ")
-    return "\n\n".join(block if block.startswith(kept) else fill(block) for block in blocks)
+    return "\n\n".join(block if block.startswith(kept) else fill_paragraph(block) for block in blocks)
 
 
-def fill(paragraph: str) -> str:
-    return textwrap.fill(paragraph, LINE, break_long_words=False, break_on_hyphens=False)
+def fill_paragraph(paragraph: str) -> str:
+    return textwrap.fill(paragraph, LINE_LENGTH, break_long_words=False, break_on_hyphens=False)
 
 
-def baselines(found: Report) -> list[str]:
-    return [name for name in found if name in METHODS and METHODS[name].baseline]
+def baseline_names(by_method: StoredResult) -> list[str]:
+    return [name for name in by_method if name in METHODS and METHODS[name].baseline]
 
 
-def best_baseline(found: Report) -> str:
-    return min(baselines(found), key=lambda name: found[name]["full"]["mean"])
+def best_baseline(by_method: StoredResult) -> str:
+    return min(baseline_names(by_method), key=lambda name: by_method[name]["full"]["mean"])
 
 
-def errors(of_method: Report) -> list[str]:
+def error_cells(of_method: StoredResult) -> list[str]:
     """The cells of the full curve, its bias, t(1) and scaling."""
     full, bias = of_method["full"], of_method["full"]["bias"]
     return [
-        slashed(full, ("mean", "median", "p70", "p80", "p95", "max")),
+        slashed_numbers(full, ("mean", "median", "p70", "p80", "p95", "max")),
         NOTHING if bias is None else f"{bias:+.1f}",
-        slashed(of_method["t1"], WITH_TAIL),
-        slashed(of_method["scaling"], WITH_TAIL),
+        slashed_numbers(of_method["t1"], WITH_TAIL),
+        slashed_numbers(of_method["scaling"], WITH_TAIL),
     ]
 
 
-def counts(of_method: Report) -> list[str]:
+def count_cells(of_method: StoredResult) -> list[str]:
     return [f"{of_method['full']['count']}, {of_method['full']['refused']}"]
 
 
-def interval(of_method: Report) -> str:
+def interval_cell(of_method: StoredResult) -> str:
     if of_method["coverage"] is None:
         return NOTHING
-    return f"{100 * of_method['coverage']:.1f} / {percent(100 * of_method['interval_width'])}"
+    return f"{100 * of_method['coverage']:.1f} / {rounded_percent(100 * of_method['interval_width'])}"
 
 
-def mpet_cell(result: Report) -> str:
-    found = result["results"]["mpet"]
-    return f"{slashed(found['full'], ('mean', 'median'))} ({interval(found)})"
+def mpet_cell(result: StoredResult) -> str:
+    mpet = result["results"]["mpet"]
+    return f"{slashed_numbers(mpet['full'], ('mean', 'median'))} ({interval_cell(mpet)})"
 
 
-def slashed(statistics: Report, wanted: Sequence[str]) -> str:
-    return " / ".join(percent(statistics[name]) for name in wanted)
+def slashed_numbers(statistics: StoredResult, wanted: Sequence[str]) -> str:
+    return " / ".join(rounded_percent(statistics[name]) for name in wanted)
 
 
-def percent(value: float | None) -> str:
+def rounded_percent(value: float | None) -> str:
     """Three significant digits, and at most two decimals."""
     if value is None:
         return NOTHING
@@ -387,6 +424,6 @@ def percent(value: float | None) -> str:
     return f"{value:.1f}" if value < 99.95 else f"{float(f'{value:.3g}'):.0f}"
 
 
-def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

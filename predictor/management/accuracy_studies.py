@@ -14,18 +14,18 @@ from django.conf import settings
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
 
-Report = Mapping[str, Any]
-Question = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5", "9x12", "16x16"]
+StoredResult = Mapping[str, Any]
+StudyQuestion = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5", "9x12", "16x16"]
 
-QUESTIONS: tuple[Question, ...] = get_args(Question)
-PAGES = settings.BASE_DIR / "docs" / "accuracy"
-RESULTS = PAGES / "results"
+QUESTIONS: tuple[StudyQuestion, ...] = get_args(StudyQuestion)
+ACCURACY_PAGES = settings.BASE_DIR / "docs" / "accuracy"
+RESULTS_FOLDER = ACCURACY_PAGES / "results"
 SHARED_DATA = "../shared/data"
 ALL_METHODS = ("--method", "mpet2020,mpet,mpet-log", "--baselines")
-MPET = ("--method", "mpet")
-DIGITS = 6  # of a stored number
+MPET_ALONE = ("--method", "mpet")
+STORED_DIGITS = 6  # of a stored number
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
-STORED = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
+DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Study:
     """One evaluation: of which dataset, what is asked, and which profiles are drawn."""
 
     dataset: str
-    question: Question
+    question: StudyQuestion
     draw: str = ""  # empty: the draw of the full tables
     methods: tuple[str, ...] = ALL_METHODS
     sample: tuple[str, ...] = ("--sample", "300", "--seed", "7")
@@ -44,20 +44,20 @@ class Study:
 
     @property
     def result(self) -> Path:
-        return RESULTS / f"{self.name}.json"
+        return RESULTS_FOLDER / f"{self.name}.json"
 
     @property
     def preparation(self) -> tuple[str, ...]:
         """The command that fills the database, where the study is of a database."""
-        return STORED.get(self.dataset, ())
+        return DATABASE_COMMANDS.get(self.dataset, ())
 
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
         """Of `manage.py evaluate`; `data`: the folder of the datasets."""
         subject = ["--database"] if self.preparation else ["--dataset", f"{data}/{self.dataset}"]
-        return [*subject, *self.methods, *protocol_of(self.question), *self.sample]
+        return [*subject, *self.methods, *protocol_options(self.question), *self.sample]
 
 
-def protocol_of(question: Question) -> tuple[str, ...]:
+def protocol_options(question: StudyQuestion) -> tuple[str, ...]:
     """The options of `evaluate` that say what is hidden."""
     if question in ("9x12", "16x16"):
         return ("--cut", question, "--cuts", "6")
@@ -65,13 +65,13 @@ def protocol_of(question: Question) -> tuple[str, ...]:
     return ("--holdout", holdout, *(("--probes", probes) if probes else ()))
 
 
-def studies() -> Iterator[Study]:
+def published_studies() -> Iterator[Study]:
     """Every published evaluation, the quick ones first."""
     for dataset in ("rrze-likwid", "gbm", "sparecores-div16"):
         yield Study(dataset, "pair")
     for dataset in ("rrze-likwid", "gbm"):
         yield Study(dataset, "microarchitecture")
-    for dataset in STORED:
+    for dataset in DATABASE_COMMANDS:
         yield Study(dataset, "pair", sample=())
     for dataset in LARGE:
         for question in QUESTIONS:
@@ -90,10 +90,10 @@ def further_draws() -> Iterator[Study]:
         whole = ("all", ("--seed", "7"))  # of the probes
         for draw, sample in (other, whole if dataset == "sparecores-gb6" else larger):
             for question in QUESTIONS[:5]:
-                yield Study(dataset, question, draw, MPET, sample)
+                yield Study(dataset, question, draw, MPET_ALONE, sample)
 
 
-def record(study: Study, report: Report, seconds: float, day: date, note: str = "") -> dict[str, Any]:
+def result_document(study: Study, report: StoredResult, seconds: float, day: date, note: str = "") -> dict[str, Any]:
     """What is stored of an evaluation: its report, and how it was made."""
     versions = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     preparation = f"manage.py {' '.join(study.preparation)} && " if study.preparation else ""
@@ -105,21 +105,21 @@ def record(study: Study, report: Report, seconds: float, day: date, note: str = 
         "versions": {"python": python_version(), **versions},
         "methods": {name: METHODS[name].version for name in report["methods"]},
         **({"note": note} if note else {}),
-        "results": rounded(nan_to_null(report["methods"])),
-        "noise_floor": rounded(nan_to_null(report["noise_floor"])),
+        "results": round_numbers(nan_to_null(report["methods"])),
+        "noise_floor": round_numbers(nan_to_null(report["noise_floor"])),
     }
 
 
-def rounded(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
     """The same with every number of DIGITS significant digits."""
     if isinstance(value, dict):
-        return {key: rounded(part) for key, part in value.items()}
-    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+        return {key: round_numbers(part) for key, part in value.items()}
+    return float(f"{value:.{STORED_DIGITS}g}") if isinstance(value, float) else value
 
 
-def write_result(study: Study, stored: Report) -> None:
+def write_result(study: Study, stored: StoredResult) -> None:
     """As JSON, a line for each method, so that a change shows which one moved."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    RESULTS_FOLDER.mkdir(parents=True, exist_ok=True)
     lines = (
         f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in stored["results"].items()
     )
@@ -128,6 +128,6 @@ def write_result(study: Study, stored: Report) -> None:
     study.result.write_text(text + "\n", encoding="utf-8")
 
 
-def stored_results() -> dict[str, Report]:
+def read_stored_results() -> dict[str, StoredResult]:
     """Every stored result by the name of its study (`independent`: the numbers of others)."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS_FOLDER.glob("*.json"))}

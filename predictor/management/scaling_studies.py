@@ -37,7 +37,7 @@ STUDIES = (CURVES, SIZES, TASKS, CLOCKS, SURFACES)
 STUDIES_OF_A_KIT = (CURVES, SIZES, TASKS, CLOCKS)
 PRODUCTS = "matmul"  # what papers/000 measured, where it is there
 
-Report = tuple[Any, list[str], list[Chart]]  # for JSON, for the terminal, for a folder
+StudyReport = tuple[Any, list[str], list[Chart]]  # for JSON, for the terminal, for a folder
 
 
 class NothingToStudy(Exception):
@@ -104,7 +104,7 @@ def size_range(text: str) -> tuple[float, float]:
     return limits
 
 
-def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> Report:
+def study_of_sizes(every: list[MeasuredWorkload], options: dict[str, Any]) -> StudyReport:
     if options["workloads"] is None:
         products = [workload for workload in every if workload.workload.startswith(PRODUCTS)]
         every = products or every
@@ -131,7 +131,7 @@ def one_word(way: str) -> str:
     return way.replace(",", "").replace(" ", "_")
 
 
-def study_of_tasks(every: list[MeasuredWorkload], options: dict[str, Any]) -> Report:
+def study_of_tasks(every: list[MeasuredWorkload], options: dict[str, Any]) -> StudyReport:
     if options["workloads"] is None:
         every = [workload for workload in every if workload.strategy in tasks.TASK_STRATEGIES]
     studies, refusals = _study_each(every, tasks.task_study, TASKS)
@@ -150,7 +150,7 @@ def study_of_tasks(every: list[MeasuredWorkload], options: dict[str, Any]) -> Re
     return studies, [*lines, *text_table(head, rows, words=1), *refusals], list(map(task_chart, studies))
 
 
-def study_of_clocks(every: list[MeasuredWorkload], options: dict[str, Any]) -> Report:
+def study_of_clocks(every: list[MeasuredWorkload], options: dict[str, Any]) -> StudyReport:
     with_clocks = [workload for workload in every if len(workload.points.clocks_mhz) > 1]
     subject = f"{len(with_clocks)} workloads at several clocks"
     if not with_clocks:
@@ -159,12 +159,14 @@ def study_of_clocks(every: list[MeasuredWorkload], options: dict[str, Any]) -> R
     return _learning_report(surfaces, f"{subject} (papers/003, Section 4.3)", refusals, options)
 
 
-def study_of_surfaces(options: dict[str, Any]) -> Report:
+def study_of_surfaces(options: dict[str, Any]) -> StudyReport:
     subject = "surfaces of papers/003, Table 1, with noise as large as its errors (Section 4.3)"
     return _learning_report(published_surfaces(options["seed"]), subject, [], options)
 
 
-def _learning_report(surfaces: list[Surface], subject: str, refusals: list[str], options: dict[str, Any]) -> Report:
+def _learning_report(
+    surfaces: list[Surface], subject: str, refusals: list[str], options: dict[str, Any]
+) -> StudyReport:
     if options["sample"]:
         surfaces = surfaces[: options["sample"]]
     curves = []

@@ -37,7 +37,7 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     if curves is None or basis.scenario.name == "sequential":
         return {
             "sentences": influence_sentences(carried),
-            "carried": influence_rows(carried),
+            "carried": influence_documents(carried),
             "bottlenecks": [],
             "bound": None,
         }
@@ -48,7 +48,7 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     bound = boundness(curves, None, roofline)
     return {
         "sentences": [*limit_sentences(curves, n_nu, n_ht, None, roofline), *influence_sentences(carried)],
-        "carried": influence_rows(carried),
+        "carried": influence_documents(carried),
         "bottlenecks": [asdict(bottleneck) for bottleneck in bottlenecks(curves)],
         "bound": bound and {"kind": bound.kind, "by": bound.by},
     }
@@ -77,7 +77,7 @@ def influences(basis: Basis, request: dict[str, Any]) -> list[Influence]:
         return influences_on_answer(database, query, method, settings, basis.answer, leave_out=plain)
 
 
-def influence_rows(carried: list[Influence]) -> list[dict[str, Any]]:
+def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:
     return [
         {
             "kind": influence.kind,

@@ -11,6 +11,6 @@ register = template.Library()
 
 @register.inclusion_tag("predictor/similar.html", takes_context=True)
 def similar(context: Any, kind: Any, slug: str) -> dict[str, Any]:
-    found = neighbours_of(context["request"].user, kind, slug)
-    neighbours = [(one, one.compared_with(slug)) for one in found]
+    nearest = neighbours_of(context["request"].user, kind, slug)
+    neighbours = [(neighbour, neighbour.compared_with(slug)) for neighbour in nearest]
     return {"kind": kind, "slug": slug, "neighbours": neighbours}

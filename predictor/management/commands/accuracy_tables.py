@@ -1,3 +1,5 @@
+"""`manage.py accuracy_tables`: the pages of docs/accuracy/, written from stored results."""
+
 import argparse
 import datetime
 import json
@@ -12,8 +14,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from predictor.management.accuracy_pages import documents
-from predictor.management.accuracy_studies import SHARED_DATA, Study, record, stored_results, studies, write_result
+from predictor.management.accuracy_pages import accuracy_documents
+from predictor.management.accuracy_studies import (
+    SHARED_DATA,
+    Study,
+    published_studies,
+    read_stored_results,
+    result_document,
+    write_result,
+)
 
 
 class Command(BaseCommand):
@@ -42,17 +51,17 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         if options["list"]:
-            for study in studies():
+            for study in published_studies():
                 self.stdout.write(f"{study.name}: evaluate {' '.join(study.arguments())}")
             return
         if options["run"] is not None:
-            for study in chosen(options["run"]):
-                seconds = measure(study, options["data"], options["jobs"])
+            for study in chosen_studies(options["run"]):
+                seconds = measure_study(study, options["data"], options["jobs"])
                 self.stdout.write(f"{study.name}: {seconds:.0f} s")
         self.write(check=options["check"])
 
     def write(self, *, check: bool) -> None:
-        pages = documents(stored_results())
+        pages = accuracy_documents(read_stored_results())
         stale = [page for page, text in pages.items() if not page.is_file() or page.read_text("utf-8") != text]
         if check and stale:
             names = ", ".join(str(page.relative_to(settings.BASE_DIR)) for page in stale)
@@ -62,28 +71,28 @@ class Command(BaseCommand):
         self.stdout.write(f"{len(pages)} pages, {len(stale)} written")
 
 
-def chosen(names: list[str]) -> list[Study]:
-    known = {study.name: study for study in studies()}
-    if unknown := [name for name in names if name not in known]:
+def chosen_studies(names: list[str]) -> list[Study]:
+    by_name = {study.name: study for study in published_studies()}
+    if unknown := [name for name in names if name not in by_name]:
         raise CommandError(f"no study {', '.join(unknown)}; --list names them")
-    return [known[name] for name in names] if names else list(known.values())
+    return [by_name[name] for name in names] if names else list(by_name.values())
 
 
-def measure(study: Study, data: Path, jobs: int) -> float:
+def measure_study(study: Study, data: Path, jobs: int) -> float:
     """Evaluate and store the result; a database is made for the study in a folder that is removed. Its seconds."""
     with tempfile.TemporaryDirectory() as state:
         if study.preparation:
-            manage(["migrate", "--verbosity", "0"], state)
-            manage([path for argument in study.preparation for path in expanded(argument)], state)
+            run_manage(["migrate", "--verbosity", "0"], state)
+            run_manage([path for argument in study.preparation for path in expand_pattern(argument)], state)
         report, started = Path(state) / "report.json", time.perf_counter()
-        manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), "--json", str(report)], state)
+        run_manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), "--json", str(report)], state)
         seconds = time.perf_counter() - started
         result = json.loads(report.read_text(encoding="utf-8"))
-    write_result(study, record(study, result, seconds, datetime.datetime.now(tz=datetime.UTC).date()))
+    write_result(study, result_document(study, result, seconds, datetime.datetime.now(tz=datetime.UTC).date()))
     return seconds
 
 
-def manage(arguments: list[str], state: str) -> None:
+def run_manage(arguments: list[str], state: str) -> None:
     """Run a command of this project with a database of its own."""
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     done = subprocess.run(  # noqa: S603 (our own arguments)
@@ -97,5 +106,5 @@ def manage(arguments: list[str], state: str) -> None:
         raise CommandError(f"failed with status {done.returncode}: manage.py {' '.join(arguments)}")
 
 
-def expanded(argument: str) -> list[str]:
+def expand_pattern(argument: str) -> list[str]:
     return sorted(map(str, settings.BASE_DIR.glob(argument))) if "*" in argument else [argument]

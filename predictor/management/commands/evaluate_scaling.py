@@ -98,7 +98,7 @@ class Command(BaseCommand):
         if options["json"]:
             options["json"].write_text(json.dumps(nan_to_null(report), indent=1, allow_nan=False) + "\n")
 
-    def study(self, study: str, options: dict[str, Any]) -> studies.Report:
+    def study(self, study: str, options: dict[str, Any]) -> studies.StudyReport:
         if study == studies.CURVES:
             return self.curves(options)
         if study == studies.SURFACES:
@@ -116,7 +116,7 @@ class Command(BaseCommand):
             measured = [workload.between(*options["sizes"]) for workload in measured]
         return answer(measured, options)
 
-    def curves(self, options: dict[str, Any]) -> studies.Report:
+    def curves(self, options: dict[str, Any]) -> studies.StudyReport:
         protocol = scaling_protocol(options)
         chosen = chosen_contenders(options["models"], protocol.scope)
         database = self.database()

@@ -78,10 +78,14 @@ class Command(BaseCommand):
         ignored = [name for name, default in ONE_TARGET_ONLY.items() if options[name] != default]
         if ignored:
             raise CommandError(f"a ranking takes no --{ignored[0].replace('_', '-')}")
-        found = rank_platforms(
+        computed = rank_platforms(
             options["workload"], method=options["method"], include_simulated=options["include_simulated"]
         )
-        return [json.dumps(found.document(), indent=1, allow_nan=False)] if options["json"] else ranking_report(found)
+        return (
+            [json.dumps(computed.document(), indent=1, allow_nan=False)]
+            if options["json"]
+            else ranking_report(computed)
+        )
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
         changes = dict(options["change"])

@@ -6,9 +6,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from predictor.core.methods import METHODS
-from predictor.management.accuracy_pages import percent
-from predictor.management.accuracy_studies import RESULTS, Study, protocol_of, rounded, stored_results, studies
-from predictor.management.commands.accuracy_tables import chosen
+from predictor.management.accuracy_pages import rounded_percent
+from predictor.management.accuracy_studies import (
+    RESULTS_FOLDER,
+    Study,
+    protocol_options,
+    published_studies,
+    read_stored_results,
+    round_numbers,
+)
+from predictor.management.commands.accuracy_tables import chosen_studies
 
 STATISTICS = {"mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused"}
 INTERVAL = ("coverage", "interval_width")
@@ -16,7 +23,7 @@ INTERVAL = ("coverage", "interval_width")
 
 @pytest.fixture
 def results():
-    return stored_results()
+    return read_stored_results()
 
 
 def test_every_page_is_what_the_command_would_write():
@@ -25,14 +32,14 @@ def test_every_page_is_what_the_command_would_write():
 
 def test_a_changed_number_is_noticed(results, monkeypatch):
     results["gbm.pair"]["results"]["mpet"]["full"]["median"] += 1
-    monkeypatch.setattr("predictor.management.commands.accuracy_tables.stored_results", lambda: results)
+    monkeypatch.setattr("predictor.management.commands.accuracy_tables.read_stored_results", lambda: results)
     with pytest.raises(CommandError, match=r"docs/accuracy/gbm\.md"):
         call_command("accuracy_tables", "--check")
 
 
 def test_pages_are_written_where_they_differ(results, monkeypatch, tmp_path, capsys):
     page = tmp_path / "page.md"
-    monkeypatch.setattr("predictor.management.commands.accuracy_tables.documents", lambda _: {page: "text\n"})
+    monkeypatch.setattr("predictor.management.commands.accuracy_tables.accuracy_documents", lambda _: {page: "text\n"})
     call_command("accuracy_tables")
     assert page.read_text() == "text\n"
     call_command("accuracy_tables")
@@ -40,11 +47,13 @@ def test_pages_are_written_where_they_differ(results, monkeypatch, tmp_path, cap
 
 
 def test_every_study_has_a_stored_result_and_every_result_a_study():
-    assert {path.stem for path in RESULTS.glob("*.json")} - {"independent"} == {study.name for study in studies()}
+    assert {path.stem for path in RESULTS_FOLDER.glob("*.json")} - {"independent"} == {
+        study.name for study in published_studies()
+    }
 
 
 def test_every_stored_result_says_how_it_was_made(results):
-    known = {study.name: study for study in studies()}
+    known = {study.name: study for study in published_studies()}
     for name, study in known.items():
         stored = results[name]
         assert stored["command"].endswith(" ".join(study.arguments()))
@@ -57,7 +66,7 @@ def test_every_stored_result_says_how_it_was_made(results):
 @pytest.mark.shared_data
 @pytest.mark.parametrize("name", ["gbm.pair", "rrze-likwid.pair"])
 def test_a_small_study_measured_anew_gives_the_stored_numbers(shared_data, tmp_path, results, name):
-    (study,) = chosen([name])
+    (study,) = chosen_studies([name])
     report = tmp_path / "report.json"
     call_command("evaluate", *study.arguments(str(shared_data)), "--json", str(report))
     found, stored = json.loads(report.read_text()), results[name]
@@ -82,9 +91,9 @@ def numbers(statistics):
 
 
 def test_a_question_becomes_options_of_evaluate():
-    assert protocol_of("pair") == ("--holdout", "pair")
-    assert protocol_of("microarchitecture-k5") == ("--holdout", "microarchitecture", "--probes", "5")
-    assert protocol_of("9x12") == ("--cut", "9x12", "--cuts", "6")
+    assert protocol_options("pair") == ("--holdout", "pair")
+    assert protocol_options("microarchitecture-k5") == ("--holdout", "microarchitecture", "--probes", "5")
+    assert protocol_options("9x12") == ("--cut", "9x12", "--cuts", "6")
 
 
 def test_a_study_names_its_command():
@@ -96,7 +105,7 @@ def test_a_study_names_its_command():
 
 
 def test_what_is_stored_is_rounded_and_has_no_nan():
-    assert rounded({"mean": 12.3456789, "count": 300, "coverage": None}) == {
+    assert round_numbers({"mean": 12.3456789, "count": 300, "coverage": None}) == {
         "mean": 12.3457,
         "count": 300,
         "coverage": None,
@@ -111,7 +120,7 @@ def test_an_unknown_study_is_refused():
 def test_the_list_names_every_study(capsys):
     call_command("accuracy_tables", "--list")
     shown = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert shown == [study.name for study in studies()]
+    assert shown == [study.name for study in published_studies()]
 
 
 @pytest.mark.parametrize(
@@ -119,4 +128,4 @@ def test_the_list_names_every_study(capsys):
     [(None, "–"), (2.345, "2.35"), (9.999, "10.0"), (99.99, "100"), (22.94, "22.9"), (717.4, "717"), (10843, "10800")],
 )
 def test_numbers_have_three_digits(value, shown):
-    assert percent(value) == shown
+    assert rounded_percent(value) == shown
