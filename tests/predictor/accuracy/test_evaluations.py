@@ -32,8 +32,8 @@ def simulated(**fields):
 def evaluate_stored(protocol=None, **options):
     subject = read_stored_subject()
     started = time.perf_counter()
-    found = evaluate_subject(subject, CHOSEN, protocol or Protocol(), **options)
-    return found, store_evaluation(found, subject, started)
+    evaluation = evaluate_subject(subject, CHOSEN, protocol or Protocol(), **options)
+    return evaluation, store_evaluation(evaluation, subject, started)
 
 
 def test_measured_and_simulated_profiles_never_meet(db):
@@ -59,14 +59,14 @@ def test_private_profiles_take_no_part(measured, owner):
 
 def test_what_is_kept_is_what_was_found(measured):
     protocol = Protocol(holdout="cpu_model", probes=3, sample=10, seed=4, targets=(0, 2))
-    found, kept = evaluate_stored(protocol, floor=True)
+    evaluation, kept = evaluate_stored(protocol, floor=True)
     kept.refresh_from_db()
     assert kept.revision == read_stored_subject().database.revision
     assert (kept.holdout, kept.probes, kept.sample, kept.seed) == ("cpu_model", 3, 10, 4)
     assert kept.targets == ["machine-0", "machine-2"]
     assert (kept.origin, kept.profiles) == ("measured", 24)
     assert kept.seconds > 0
-    report = asdict(found.report())
+    report = asdict(evaluation.report())
     assert kept.noise_floor == report["noise_floor"]
     assert kept.noise_floor["full"]["count"] == 10
     for method in kept.methods.all():
@@ -77,9 +77,9 @@ def test_what_is_kept_is_what_was_found(measured):
 
 
 def test_every_error_is_kept_with_its_pair(measured):
-    found, kept = evaluate_stored(Protocol(sample=8))
+    evaluation, kept = evaluate_stored(Protocol(sample=8))
     rows = list(error_rows(Evaluation.objects.with_errors().get(pk=kept.pk)))
-    outcomes = [outcome for one in found.outcomes.values() for outcome in one]
+    outcomes = [outcome for of_method in evaluation.outcomes.values() for outcome in of_method]
     assert len(rows) == len(outcomes) == 16
     for row, outcome in zip(rows, outcomes, strict=True):
         assert (row["platform"], row["workload"], row["method"]) == (outcome.platform, outcome.workload, outcome.method)
@@ -98,18 +98,18 @@ def test_a_refused_prediction_has_no_error(db):
 
 
 def test_an_error_too_large_to_keep_is_the_largest(measured):
-    found, _ = evaluate_stored(Protocol(sample=3))
-    found.outcomes["ridge"][0].errors["full"] = 1e60
-    kept = store_evaluation(found, read_stored_subject(), time.perf_counter())
+    evaluation, _ = evaluate_stored(Protocol(sample=3))
+    evaluation.outcomes["ridge"][0].errors["full"] = 1e60
+    kept = store_evaluation(evaluation, read_stored_subject(), time.perf_counter())
     errors = Evaluation.objects.with_errors().get(pk=kept.pk).methods.get(name="ridge").errors_full
     assert errors[0] == np.finfo(np.float32).max
 
 
 def test_the_floor_reads_the_runs_of_the_same_pairs(measured):
-    found, _ = evaluate_stored(Protocol(sample=5), floor=True)
-    pairs = [(outcome.platform, outcome.workload) for outcome in found.outcomes["ridge"]]
-    assert [(outcome.platform, outcome.workload) for outcome in found.floor] == pairs
-    assert all(0 < outcome.errors["full"] < 0.02 for outcome in found.floor)
+    evaluation, _ = evaluate_stored(Protocol(sample=5), floor=True)
+    pairs = [(outcome.platform, outcome.workload) for outcome in evaluation.outcomes["ridge"]]
+    assert [(outcome.platform, outcome.workload) for outcome in evaluation.floor] == pairs
+    assert all(0 < outcome.errors["full"] < 0.02 for outcome in evaluation.floor)
 
 
 def test_no_evaluation_mixes_origins(db):
@@ -146,7 +146,7 @@ def test_the_list_costs_a_fixed_number_of_queries(measured, django_assert_num_qu
     for _ in range(3):
         evaluate_stored(Protocol(sample=2))
     with django_assert_num_queries(2):
-        assert [len(one.methods.all()) for one in Evaluation.objects.listed()] == [2, 2, 2]
+        assert [len(evaluation.methods.all()) for evaluation in Evaluation.objects.listed()] == [2, 2, 2]
 
 
 def test_all_baselines_are_offered():

@@ -23,8 +23,10 @@ PLATFORM, WORKLOAD = 2, 3
 def with_absurd_profile(measurements, change):
     """One profile of the measurements with its runs changed."""
     profiles = [
-        replace(one, runs=change(one.runs)) if (one.platform, one.workload) == (PLATFORM, WORKLOAD) else one
-        for one in measurements.profiles
+        replace(profile, runs=change(profile.runs))
+        if (profile.platform, profile.workload) == (PLATFORM, WORKLOAD)
+        else profile
+        for profile in measurements.profiles
     ]
     return replace(measurements, profiles=profiles)
 
@@ -134,7 +136,7 @@ def test_others_are_predicted_as_if_it_was_never_there(db):
 def test_a_delivery_is_judged_alone(db):
     stored()
     more = sample_measurements(8, 6, seed=9)
-    more = replace(more, profiles=[one for one in more.profiles if one.platform == PLATFORM])
+    more = replace(more, profiles=[profile for profile in more.profiles if profile.platform == PLATFORM])
     source = store(with_absurd_profile(more, slower(10**6)), label="second").source
     assert judge_delivery(source) == 1
     judged = Profile.objects.exclude(outlier_checked_at=None)
@@ -145,7 +147,7 @@ def test_a_delivery_is_judged_alone(db):
 def test_a_private_outlier_is_found_beside_its_owners_data(db, owner):
     stored()
     mine = sample_measurements(8, 6, seed=5)
-    mine = replace(mine, profiles=[one for one in mine.profiles if one.platform == PLATFORM])
+    mine = replace(mine, profiles=[profile for profile in mine.profiles if profile.platform == PLATFORM])
     mine = with_absurd_profile(mine, slower(10**6))
     result = store(mine, label="mine", owner=owner, private=True)
     public = Revision.current()[0]
@@ -161,9 +163,9 @@ def test_three_measurements_of_one_pair_judge_the_one_that_differs(db):
     other = replace(other, profiles=[replace(other.profiles[0], runs=slower(8)(other.profiles[0].runs))])
     wrong = store(other, label="c").profiles[0]
     judge_all()
-    found = Profile.objects.exclude(outlier_reason="")
-    assert [one.pk for one in found] == [wrong.pk]
-    assert "2 other measurements of the same pair" in found[0].outlier_reason
+    outliers = Profile.objects.exclude(outlier_reason="")
+    assert [outlier.pk for outlier in outliers] == [wrong.pk]
+    assert "2 other measurements of the same pair" in outliers[0].outlier_reason
 
 
 def test_outliers_take_part_where_they_are_asked_for(db):
@@ -171,6 +173,6 @@ def test_outliers_take_part_where_they_are_asked_for(db):
     judge_all()
     question = PredictionRequest(workload="app1-section1", target="machine-5", method="mpet2020")
     usual, all_of_them = preview_answer(question), preview_answer(replace(question, include_outliers=True))
-    assert absurd().platform.slug not in {one["platform"] for one in usual["reference_curves"]}
-    assert absurd().platform.slug in {one["platform"] for one in all_of_them["reference_curves"]}
+    assert absurd().platform.slug not in {reference["platform"] for reference in usual["reference_curves"]}
+    assert absurd().platform.slug in {reference["platform"] for reference in all_of_them["reference_curves"]}
     assert (usual["include_outliers"], all_of_them["include_outliers"]) == (False, True)

@@ -30,7 +30,9 @@ def before(**fields):
 def measurement(**fields):
     """The pair alone, as it is measured later."""
     whole = sample_measurements(4, 6, **fields)
-    return replace(whole, profiles=[one for one in whole.profiles if (one.platform, one.workload) == PAIR])
+    return replace(
+        whole, profiles=[profile for profile in whole.profiles if (profile.platform, profile.workload) == PAIR]
+    )
 
 
 def delivered(measurements, label="later", **how):
@@ -39,7 +41,7 @@ def delivered(measurements, label="later", **how):
 
 
 @pytest.fixture
-def asked(db):
+def prediction(db):
     store(before())
     return predict(QUESTION)
 
@@ -57,28 +59,28 @@ class TestCompared:
 
     def test_of_times_t1_and_scaling(self):
         """10 for 8: 25 %. 5 for 5: 0 %. Scaling: 0.5 for 5/8: 20 % at n = 2, none at n = 1."""
-        found = compare_with_measured(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
-        assert (found.full, found.t1, found.scaling) == pytest.approx((0.125, 0.25, 0.1))
-        assert (found.points, found.inside) == (2, 1)
+        settlement = compare_with_measured(self.answer(), np.array([1, 2]), np.array([8.0, 5.0]))
+        assert (settlement.full, settlement.t1, settlement.scaling) == pytest.approx((0.125, 0.25, 0.1))
+        assert (settlement.points, settlement.inside) == (2, 1)
 
     def test_only_common_n_count(self):
-        found = compare_with_measured(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
-        assert (found.full, found.t1, found.scaling) == (pytest.approx(0.25), None, None)
+        settlement = compare_with_measured(self.answer(), np.array([2, 64]), np.array([4.0, 1.0]))
+        assert (settlement.full, settlement.t1, settlement.scaling) == (pytest.approx(0.25), None, None)
 
     def test_nothing_in_common(self):
-        found = compare_with_measured(self.answer(), np.array([64]), np.array([1.0]))
-        assert (found.full, found.t1, found.scaling, found.points) == (None, None, None, 0)
+        settlement = compare_with_measured(self.answer(), np.array([64]), np.array([1.0]))
+        assert (settlement.full, settlement.t1, settlement.scaling, settlement.points) == (None, None, None, 0)
 
     def test_a_scaling_answer_has_no_times(self):
         answer = self.answer()
         answer["t1_s"] = None
         answer["curve"] = [point | {"time_s": None, "low_s": None, "high_s": None} for point in answer["curve"]]
-        found = compare_with_measured(answer, np.array([1, 2]), np.array([8.0, 5.0]))
-        assert (found.full, found.t1, found.scaling) == (None, None, pytest.approx(0.1))
+        settlement = compare_with_measured(answer, np.array([1, 2]), np.array([8.0, 5.0]))
+        assert (settlement.full, settlement.t1, settlement.scaling) == (None, None, pytest.approx(0.1))
 
 
-def test_a_later_measurement_settles_what_was_predicted(asked):
-    answer = asked.answer
+def test_a_later_measurement_settles_what_was_predicted(prediction):
+    answer = prediction.answer
     assert delivered(measurement()) == 1
     settled = Prediction.objects.get()
     assert settled.answer == answer
@@ -92,7 +94,7 @@ def test_a_later_measurement_settles_what_was_predicted(asked):
     assert (settled.is_blind, settled.settled_origin, settled.points) == (True, "measured", 11)
 
 
-def test_the_first_measurement_settles_for_good(asked):
+def test_the_first_measurement_settles_for_good(prediction):
     delivered(measurement())
     first = Prediction.objects.values().get()
     assert delivered(measurement(seed=5), label="again") == 0
@@ -107,17 +109,17 @@ def doubt(profile, by, on=True):
 
 
 @pytest.mark.parametrize("by", ["outlier", "hidden"])
-def test_what_was_doubted_later_settles_no_more_and_may_be_settled_again(asked, by):
+def test_what_was_doubted_later_settles_no_more_and_may_be_settled_again(prediction, by):
     delivered(measurement())
     profile = Profile.objects.get(source__label="later")
-    address = f"{API}{asked.uid}/"
+    address = f"{API}{prediction.uid}/"
     settled = APIClient().get(address)
     doubt(profile, by)
     open_again = APIClient().get(address, HTTP_IF_NONE_MATCH=settled["ETag"])
     assert open_again.json()["settlement"] is None
     assert APIClient().get(f"{API}?settled=true").json()["count"] == 0
     assert scores(None, "measured") == []
-    assert "settled-error" not in Client().get(f"/predictions/{asked.uid}/").content.decode()
+    assert "settled-error" not in Client().get(f"/predictions/{prediction.uid}/").content.decode()
     doubt(profile, by, False)
     assert APIClient().get(address).json() == settled.json()
     doubt(profile, by)
@@ -126,16 +128,16 @@ def test_what_was_doubted_later_settles_no_more_and_may_be_settled_again(asked, 
     assert scores(None, "measured")[0].count == 1
 
 
-def test_a_removed_measurement_leaves_its_settlement(asked):
+def test_a_removed_measurement_leaves_its_settlement(prediction):
     delivered(measurement())
     Profile.objects.get(source__label="later").delete()
     assert delivered(measurement(seed=5), label="again") == 0
     assert scores(None, "measured")[0].count == 1
 
 
-def test_other_pairs_settle_nothing(asked):
+def test_other_pairs_settle_nothing(prediction):
     whole = sample_measurements(4, 6, seed=3)
-    others = [one for one in whole.profiles if (one.platform, one.workload) in {(2, 2), (1, 3)}]
+    others = [profile for profile in whole.profiles if (profile.platform, profile.workload) in {(2, 2), (1, 3)}]
     assert delivered(replace(whole, profiles=others)) == 0
 
 
@@ -153,11 +155,11 @@ def test_a_changed_workload_is_never_settled(db):
     assert delivered(measurement()) == 0
 
 
-def test_simulated_measurements_settle_only_simulated_answers(asked):
+def test_simulated_measurements_settle_only_simulated_answers(prediction):
     assert delivered(measurement(origin="simulated"), kind="simulator") == 0
 
 
-def test_emulated_measurements_settle_nothing(asked, owner):
+def test_emulated_measurements_settle_nothing(prediction, owner):
     assert delivered(measurement(origin="emulated"), owner=owner) == 0
 
 
@@ -171,8 +173,8 @@ class TestMerged:
         store(before())
         whole = sample_measurements(4, 6, seed=3)
         whole.platforms[2] = replace(whole.platforms[2], name="machine-two", kernel="Linux 6.12")
-        known = [one for one in whole.profiles if (one.platform, one.workload) == (2, 0)]
-        store(replace(whole, profiles=known), label="two")
+        profiles = [profile for profile in whole.profiles if (profile.platform, profile.workload) == (2, 0)]
+        store(replace(whole, profiles=profiles), label="two")
         return Platform.objects.get(slug="machine-two")
 
     def merge(self, duplicate):
@@ -215,7 +217,7 @@ class TestMerged:
 
 
 class TestPrivacy:
-    def test_a_private_measurement_leaves_public_predictions_alone(self, asked, owner):
+    def test_a_private_measurement_leaves_public_predictions_alone(self, prediction, owner):
         assert delivered(measurement(), owner=owner, private=True) == 0
 
     def test_it_settles_its_owners_private_predictions(self, db, owner, django_user_model):
@@ -229,14 +231,16 @@ class TestPrivacy:
         stranger = django_user_model.objects.create_user("stranger")
         for client in (APIClient(), client_of(stranger)):
             assert client.get(f"{API}?settled=true").json()["results"] == []
-        assert [one["id"] for one in client_of(owner).get(f"{API}?settled=true").json()["results"]] == [str(mine.uid)]
+        assert [result["id"] for result in client_of(owner).get(f"{API}?settled=true").json()["results"]] == [
+            str(mine.uid)
+        ]
         assert scores(None, "measured") == []
         assert scores(owner, "measured")[0].count == 1
 
 
 class TestApi:
-    def test_the_answer_shows_its_settlement(self, asked):
-        address = f"{API}{asked.uid}/"
+    def test_the_answer_shows_its_settlement(self, prediction):
+        address = f"{API}{prediction.uid}/"
         first = APIClient().get(address)
         assert first.json()["settlement"] is None
         delivered(measurement())
@@ -248,30 +252,30 @@ class TestApi:
             key: value for key, value in first.json().items() if key != "settlement"
         }
 
-    def test_lists_settled_ones_only(self, asked):
+    def test_lists_settled_ones_only(self, prediction):
         predict(replace(QUESTION, method="mpet2020"))
         predict(replace(QUESTION, target="machine-1"))
         assert APIClient().get(f"{API}?settled=true").json()["count"] == 0
         delivered(measurement())
-        found = APIClient().get(f"{API}?settled=true&ordering=-error").json()["results"]
-        assert [one["target"] for one in found] == ["machine-2", "machine-2"]
-        errors = [one["settlement"]["error_percent"] for one in found]
+        results = APIClient().get(f"{API}?settled=true&ordering=-error").json()["results"]
+        assert [result["target"] for result in results] == ["machine-2", "machine-2"]
+        errors = [result["settlement"]["error_percent"] for result in results]
         assert errors == sorted(errors, reverse=True)
         assert APIClient().get(f"{API}?settled=false").status_code == 400
-        assert "curve" not in found[0]
+        assert "curve" not in results[0]
 
-    def test_as_csv(self, asked):
+    def test_as_csv(self, prediction):
         delivered(measurement())
         lines = b"".join(APIClient().get(f"{API}?settled=true&format=csv").streaming_content).decode().splitlines()
         assert "error_percent" in lines[0]
-        assert str(asked.uid) in lines[1]
+        assert str(prediction.uid) in lines[1]
 
-    def test_the_score(self, asked):
+    def test_the_score(self, prediction):
         predict(replace(QUESTION, method="mpet2020"))
         delivered(measurement())
-        found = APIClient().get(f"{API}score/").json()
-        assert found["origin"] == "measured"
-        by_method = {one["method"]: one for one in found["results"]}
+        document = APIClient().get(f"{API}score/").json()
+        assert document["origin"] == "measured"
+        by_method = {score["method"]: score for score in document["results"]}
         assert set(by_method) == {"mpet", "mpet2020"}
         row = Prediction.objects.get(method="mpet")
         assert by_method["mpet"]["mean_error_percent"] == pytest.approx(100 * row.error_full)
@@ -285,26 +289,26 @@ class TestPage:
         page = Client().get("/settled/").content.decode()
         assert "No prediction has been validated yet" in page
 
-    def test_shows_score_and_table(self, asked):
+    def test_shows_score_and_table(self, prediction):
         delivered(measurement())
         response = Client().get("/settled/?ordering=-error")
         page = response.content.decode()
         assert "Track record by method" in page
-        assert f"/predictions/{asked.uid}/" in page
+        assert f"/predictions/{prediction.uid}/" in page
         assert f"/profiles/{Profile.objects.get(source__label='later').uid}/" in page
         twin = response.context["twin"]
-        assert [one["id"] for one in APIClient().get(twin).json()["results"]] == [str(asked.uid)]
+        assert [result["id"] for result in APIClient().get(twin).json()["results"]] == [str(prediction.uid)]
 
-    def test_the_predictions_page_says_how_wrong_it_was(self, asked):
-        assert "settled-error" not in Client().get(f"/predictions/{asked.uid}/").content.decode()
+    def test_the_predictions_page_says_how_wrong_it_was(self, prediction):
+        assert "settled-error" not in Client().get(f"/predictions/{prediction.uid}/").content.decode()
         delivered(measurement())
-        assert "settled-error" in Client().get(f"/predictions/{asked.uid}/").content.decode()
+        assert "settled-error" in Client().get(f"/predictions/{prediction.uid}/").content.decode()
 
     def test_accuracy_leads_there(self, db):
         assert 'href="/settled/"' in Client().get("/accuracy/").content.decode()
 
 
-def test_a_committed_delivery_settles_by_itself(asked, django_capture_on_commit_callbacks):
+def test_a_committed_delivery_settles_by_itself(prediction, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         store(measurement(), label="later")
     assert Prediction.objects.get().settled_at is not None

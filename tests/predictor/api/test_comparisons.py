@@ -33,45 +33,45 @@ def test_distances_are_those_of_the_equations(over):
     database = read_database()
     low, high = np.fmin.reduce(database.features, axis=0), np.fmax.reduce(database.features, axis=0)
     a, b = (database.platforms if over == "platforms" else database.workloads)[:2]
-    shown = get(f"{over}/?a={a}&b={b}")
+    document = get(f"{over}/?a={a}&b={b}")
     others = database.workloads if over == "platforms" else database.platforms
-    assert [row["workload" if over == "platforms" else "platform"] for row in shown["individual"]] == list(others)
-    for position, row in enumerate(shown["individual"]):
+    assert [row["workload" if over == "platforms" else "platform"] for row in document["individual"]] == list(others)
+    for position, row in enumerate(document["individual"]):
         rows = [database.lookup(*((i, position) if over == "platforms" else (position, i)), 0) for i in (0, 1)]
-        expected = by_hand(*(database.features[at] for at in rows), low, high)
+        expected = by_hand(*(database.features[index] for index in rows), low, high)
         assert (row["distance"], row["dim"]) == (pytest.approx(expected[0]), expected[1])
-    distances = [row["distance"] for row in shown["individual"]]
-    assert shown["mean"]["distance"] == pytest.approx(sum(distances) / len(distances))
-    assert shown["mean"]["count"] == len(others)
-    assert shown["mean"]["dim"] == min(row["dim"] for row in shown["individual"])
-    assert 0 < shown["mean"]["distance"] <= 1
+    distances = [row["distance"] for row in document["individual"]]
+    assert document["mean"]["distance"] == pytest.approx(sum(distances) / len(distances))
+    assert document["mean"]["count"] == len(others)
+    assert document["mean"]["dim"] == min(row["dim"] for row in document["individual"])
+    assert 0 < document["mean"]["distance"] <= 1
 
 
 def test_they_agree_with_a_prediction_s_where_nothing_is_hidden():
     """A prediction of app1-section1 on machine-2, which was not measured there, hides no row."""
     measurements = sample_measurements(3, 4)
-    kept = [one for one in measurements.profiles if (one.platform, one.workload) != (2, 3)]
+    kept = [profile for profile in measurements.profiles if (profile.platform, profile.workload) != (2, 3)]
     store(type(measurements)(**vars(measurements) | {"profiles": kept}))
     database = read_database()
     near = find_neighbourhood(database, Query(workload=3, target=2))
-    shown = get("platforms/?a=machine-0&b=machine-2")
-    assert shown["mean"]["distance"] == pytest.approx(near.platform_mean[0])
-    shown = get(f"workloads/?a={database.workloads[3]}&b={database.workloads[0]}")
-    assert shown["mean"]["distance"] == pytest.approx(near.workload_mean[0])
+    document = get("platforms/?a=machine-0&b=machine-2")
+    assert document["mean"]["distance"] == pytest.approx(near.platform_mean[0])
+    document = get(f"workloads/?a={database.workloads[3]}&b={database.workloads[0]}")
+    assert document["mean"]["distance"] == pytest.approx(near.workload_mean[0])
 
 
 def test_a_distance_is_symmetric_and_zero_to_itself():
     store(sample_measurements(2, 3))
-    there, back = get("platforms/?a=machine-0&b=machine-1"), get("platforms/?a=machine-1&b=machine-0")
-    assert (there["mean"], there["individual"]) == (back["mean"], back["individual"])
+    forth, back = get("platforms/?a=machine-0&b=machine-1"), get("platforms/?a=machine-1&b=machine-0")
+    assert (forth["mean"], forth["individual"]) == (back["mean"], back["individual"])
     assert get("platforms/?a=machine-0&b=machine-0")["mean"]["distance"] == 0
 
 
 def test_one_platform_alone():
     store(sample_measurements(3, 2))
-    shown = get("workloads/?a=app0-section0&b=app0-section1&platform=machine-1")
-    assert [row["platform"] for row in shown["individual"]] == ["machine-1"]
-    assert shown["mean"]["distance"] == shown["individual"][0]["distance"]
+    document = get("workloads/?a=app0-section0&b=app0-section1&platform=machine-1")
+    assert [row["platform"] for row in document["individual"]] == ["machine-1"]
+    assert document["mean"]["distance"] == document["individual"][0]["distance"]
 
 
 def test_nothing_comparable_is_null():
@@ -79,9 +79,9 @@ def test_nothing_comparable_is_null():
     measurements = sample_measurements(1, 2)
     measurements.workloads[1] = sample_workload(1, runtime="libgomp")
     store(measurements)
-    shown = get("workloads/?a=app0-section0&b=app0-section1")
-    assert shown["mean"] == {"distance": None, "dim": 0, "count": 0}
-    assert shown["individual"] == []
+    document = get("workloads/?a=app0-section0&b=app0-section1")
+    assert document["mean"] == {"distance": None, "dim": 0, "count": 0}
+    assert document["individual"] == []
 
 
 def test_without_a_common_valid_element_the_distance_is_null():
@@ -93,9 +93,9 @@ def test_without_a_common_valid_element_the_distance_is_null():
         }
         measurements.profiles[position] = type(record)(record.platform, record.workload, type(record.runs)(**first))
     store(measurements)
-    shown = get("platforms/?a=machine-0&b=machine-1")
-    assert [(row["distance"], row["dim"]) for row in shown["individual"]] == [(None, 0)]
-    assert shown["mean"] == {"distance": None, "dim": 0, "count": 0}
+    document = get("platforms/?a=machine-0&b=machine-1")
+    assert [(row["distance"], row["dim"]) for row in document["individual"]] == [(None, 0)]
+    assert document["mean"] == {"distance": None, "dim": 0, "count": 0}
 
 
 def test_simulated_ones_where_nothing_was_measured_or_on_request():

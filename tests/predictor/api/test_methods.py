@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize("name", METHODS)
 def test_a_prediction_and_its_page(client, name):
     store(sample_measurements(4, 5))
-    asked = {"workload": "app0-section0", "target": "machine-0", "method": name, "n": [1, 3, 16]}
-    response = client_of(make_user("ada"), scope="predict").post(API + "predictions/", asked, format="json")
+    request = {"workload": "app0-section0", "target": "machine-0", "method": name, "n": [1, 3, 16]}
+    response = client_of(make_user("ada"), scope="predict").post(API + "predictions/", request, format="json")
     assert response.status_code == 201, response.content
     answer = strict_json(response.content)
     assert answer["method"] == name

@@ -99,7 +99,7 @@ class TestRankings:
     def test_platforms_by_rising_time(self, database):
         ranking = strict_json(client_of().get(self.URL, {"workload": "app0-section0"}).content)
         assert (ranking["workload"], ranking["method"], ranking["revision"]) == ("app0-section0", "mpet", 1)
-        assert [one["platform"] for one in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
+        assert [result["platform"] for result in ranking["results"]] == ["machine-0", "machine-1", "machine-2"]
         assert ranking["refused"] == []
         for row in ranking["results"]:
             assert row["low_s"] < row["time_s"] < row["high_s"]
@@ -109,9 +109,9 @@ class TestRankings:
 
     def test_is_the_prediction_on_each_platform(self, ada, database):
         (row,) = [
-            one
-            for one in client_of().get(self.URL, {"workload": "app0-section0", "level": "0.8"}).json()["results"]
-            if one["platform"] == "machine-0"
+            result
+            for result in client_of().get(self.URL, {"workload": "app0-section0", "level": "0.8"}).json()["results"]
+            if result["platform"] == "machine-0"
         ]
         curve = ask(ada, settings={"level": 0.8}).json()["curve"]
         best = min(curve, key=lambda point: point["time_s"])
@@ -130,9 +130,9 @@ class TestRankings:
         lonely = replace(sample_measurements(1, 1, seed=4), platforms=[sample_platform(9)])
         store(lonely, label="lonely")
         ranking = client_of().get(self.URL, {"workload": "app0-section1"}).json()
-        assert "machine-9" in [one["platform"] for one in ranking["results"]]
+        assert "machine-9" in [result["platform"] for result in ranking["results"]]
         ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
-        assert [one["platform"] for one in ranking["refused"]] == ["machine-9"]
+        assert [result["platform"] for result in ranking["refused"]] == ["machine-9"]
         assert "no other workload" in ranking["refused"][0]["reason"]
 
     def test_private_platforms_are_their_owners_alone(self, database):
@@ -143,12 +143,12 @@ class TestRankings:
             client.get(self.URL, {"workload": "app0-section0"}) for client in (client_of(), client_of(owner))
         )
         assert "secret" not in public.content.decode()
-        assert any(one["platform"].startswith("secret-machine") for one in private.json()["results"])
+        assert any(result["platform"].startswith("secret-machine") for result in private.json()["results"])
 
     def test_only_simulated_workloads_need_no_asking(self):
         store(sample_measurements(3, 4, origin="simulated"))
         ranking = client_of().get(self.URL, {"workload": "app0-section0"}).json()
-        assert {one["origin"] for one in ranking["results"]} == {"simulated"}
+        assert {result["origin"] for result in ranking["results"]} == {"simulated"}
 
     def test_is_computed_once_a_revision(self, database, monkeypatch):
         client = client_of()
@@ -172,8 +172,8 @@ class TestRankings:
         ],
     )
     def test_what_cannot_be_understood_is_400(self, database, parameters, name):
-        asked = ({"workload": "app0-section0"} if parameters else {}) | parameters
-        document = problem_in(client_of().get(self.URL, asked), 400)
+        query = ({"workload": "app0-section0"} if parameters else {}) | parameters
+        document = problem_in(client_of().get(self.URL, query), 400)
         assert [error["name"] for error in document["errors"]] == [name]
 
 
@@ -183,12 +183,12 @@ class TestSimilar:
         [("platforms/machine-0", "platform", "machine-0"), ("workloads/app0-section0", "workload", "app0-section0")],
     )
     def test_the_nearest_first(self, database, path, noun, slug):
-        found = strict_json(client_of().get(f"{API}{path}/similar/").content)
-        assert found["of"] == slug
-        distances = [one["distance"] for one in found["results"]]
+        document = strict_json(client_of().get(f"{API}{path}/similar/").content)
+        assert document["of"] == slug
+        distances = [neighbour["distance"] for neighbour in document["results"]]
         assert distances == sorted(distances)
-        assert slug not in [one[noun] for one in found["results"]]
-        assert all(one["count"] >= 1 for one in found["results"])
+        assert slug not in [neighbour[noun] for neighbour in document["results"]]
+        assert all(neighbour["count"] >= 1 for neighbour in document["results"])
 
     def test_private_rows_are_nobody_elses(self, database):
         owner = make_user("owner")

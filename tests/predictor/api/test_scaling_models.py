@@ -31,7 +31,7 @@ def fit(client, model, **body):
 def test_all_models_are_listed():
     response = client_of().get(API + "scaling-models/")
     listed = strict_json(response.content)
-    assert [one["name"] for one in listed["results"]] == list(SCALING_MODELS)
+    assert [model["name"] for model in listed["results"]] == list(SCALING_MODELS)
     assert listed["count"] == len(SCALING_MODELS)
     assert client_of().get(API + "scaling-models/", headers={"if-none-match": response["ETag"]}).status_code == 304
 
@@ -40,7 +40,7 @@ def test_parameters_residuals_and_interval_of_posted_points(ada):
     response = fit(ada, "amdahl", predict=[{"n": 32}], level=0.95)
     assert response.status_code == 200, response.content
     answer = strict_json(response.content)
-    named = {one["name"]: one for one in answer["parameters"]}
+    named = {parameter["name"]: parameter for parameter in answer["parameters"]}
     assert named["parallel_fraction"]["value"] == pytest.approx(0.9)
     assert named["parallel_fraction"]["low"] == pytest.approx(0.9, abs=1e-6)
     assert [point["residual_percent"] for point in answer["points"]] == pytest.approx([0] * 5, abs=1e-6)
@@ -73,9 +73,9 @@ def test_companions_tell_of_what_was_not_measured(ada):
     measurements.profiles[0] = ProfileRecord(0, 0, _first(measurements.profiles[0].runs, 4))
     store(measurements)
     profile = Profile.objects.get(workload__slug="app0-section0")
-    asked = {"points": [], "profile": str(profile.uid), "predict": [{"n": 16}]}
-    knowing = fit(ada, "automatic", **asked).json()
-    alone = fit(ada, "automatic", **asked, companions="none").json()
+    request = {"points": [], "profile": str(profile.uid), "predict": [{"n": 16}]}
+    knowing = fit(ada, "automatic", **request).json()
+    alone = fit(ada, "automatic", **request, companions="none").json()
     assert knowing["reasons"][0]["evidence"] == "3 companions"
     assert "companions" not in alone["reasons"][0]["evidence"]
     assert knowing["predictions"][0]["low_s"] < knowing["predictions"][0]["high_s"]
@@ -163,8 +163,8 @@ def test_missing_columns_are_named(ada):
     assert problem_in(fit(ada, "extended_amdahl"), 400)["errors"][0]["name"] == "points.0.size"
     sized = [point | {"size": 4} for point in POINTS]
     assert problem_in(fit(ada, "task_graph", points=sized), 400)["errors"][0]["name"] == "points.0.work_s"
-    asked = fit(ada, "memory_wall", points=[point | {"clock_ratio": 1} for point in POINTS], predict=[{"n": 2}])
-    assert problem_in(asked, 400)["errors"][0]["name"] == "predict"
+    response = fit(ada, "memory_wall", points=[point | {"clock_ratio": 1} for point in POINTS], predict=[{"n": 2}])
+    assert problem_in(response, 400)["errors"][0]["name"] == "predict"
 
 
 def test_what_the_points_cannot_answer_is_422(ada):
@@ -247,9 +247,9 @@ def test_private_profiles_are_the_owners_and_private_companions_too(ada):
     bob = make_user("bob")
     store(secret_measurements(), owner=bob, private=True)
     profile = Profile.objects.get()
-    asked = {"points": [], "profile": str(profile.uid)}
-    assert problem_in(fit(ada, "amdahl", **asked), 400)["errors"][0]["name"] == "profile"
-    assert fit(client_of(bob, scope="predict"), "amdahl", **asked).status_code == 200
+    request = {"points": [], "profile": str(profile.uid)}
+    assert problem_in(fit(ada, "amdahl", **request), 400)["errors"][0]["name"] == "profile"
+    assert fit(client_of(bob, scope="predict"), "amdahl", **request).status_code == 200
 
 
 def test_fitting_needs_a_token_and_a_known_model(ada):

@@ -15,10 +15,10 @@ pytestmark = pytest.mark.django_db
 
 def test_neighbours_come_by_rising_distance_with_the_workloads_that_both_have():
     store_public()
-    found = neighbours_of(None, "platforms", "machine-0")
-    assert {one.row.slug for one in found} == {"machine-1", "machine-2"}
-    assert [one.distance for one in found] == sorted(one.distance for one in found)
-    assert [one.count for one in found] == [4, 4]
+    neighbours = neighbours_of(None, "platforms", "machine-0")
+    assert {neighbour.row.slug for neighbour in neighbours} == {"machine-1", "machine-2"}
+    assert [neighbour.distance for neighbour in neighbours] == sorted(neighbour.distance for neighbour in neighbours)
+    assert [neighbour.count for neighbour in neighbours] == [4, 4]
 
 
 def test_private_machines_are_nobody_elses_neighbours(client):

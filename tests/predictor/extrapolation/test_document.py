@@ -57,10 +57,10 @@ def test_all_models_answer_beyond_the_measured_thread_counts(profile):
 def test_penalty_and_serial_fraction(profile):
     """The samples are 0.1 + 0.9/n with 1 % noise: a serial fraction of 10 %, about constant."""
     document = extrapolation_document(profile, None)
-    at = {row["n"]: row for row in document["quality"]}
-    assert at[1] == {"n": 1, "size": None, "clock_ratio": None, "penalty_s": 0.0, "serial_fraction": None}
-    assert at[16]["serial_fraction"] == pytest.approx(0.1, rel=0.1)
-    assert at[16]["penalty_s"] == pytest.approx(0.1 * profile.t1_s * 15 / 16, rel=0.1)
+    row_of_count = {row["n"]: row for row in document["quality"]}
+    assert row_of_count[1] == {"n": 1, "size": None, "clock_ratio": None, "penalty_s": 0.0, "serial_fraction": None}
+    assert row_of_count[16]["serial_fraction"] == pytest.approx(0.1, rel=0.1)
+    assert row_of_count[16]["penalty_s"] == pytest.approx(0.1 * profile.t1_s * 15 / 16, rel=0.1)
     assert "about constant" in document["reading"]
 
 
@@ -104,10 +104,10 @@ def test_sizes_beyond_the_measured_ones(swept):
     assert tried == {*(f"Extended Amdahl model, degree {degree}" for degree in (1, 2, 3)), "Parallel penalty"}
     sorting = extrapolation_document(swept["mergesort"], None)["sizes"]  # it spawns tasks
     assert "Task graph" in {reason["model"] for reason in sorting["reasons"]}
-    asked = {(row["n"], row["size"]): row for row in sizes["answer"]["predictions"]}
-    for (n, size), row in asked.items():
+    predicted = {(row["n"], row["size"]): row for row in sizes["answer"]["predictions"]}
+    for (n, size), row in predicted.items():
         assert row["time_s"] == pytest.approx(product_s(size, n), rel=0.1)
-    assert {size for _, size in asked} == {1500, 1800, 2400, 3600, 4800}
+    assert {size for _, size in predicted} == {1500, 1800, 2400, 3600, 4800}
     assert sizes_beyond(0.5)[0] == 0.625
 
 
@@ -137,8 +137,8 @@ def test_page_and_twin_say_the_same(client, swept):
     document = strict_json(twin.content)
     assert [part["model"] for part in document["models"]] == ["usl", "amdahl"]
     line = next(trace for trace in figures["beyond"]["data"] if trace["name"] == "Universal scalability law")
-    said = [row["time_s"] for row in document["models"][0]["predictions"]]
-    assert line["y"][-len(said) :] == pytest.approx(said)
+    times = [row["time_s"] for row in document["models"][0]["predictions"]]
+    assert line["y"][-len(times) :] == pytest.approx(times)
     assert figures["serial-fraction"]["data"][0]["y"] == pytest.approx(
         [100 * row["serial_fraction"] for row in document["quality"] if row["n"] > 1]
     )
@@ -150,7 +150,7 @@ def test_nothing_is_inline_but_data(client, profile):
     assert "style=" not in content
     assert "onclick" not in content
     scripts = [part.split(">")[0] for part in content.split("<script")[1:]]
-    assert all("src=" in one or "application/json" in one for one in scripts)
+    assert all("src=" in script or "application/json" in script for script in scripts)
 
 
 def test_the_profile_page_leads_there(client, profile):
@@ -169,8 +169,8 @@ def test_wrong_questions(client, profile, query, reason):
     response = page(client, profile, **query)
     assert response.status_code == 422
     assert reason in text_of(response)
-    asked = {"models" if name == "model" else name: value for name, value in query.items()}
-    problem_in(client.get(f"{API}profiles/{profile.uid}/beyond/", asked), 400)
+    parameters = {"models" if name == "model" else name: value for name, value in query.items()}
+    problem_in(client.get(f"{API}profiles/{profile.uid}/beyond/", parameters), 400)
 
 
 def test_simulated_profiles_are_marked(client):
@@ -178,9 +178,9 @@ def test_simulated_profiles_are_marked(client):
     (simulated,) = store_private(owner)
     assert page(client, simulated).status_code == 404
     client.force_login(owner)
-    said = text_of(page(client, simulated))
-    assert "is simulated, not measured" in said
-    assert "Parallel penalty (simulated)" in said
+    text = text_of(page(client, simulated))
+    assert "is simulated, not measured" in text
+    assert "Parallel penalty (simulated)" in text
     other = client_of().get(f"{API}profiles/{simulated.uid}/beyond/")
     assert other.status_code == 404
 
@@ -196,8 +196,8 @@ def test_a_damaged_curve_is_refused_not_drawn(client, profile):
     curves = ScalingCurves.objects.get(profile=profile)
     curves.values = np.full(len(curves.values), -np.inf)
     curves.save()
-    said = text_of(page(client, profile))
-    assert "time_s, row 0: -inf is not a finite number" in said
+    text = text_of(page(client, profile))
+    assert "time_s, row 0: -inf is not a finite number" in text
     document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
     assert (document["reading"], document["quality"]) == ("", [])
 

@@ -34,8 +34,8 @@ def answer(**fields) -> dict:
 
 
 def charts(given: dict) -> dict:
-    drawn = answer_charts(answer_drawing(given, {"other": "Other machine"}, Breakpoints(2, None)))
-    return {chart.name: chart for chart in drawn}
+    all_charts = answer_charts(answer_drawing(given, {"other": "Other machine"}, Breakpoints(2, None)))
+    return {chart.name: chart for chart in all_charts}
 
 
 def names(chart) -> list[str]:

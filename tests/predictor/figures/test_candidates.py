@@ -21,8 +21,8 @@ def charts(given: dict):
 
 def test_three_measured_speedups_stand_beside_the_predicted_one():
     (chart,) = charts(answer())
-    drawn = {trace.name: trace for trace in chart.figure.data}
-    assert list(drawn) == [
+    traces = {trace.name: trace for trace in chart.figure.data}
+    assert list(traces) == [
         "ideal",
         "benchmark, reference",
         "benchmark, target",
@@ -30,8 +30,8 @@ def test_three_measured_speedups_stand_beside_the_predicted_one():
         "workload, target: predicted",
         "measured",
     ]
-    assert drawn["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))
-    assert {name for name, trace in drawn.items() if trace.line.dash == "dash"} == {
+    assert traces["benchmark, target"].y == pytest.approx((1.0, 1.5, 3.0))
+    assert {name for name, trace in traces.items() if trace.line.dash == "dash"} == {
         "ideal",
         "benchmark, reference",
         "workload, reference",

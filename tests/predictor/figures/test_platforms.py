@@ -28,12 +28,12 @@ def test_each_platform_has_a_dot_with_its_interval_in_the_given_order():
 
 
 def test_the_table_has_all_rows_and_the_chart_those_that_fit():
-    rows = [PlatformTime(f"m{at}", f"m{at}", 1.0 + at) for at in range(MOST_DOTS + 5)]
-    drawn = chart(rows)
-    assert len(drawn.figure.data[0].x) == MOST_DOTS
-    assert len(drawn.table.rows) == MOST_DOTS + 5
-    assert f"first {MOST_DOTS} of {MOST_DOTS + 5}" in drawn.caption
-    assert drawn.figure.data[0].error_x.array is None
+    rows = [PlatformTime(f"m{index}", f"m{index}", 1.0 + index) for index in range(MOST_DOTS + 5)]
+    dots = chart(rows)
+    assert len(dots.figure.data[0].x) == MOST_DOTS
+    assert len(dots.table.rows) == MOST_DOTS + 5
+    assert f"first {MOST_DOTS} of {MOST_DOTS + 5}" in dots.caption
+    assert dots.figure.data[0].error_x.array is None
 
 
 def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
@@ -46,7 +46,7 @@ def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
             {"platform": "late", "curve": [{"n": 4, "time_s": 2.0}]},
         ],
     }
-    (drawn,) = sequential_charts(answer, {"here": "Here", "there": "There"}, "s")
-    assert [row[:1] + row[4:] for row in drawn.table.rows] == [("Here", 4.5, 1), ("There", 6.0, 1)]
-    assert drawn.table.rows[0][1:4] == (4.0, 3.0, 5.0)
-    assert np.isnan(drawn.table.rows[1][1])
+    (dots,) = sequential_charts(answer, {"here": "Here", "there": "There"}, "s")
+    assert [row[:1] + row[4:] for row in dots.table.rows] == [("Here", 4.5, 1), ("There", 6.0, 1)]
+    assert dots.table.rows[0][1:4] == (4.0, 3.0, 5.0)
+    assert np.isnan(dots.table.rows[1][1])

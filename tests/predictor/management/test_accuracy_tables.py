@@ -53,8 +53,8 @@ def test_every_study_has_a_stored_result_and_every_result_a_study():
 
 
 def test_every_stored_result_says_how_it_was_made(results):
-    known = {study.name: study for study in published_studies()}
-    for name, study in known.items():
+    by_name = {study.name: study for study in published_studies()}
+    for name, study in by_name.items():
         stored = results[name]
         assert stored["command"].endswith(" ".join(study.arguments()))
         assert set(stored["methods"]) == set(stored["results"])
@@ -69,19 +69,19 @@ def test_a_small_study_measured_anew_gives_the_stored_numbers(shared_data, tmp_p
     (study,) = chosen_studies([name])
     report = tmp_path / "report.json"
     call_command("evaluate", *study.arguments(str(shared_data)), "--json", str(report))
-    found, stored = json.loads(report.read_text()), results[name]
-    assert stored["methods"] == {method: METHODS[method].version for method in found["methods"]}
-    assert found["methods"].keys() == stored["results"].keys()
-    for method, of_method in found["methods"].items():
+    measured, stored = json.loads(report.read_text()), results[name]
+    assert stored["methods"] == {method: METHODS[method].version for method in measured["methods"]}
+    assert measured["methods"].keys() == stored["results"].keys()
+    for method, of_method in measured["methods"].items():
         expected = stored["results"][method]
         for part in ("full", "t1", "scaling"):
             assert numbers(of_method[part]) == pytest.approx(numbers(expected[part]), rel=1e-4, abs=1e-4), (
                 method,
                 part,
             )
-        intervals = [numbers({name: one[name] for name in INTERVAL}) for one in (of_method, expected)]
+        intervals = [numbers({name: statistics[name] for name in INTERVAL}) for statistics in (of_method, expected)]
         assert intervals[0] == pytest.approx(intervals[1], rel=1e-4), method
-    for part, floor in found["noise_floor"].items():
+    for part, floor in measured["noise_floor"].items():
         assert numbers(floor) == pytest.approx(numbers(stored["noise_floor"][part]), rel=1e-4, abs=1e-4)
 
 
@@ -119,8 +119,8 @@ def test_an_unknown_study_is_refused():
 
 def test_the_list_names_every_study(capsys):
     call_command("accuracy_tables", "--list")
-    shown = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert shown == [study.name for study in published_studies()]
+    names = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert names == [study.name for study in published_studies()]
 
 
 @pytest.mark.parametrize(

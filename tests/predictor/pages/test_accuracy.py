@@ -76,17 +76,17 @@ def test_an_evaluation_in_which_every_prediction_was_refused_draws_no_empty_char
 
 def test_charts_about_simulated_profiles_say_so(client, db):
     store(sample_measurements(3, 4, origin="simulated"), kind="simulator")
-    shown = evaluate_and_store()
-    for address in (reverse("accuracy"), reverse("evaluation", args=[shown.uid])):
+    stored = evaluate_and_store()
+    for address in (reverse("accuracy"), reverse("evaluation", args=[stored.uid])):
         assert "Error of each method (simulated)" in client.get(address).content.decode()
 
 
 def test_one_evaluation_has_a_page_with_its_protocol(client, db):
     store_public()
-    shown = evaluate_and_store(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
-    words = text_of(client.get(reverse("evaluation", args=[shown.uid])))
-    for told in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen platforms", "baseline"):
-        assert told in words
+    stored = evaluate_and_store(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
+    words = text_of(client.get(reverse("evaluation", args=[stored.uid])))
+    for phrase in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen platforms", "baseline"):
+        assert phrase in words
     assert client.get(reverse("evaluation", args=["00000000-0000-0000-0000-000000000000"])).status_code == 404
 
 

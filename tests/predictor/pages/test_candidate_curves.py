@@ -21,7 +21,7 @@ def test_the_curves_are_those_of_the_database(answer):
     first, second = candidate_curves(answer, None)
     assert first.platform != second.platform
     assert first.workload != second.workload
-    weights = [abs(one["weight"]) for one in answer["candidates"]["scaling"]]
+    weights = [abs(candidate["weight"]) for candidate in answer["candidates"]["scaling"]]
     assert abs(first.weight) == max(weights)
     pairs = {
         (first.workload, first.platform): first.benchmark_on_reference,
@@ -36,10 +36,10 @@ def test_the_curves_are_those_of_the_database(answer):
 
 def test_a_candidate_that_the_reader_cannot_see_any_more_is_left_out(answer):
     first, second = candidate_curves(answer, None)
-    gone = [one for one in answer["candidates"]["scaling"] if one["platform"] == first.platform]
-    for one in gone:
-        one["platform"] = "merged-into-another"
-    assert [one.platform for one in candidate_curves(answer, None)] == [second.platform]
+    gone = [candidate for candidate in answer["candidates"]["scaling"] if candidate["platform"] == first.platform]
+    for candidate in gone:
+        candidate["platform"] = "merged-into-another"
+    assert [candidate.platform for candidate in candidate_curves(answer, None)] == [second.platform]
 
 
 def test_simulated_answers_are_explained_by_simulated_profiles():

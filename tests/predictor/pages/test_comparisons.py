@@ -179,7 +179,7 @@ def test_twins_answer_with_the_same(client, public):
         twin = client.get(twin_of(page))
         assert twin.status_code == 200, twin.content
     compared = client.get(twin_of(client.get(platforms(2, 0)))).json()
-    assert [one["platform"] for one in compared["platforms"]] == ["machine-2", "machine-0"]
+    assert [platform["platform"] for platform in compared["platforms"]] == ["machine-2", "machine-0"]
 
 
 @pytest.mark.parametrize(

@@ -75,8 +75,8 @@ def test_private_names_are_as_unknown_as_others(client, public):
 def store_two_threads():
     """As after `make run`: two measured machines of two threads."""
     measured = sample_measurements(2, 2)
-    for at, record in enumerate(measured.profiles):
-        measured.profiles[at] = replace(record, runs=sample_runs(np.random.default_rng(at), counts=(1, 2)))
+    for index, record in enumerate(measured.profiles):
+        measured.profiles[index] = replace(record, runs=sample_runs(np.random.default_rng(index), counts=(1, 2)))
     ingest(measured, kind="tarball", label="measured", sha256="4" * 64, owner=None, private=False)
 
 
@@ -84,8 +84,8 @@ def store_two_threads():
 def test_where_nothing_measured_has_a_curve_to_predict_it_begins_with_simulated_profiles(client, measure):
     measure()
     simulated = replace(sample_measurements(3, 2, seed=8), origin="simulated")
-    simulated.platforms[:] = [sample_platform(5 + at, name=f"model-{at}") for at in range(3)]
-    simulated.workloads[:] = [sample_workload(8 + at) for at in range(2)]
+    simulated.platforms[:] = [sample_platform(5 + index, name=f"model-{index}") for index in range(3)]
+    simulated.workloads[:] = [sample_workload(8 + index) for index in range(2)]
     ingest(simulated, kind="simulator", label="demo", sha256="5" * 64, owner=None, private=False)
     page = client.get(reverse("home"))
     assert page.context["target"].startswith("model-")

@@ -16,7 +16,7 @@ from profiles.templatetags.quantities import as_percent, percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 
 pytestmark = pytest.mark.django_db
-ASKED = {"workload": "app0-section0", "target": "machine-1", "method": "mpet2020"}
+QUESTION = {"workload": "app0-section0", "target": "machine-1", "method": "mpet2020"}
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def public():
     return store_public()
 
 
-def asked(client, **fields):
-    return client.post(reverse("predict"), ASKED | fields, follow=True)
+def post_question(client, **fields):
+    return client.post(reverse("predict"), QUESTION | fields, follow=True)
 
 
 def test_home_says_what_this_is_and_counts_what_the_viewer_sees(client, public):
@@ -40,21 +40,21 @@ def test_home_says_what_this_is_and_counts_what_the_viewer_sees(client, public):
 
 
 def test_the_form_redirects_to_the_stored_answer(client, public):
-    page = asked(client)
+    page = post_question(client)
     stored = Prediction.objects.get()
     assert page.redirect_chain == [(reverse("prediction", args=[stored.uid]), 302)]
     assert stored.answer["target"] == "machine-1"
 
 
 def test_the_form_wants_its_token_against_forged_requests(public):
-    refused = Client(enforce_csrf_checks=True).post(reverse("predict"), ASKED)
+    refused = Client(enforce_csrf_checks=True).post(reverse("predict"), QUESTION)
     assert refused.status_code == 403
     assert "Nothing was stored" in text_of(refused)
     assert not Prediction.objects.exists()
 
 
 def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_sources(client, public):
-    page = asked(client)
+    page = post_question(client)
     answer = Prediction.objects.get().answer
     words = html.unescape(text_of(page))
     assert as_percent(answer["measured"]["error_percent"]) in words
@@ -70,7 +70,7 @@ def test_the_answer_names_its_error_candidates_warnings_confidence_revision_and_
 
 
 def test_the_command_on_the_page_asks_the_same_question(client, public):
-    page = asked(client, n="1, 2, 4", **{"mpet2020.t1_workloads": "2"})
+    page = post_question(client, n="1, 2, 4", **{"mpet2020.t1_workloads": "2"})
     assert page.context["curl"] in html.unescape(page.content.decode())
     command = shlex.split(page.context["curl"].replace("\\\n", " "))
     body = json.loads(command[command.index("-d") + 1])
@@ -81,7 +81,7 @@ def test_the_command_on_the_page_asks_the_same_question(client, public):
 
 
 def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client, public):
-    page = client.get(reverse("predict"), ASKED)
+    page = client.get(reverse("predict"), QUESTION)
     assert 'value="app0-section0"' in page.content.decode()
     words = text_of(page)
     assert "2 reference platforms have the workload" in words
@@ -92,7 +92,7 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
 
 def test_it_says_when_nothing_connects_the_pair(client, public):
     store_dataset()
-    page = client.get(reverse("predict"), ASKED | {"target": "cloud-0"})
+    page = client.get(reverse("predict"), QUESTION | {"target": "cloud-0"})
     assert "nothing connects them" in text_of(page)
 
 
@@ -111,7 +111,7 @@ def test_it_says_when_nothing_connects_the_pair(client, public):
     ],
 )
 def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, field, words):
-    page = asked(client, **fields)
+    page = post_question(client, **fields)
     assert page.status_code == 422
     errors = page.context["form"].errors[field or "__all__"]
     assert words in " ".join(errors)
@@ -120,23 +120,23 @@ def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, fi
 
 
 def test_every_scenario_can_be_chosen(client, public):
-    t1 = asked(client, method="mpet", scenario="sequential")
+    t1 = post_question(client, method="mpet", scenario="sequential")
     assert t1.context["answer"]["scenario"] == "sequential"
     assert set(figures_of(t1)) == {"first-time"}
     assert "Only t(1) was asked for" in text_of(t1)
-    scaling = asked(client, method="mpet", scenario="scaling")
+    scaling = post_question(client, method="mpet", scenario="scaling")
     assert scaling.context["answer"]["t1_s"] is None
     assert "Largest speedup" in text_of(scaling)
     assert "time" not in figures_of(scaling)
-    made_parallel = asked(client, method="mpet", scenario="parallelisation", strategy="dynamic_loop")
+    made_parallel = post_question(client, method="mpet", scenario="parallelisation", strategy="dynamic_loop")
     assert made_parallel.context["answer"]["strategy"] == "dynamic_loop"
     assert "benchmarks of the strategy dynamic loop" in text_of(made_parallel)
-    plain = asked(client, method="mpet", strategy="dynamic_loop")
+    plain = post_question(client, method="mpet", strategy="dynamic_loop")
     assert plain.context["answer"]["strategy"] is None
 
 
 def test_changes_of_workload_and_platform_can_be_asked_for(client, public):
-    changed = asked(
+    changed = post_question(
         client,
         method="mpet",
         **{
@@ -167,7 +167,7 @@ def test_changes_of_workload_and_platform_can_be_asked_for(client, public):
     ],
 )
 def test_what_makes_no_scenario_is_said_at_its_field(client, public, fields, field, words):
-    page = asked(client, method="mpet", **fields)
+    page = post_question(client, method="mpet", **fields)
     assert page.status_code == 422
     errors = page.context["form"].errors
     assert words in " ".join(errors[field if field in errors else "__all__"])
@@ -197,9 +197,9 @@ def test_suggestions_for_a_misspelt_name_betray_nothing_private(client, public):
     ada = user("ada")
     store_private(ada)
     misspelt = {"target": "secret-machin"}
-    assert "secret-machine" not in asked(client, **misspelt).content.decode()
+    assert "secret-machine" not in post_question(client, **misspelt).content.decode()
     client.force_login(ada)
-    assert "did you mean secret-machine" in asked(client, **misspelt).context["form"].errors["target"][0]
+    assert "did you mean secret-machine" in post_question(client, **misspelt).context["form"].errors["target"][0]
 
 
 def test_an_empty_database_says_what_to_do(client):
@@ -220,7 +220,7 @@ def test_a_private_answer_is_for_its_owner_alone(client, public):
 
 def test_a_relative_answer_has_no_seconds(client):
     store_dataset()
-    page = asked(client, workload="relative-0", target="cloud-1")
+    page = post_question(client, workload="relative-0", target="cloud-1")
     assert page.status_code == 200
     assert "unknown unit" in text_of(page)
     assert not re.search(r"\d (s|ms|µs)\b", text_of(page))
@@ -240,14 +240,14 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
         client.get(reverse("predict"))
     # and whether the two exist, references, benchmarks, what connects the two, the pair itself
     with django_assert_num_queries(8):
-        client.get(reverse("predict"), ASKED)
+        client.get(reverse("predict"), QUESTION)
     # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile
     with django_assert_num_queries(5):
         client.get(reverse("prediction", args=[prediction.uid]))
 
 
 def test_the_twin_of_an_answer_is_the_same_answer(client, public):
-    page = asked(client)
+    page = post_question(client)
     twin = client.get(twin_of(page)).json()
     assert twin["curve"] == page.context["answer"]["curve"]
 
@@ -280,7 +280,7 @@ def test_what_to_measure_next_says_when_nothing_is_known_to_help(client, public)
 
 
 def test_the_answer_says_why_and_what_carried_it(client, public):
-    page = asked(client, method="mpet")
+    page = post_question(client, method="mpet")
     why = page.context["answer"]["why"]
     words = html.unescape(text_of(page))
     assert why["sentences"]

@@ -50,7 +50,7 @@ def test_the_chart_has_a_dot_with_its_interval_for_each(client, public):
 
 def test_filters_keep_the_place_among_all(client, public):
     slowest = rank_platforms(WORKLOAD).results[-1]["platform"]
-    profile = next(one for one in public if one.platform.slug == slowest)
+    profile = next(candidate for candidate in public if candidate.platform.slug == slowest)
     profile.platform.device_class = "embedded"
     profile.platform.save()
     response = page(client, device_class="embedded")
@@ -78,9 +78,9 @@ def test_platforms_that_cannot_be_predicted_are_named_with_the_reason(client, pu
     assert all(reason for _, reason in response.context["refused"])
 
 
-@pytest.mark.parametrize("asked", [{"workload": "nothing"}, {"method": "oracle"}])
-def test_what_cannot_be_ranked_is_said(client, public, asked):
-    response = page(client, **asked)
+@pytest.mark.parametrize("parameters", [{"workload": "nothing"}, {"method": "oracle"}])
+def test_what_cannot_be_ranked_is_said(client, public, parameters):
+    response = page(client, **parameters)
     assert response.status_code == 422
     assert "No ranking: no" in text_of(response)
 

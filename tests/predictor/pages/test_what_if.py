@@ -130,16 +130,16 @@ def test_time_only_workloads_say_why_their_parts_cannot_be_changed(client):
 
 
 def test_an_unknown_clock_cannot_be_changed():
-    sliders = {one.name: one for one in platform_sliders(Platform(n_max=8), {})}
+    sliders = {slider.name: slider for slider in platform_sliders(Platform(n_max=8), {})}
     assert "clock" in sliders["base_mhz"].unavailable
     assert sliders["n_ht"].spelled == "none"
 
 
 @pytest.mark.parametrize("clock", [2400.0, 2445.5, 800.0])
 def test_the_clock_s_slider_can_stand_where_it_was(clock):
-    one = platform_sliders(Platform(n_max=8, base_mhz=clock), {})[-1]
-    assert (clock - one.low) % one.step == pytest.approx(0)
-    assert one.low > 0
+    slider = platform_sliders(Platform(n_max=8, base_mhz=clock), {})[-1]
+    assert (clock - slider.low) % slider.step == pytest.approx(0)
+    assert slider.low > 0
 
 
 def test_numbers_become_what_the_service_takes():

@@ -41,10 +41,10 @@ def test_nothing_speaks_against_it():
     ],
 )
 def test_each_reason_lowers_the_level(changes, level, word):
-    found = judge_confidence(replace(SOUND, **changes))
-    assert found["level"] == level
-    assert len(found["reasons"]) == 1
-    assert word in found["reasons"][0]
+    judgement = judge_confidence(replace(SOUND, **changes))
+    assert judgement["level"] == level
+    assert len(judgement["reasons"]) == 1
+    assert word in judgement["reasons"][0]
 
 
 @pytest.mark.parametrize("changes", [{"mean_distance": None}, {"fit_error": None}, {"same_architecture": None}])
@@ -53,9 +53,9 @@ def test_what_is_unknown_lowers_nothing(changes):
 
 
 def test_the_worst_reason_decides():
-    found = judge_confidence(replace(SOUND, candidates=9, simulated=True))
-    assert found["level"] == "low"
-    assert len(found["reasons"]) == 2
+    judgement = judge_confidence(replace(SOUND, candidates=9, simulated=True))
+    assert judgement["level"] == "low"
+    assert len(judgement["reasons"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_the_worst_reason_decides():
 )
 def test_an_interval_takes_the_place_of_the_rules(half_width, level):
     """Candidates may be few and far where the method knows how wrong it is."""
-    found = judge_confidence(replace(SOUND, half_width=half_width, candidates=1, mean_distance=0.9, fit_error=0.9))
-    assert found["level"] == level
-    assert found["provisional"] is False
-    assert [reason for reason in found["reasons"] if "90 % interval" in reason] == found["reasons"]
+    judgement = judge_confidence(replace(SOUND, half_width=half_width, candidates=1, mean_distance=0.9, fit_error=0.9))
+    assert judgement["level"] == level
+    assert judgement["provisional"] is False
+    assert [reason for reason in judgement["reasons"] if "90 % interval" in reason] == judgement["reasons"]
 
 
 def test_an_interval_knows_nothing_of_other_instruction_sets():
-    found = judge_confidence(replace(SOUND, half_width=0.02, same_architecture=False))
-    assert found["level"] == "low"
+    judgement = judge_confidence(replace(SOUND, half_width=0.02, same_architecture=False))
+    assert judgement["level"] == "low"
 
 
 def test_what_was_changed_was_judged():

@@ -30,11 +30,11 @@ def test_names_what_limits_it_with_numbers(why):
 
 def test_names_what_carried_it(why):
     carried = why["carried"]
-    heaviest = next(one for one in carried if one["kind"] == "reference")
+    heaviest = next(influence for influence in carried if influence["kind"] == "reference")
     assert f"The reference {heaviest['name']} has {heaviest['share']:.0%}" in " ".join(why["sentences"])
-    tried = [one for one in carried if one["kind"] != "element"]
-    assert all(one["change_percent"] is not None for one in tried)
-    most = max(tried, key=lambda one: abs(one["change_percent"]))
+    tried = [influence for influence in carried if influence["kind"] != "element"]
+    assert all(influence["change_percent"] is not None for influence in tried)
+    most = max(tried, key=lambda influence: abs(influence["change_percent"]))
     assert f"{abs(most['change_percent']):.3g} %" in " ".join(why["sentences"])
 
 
@@ -61,7 +61,7 @@ def test_every_question_has_one(measured, changes):
     why = preview_answer(replace(QUESTION, **changes))["why"]
     assert set(why) == {"sentences", "carried", "bottlenecks", "bound"}
     if "workload_changes" in changes:
-        assert {one["change_percent"] for one in why["carried"] if one["kind"] != "element"} <= {None}
+        assert {influence["change_percent"] for influence in why["carried"] if influence["kind"] != "element"} <= {None}
 
 
 @pytest.mark.parametrize("method", ["mpet-log", "mpet2020", "ridge"])
@@ -72,7 +72,7 @@ def test_of_every_method(measured, method):
 def test_time_only_profiles_too(db):
     store(sample_measurements(5, 5, decomposed=False, counters=False))
     why = preview_answer(QUESTION)["why"]
-    assert {one["part"] for one in why["bottlenecks"]} == {"redundancy"}
+    assert {bottleneck["part"] for bottleneck in why["bottlenecks"]} == {"redundancy"}
 
 
 def test_the_api_and_the_page_show_it(measured):

@@ -15,11 +15,11 @@ def words(client, workload: str, target: str) -> str:
 
 def test_counts_what_there_is_to_predict_from(client):
     store_public()
-    said = words(client, "app0-section0", "machine-1")
-    assert "Possible: 2 reference platforms have the workload" in said
-    assert "known by 3 other workloads" in said
-    assert "6 profiles connect the two" in said
-    assert "The pair itself was measured" in said
+    text = words(client, "app0-section0", "machine-1")
+    assert "Possible: 2 reference platforms have the workload" in text
+    assert "known by 3 other workloads" in text
+    assert "6 profiles connect the two" in text
+    assert "The pair itself was measured" in text
 
 
 def test_names_stand_for_slugs(client):
@@ -36,16 +36,16 @@ def test_names_stand_for_slugs(client):
     ],
 )
 def test_says_why_there_can_be_no_prediction(client, kept, reason):
-    profiles = {(one.workload.slug, one.platform.slug): one.pk for one in store_public()}
+    profiles = {(profile.workload.slug, profile.platform.slug): profile.pk for profile in store_public()}
     if kept == "apart":
         other = next(workload for workload, _ in profiles if workload != "app0-section0")
         pair = [profiles["app0-section0", "machine-0"], profiles[other, "machine-1"]]
         Profile.objects.exclude(pk__in=pair).delete()
     else:
         Profile.objects.exclude(**kept).delete()
-    said = words(client, "app0-section0", "machine-1")
-    assert "Not possible yet" in said
-    assert reason in said
+    text = words(client, "app0-section0", "machine-1")
+    assert "Not possible yet" in text
+    assert reason in text
     assert not possibility(None, "app0-section0", "machine-1").is_possible
 
 
@@ -79,11 +79,11 @@ def test_the_form_s_page_says_the_same(client):
 def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     store_public()
     Profile.objects.filter(workload__slug="app0-section0").exclude(platform__slug="machine-0").delete()
-    asked = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
-    assert text_of(client.get(ADDRESS, asked)) == ""  # no strategy is chosen yet
-    possible = text_of(client.get(ADDRESS, asked | {"strategy": "dynamic_loop"}))
+    parameters = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
+    assert text_of(client.get(ADDRESS, parameters)) == ""  # no strategy is chosen yet
+    possible = text_of(client.get(ADDRESS, parameters | {"strategy": "dynamic_loop"}))
     assert possible.startswith("Possible: the target is known by 3 other workloads")
-    refused = text_of(client.get(ADDRESS, asked | {"strategy": "pipeline"}))
+    refused = text_of(client.get(ADDRESS, parameters | {"strategy": "pipeline"}))
     assert refused.startswith("Not possible yet:")
     assert "pipeline" in refused
-    assert "Possible" in text_of(client.get(ADDRESS, asked | {"scenario": "sequential"}))
+    assert "Possible" in text_of(client.get(ADDRESS, parameters | {"scenario": "sequential"}))

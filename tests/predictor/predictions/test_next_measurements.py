@@ -39,15 +39,17 @@ def address(prediction):
 
 
 def test_names_a_benchmark_and_a_platform(gaps):
-    found = APIClient().get(address(predict(QUESTION))).json()
-    places = {(one["kind"], one["workload"], one["platform"]) for one in found["results"]}
+    document = APIClient().get(address(predict(QUESTION))).json()
+    places = {
+        (measurement["kind"], measurement["workload"], measurement["platform"]) for measurement in document["results"]
+    }
     assert places == {("benchmark", "app2-section0", "machine-2"), ("platform", "app1-section1", "machine-5")}
-    assert found["method"] == "mpet"
-    for one in found["results"]:
-        assert one["interval_now"] >= 1
-        assert one["workload"] in one["sentence"]
-        assert one["platform"] in one["sentence"]
-    expected = [one["interval_expected"] for one in found["results"]]
+    assert document["method"] == "mpet"
+    for measurement in document["results"]:
+        assert measurement["interval_now"] >= 1
+        assert measurement["workload"] in measurement["sentence"]
+        assert measurement["platform"] in measurement["sentence"]
+    expected = [measurement["interval_expected"] for measurement in document["results"]]
     assert expected == sorted(expected)
 
 

@@ -17,7 +17,7 @@ from tests.samples import sample_counters, sample_measurements, sample_platform,
 REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
 
 
-def asked(**fields):
+def answer_to(**fields):
     return preview_answer(replace(REQUEST, **fields))
 
 
@@ -25,12 +25,12 @@ def sequential_program(measurements, platforms=(0,), workload=0):
     """The same, with one workload measured at n = 1 alone, on some platforms."""
     rng = np.random.default_rng(3)
     profiles = []
-    for one in measurements.profiles:
-        if one.workload != workload:
-            profiles.append(one)
-        elif one.platform in platforms:
-            runs = sample_runs(rng, (1,), seconds=0.01 * (1 + one.platform))
-            profiles.append(replace(one, runs=runs, counters=sample_counters(rng, (1,))))
+    for profile in measurements.profiles:
+        if profile.workload != workload:
+            profiles.append(profile)
+        elif profile.platform in platforms:
+            runs = sample_runs(rng, (1,), seconds=0.01 * (1 + profile.platform))
+            profiles.append(replace(profile, runs=runs, counters=sample_counters(rng, (1,))))
     return replace(measurements, profiles=profiles)
 
 
@@ -52,24 +52,24 @@ class TestStored:
         assert all(fields.items() <= answer.items() for fields, answer in zip(scenarios, answers, strict=True))
 
     def test_the_order_of_changes_does_not_matter(self, measured):
-        one = predict(replace(REQUEST, workload_changes={"work": 2, "lock_delay": 0.5}))
-        assert one.pk == predict(replace(REQUEST, workload_changes={"lock_delay": 0.5, "work": 2.0})).pk
-        assert one.answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
+        first = predict(replace(REQUEST, workload_changes={"work": 2, "lock_delay": 0.5}))
+        assert first.pk == predict(replace(REQUEST, workload_changes={"lock_delay": 0.5, "work": 2.0})).pk
+        assert first.answer["workload_changes"] == {"lock_delay": 0.5, "work": 2.0}
 
     def test_a_preview_is_the_same_and_not_stored(self, measured):
         fields = {"workload_changes": {"work": 2}, "platform_changes": {"n_max": 20}}
-        shown = asked(**fields)
+        stored = answer_to(**fields)
         assert Prediction.objects.count() == 0
-        assert predict(replace(REQUEST, **fields)).answer == shown
+        assert predict(replace(REQUEST, **fields)).answer == stored
 
 
 class TestShown:
     def test_a_migration_has_no_baseline(self, measured):
-        answer = asked()
+        answer = answer_to()
         assert (answer["scenario"], answer["baseline"], answer["changes"]) == ("migration", None, [])
 
     def test_t1_alone(self, measured):
-        answer = asked(scenario="sequential")
+        answer = answer_to(scenario="sequential")
         assert [point["n"] for point in answer["curve"]] == [1]
         assert answer["curve"][0]["time_s"] == answer["t1_s"]
         assert answer["candidates"]["scaling"] == []
@@ -77,22 +77,22 @@ class TestShown:
 
     @pytest.mark.parametrize("method", METHODS)
     def test_scaling_alone_shows_no_time(self, measured, method):
-        answer, whole = asked(scenario="scaling", method=method), asked(method=method)
+        answer, whole = answer_to(scenario="scaling", method=method), answer_to(method=method)
         assert answer["t1_s"] is None
         assert {point["time_s"] for point in answer["curve"]} == {None}
         assert [point["speedup"] for point in answer["curve"]] == [point["speedup"] for point in whole["curve"]]
         assert answer["measured"]["error_percent"] > 0
 
     def test_changes_show_what_they_change(self, measured):
-        answer = asked(workload_changes={"lock_delay": 0.5, "work": 2})
+        answer = answer_to(workload_changes={"lock_delay": 0.5, "work": 2})
         assert [set(point) for point in answer["baseline"]] == [{"n", "time_s", "speedup"}] * 16
-        assert [point["time_s"] for point in answer["baseline"]] == [point["time_s"] for point in asked()["curve"]]
+        assert [point["time_s"] for point in answer["baseline"]] == [point["time_s"] for point in answer_to()["curve"]]
         assert len(answer["changes"]) == 2
         assert answer["measured"]["error_percent"] is None
         assert any("nobody ran" in reason for reason in answer["confidence"]["reasons"])
 
     def test_a_virtual_platform_says_how_little_is_known_of_it(self, measured):
-        answer = asked(platform_changes={"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 4200})
+        answer = answer_to(platform_changes={"n_nu": None, "n_ht": 12, "n_max": 24, "base_mhz": 4200})
         assert [point["n"] for point in answer["curve"]] == list(range(1, 25))
         assert [point["n"] for point in answer["baseline"]] == list(range(1, 17))
         assert len(answer["changes"]) == 4
@@ -102,17 +102,17 @@ class TestShown:
         assert width[23] > width[3]
 
     def test_n_beyond_those_measured(self, measured):
-        answer = asked(n=[16, 64])
+        answer = answer_to(n=[16, 64])
         near, far = (point["high_s"] / point["low_s"] for point in answer["curve"])
         assert far > near
         assert any("beyond the 16 threads" in text for text in answer["warnings"])
         assert any("beyond 16 threads" in reason for reason in answer["confidence"]["reasons"])
 
     def test_what_was_measured_on_the_platform_itself(self, measured):
-        answer = asked(references=["machine-1"], workload_changes={"work_imbalance": 0})
-        shown = {point["n"]: point["time_s"] for point in answer["measured"]["curve"]}
+        answer = answer_to(references=["machine-1"], workload_changes={"work_imbalance": 0})
+        measured_s = {point["n"]: point["time_s"] for point in answer["measured"]["curve"]}
         before = {point["n"]: point["time_s"] for point in answer["baseline"]}
-        assert {n: before[n] for n in shown} == pytest.approx(shown)
+        assert {n: before[n] for n in measured_s} == pytest.approx(measured_s)
         assert "measured on machine-1" in answer["changes"][0]
         assert all(point["time_s"] < before[point["n"]] for point in answer["curve"])
         assert answer["candidates"] == {"t1": [], "scaling": []}
@@ -129,24 +129,24 @@ class TestSequentialProgram:
 
     @pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020"])
     def test_t1_elsewhere(self, program, method):
-        answer = asked(scenario="sequential", method=method)
+        answer = answer_to(scenario="sequential", method=method)
         assert answer["t1_s"] == pytest.approx(0.02, rel=0.1)  # samples: 0.01 s times platform and workload
         assert answer["confidence"]["reasons"] is not None
-        assert {one["platform"] for one in answer["candidates"]["t1"]} == {"machine-0"}
+        assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-0"}
 
     def test_counters_of_sequential_profiles_are_read_once(self, program, django_assert_max_num_queries):
-        asked(scenario="sequential", method="mpet2020")
+        answer_to(scenario="sequential", method="mpet2020")
         with django_assert_max_num_queries(5):
-            asked(scenario="sequential", method="mpet2020")
+            answer_to(scenario="sequential", method="mpet2020")
 
     @pytest.mark.parametrize("method", ["mpet", "mpet2020"])
     @pytest.mark.parametrize("target", ["machine-0", "machine-1"])
     def test_parallelised_here_and_elsewhere(self, program, method, target):
-        answer = asked(scenario="parallelisation", strategy="recursive", method=method, target=target)
+        answer = answer_to(scenario="parallelisation", strategy="recursive", method=method, target=target)
         # samples: every workload has t(n) = (0.1 + 0.9/n) t(1)
         speedup = {point["n"]: point["speedup"] for point in answer["curve"]}
         assert speedup[16] == pytest.approx(1 / (0.1 + 0.9 / 16), rel=0.1)
-        assert {one["platform"] for one in answer["candidates"]["scaling"]} == {target}
+        assert {candidate["platform"] for candidate in answer["candidates"]["scaling"]} == {target}
         assert len(answer["candidates"]["scaling"]) == 2
         assert (answer["candidates"]["t1"] == []) == (target == "machine-0")
         assert any("not parallel yet" in reason for reason in answer["confidence"]["reasons"])
@@ -154,19 +154,19 @@ class TestSequentialProgram:
 
     def test_parallelised_and_then_changed(self, program):
         fields = {"scenario": "parallelisation", "strategy": "recursive", "target": "machine-0"}
-        plain = asked(**fields)
-        changed = asked(**fields, workload_changes={"lock_delay": 0, "task_join": 0}, platform_changes={"n_ht": 12})
+        plain = answer_to(**fields)
+        changed = answer_to(**fields, workload_changes={"lock_delay": 0, "task_join": 0}, platform_changes={"n_ht": 12})
         assert changed["curve"][15]["time_s"] < plain["curve"][15]["time_s"]
         assert len(changed["changes"]) == 3
 
     def test_a_migration_says_that_there_is_no_scaling(self, program):
-        assert any("n = 1 alone" in text for text in asked()["warnings"])
+        assert any("n = 1 alone" in text for text in answer_to()["warnings"])
         with pytest.raises(NoPrediction, match="no scaling"):
-            asked(platform_changes={"n_max": 32})
+            answer_to(platform_changes={"n_max": 32})
 
     def test_a_strategy_that_was_never_measured(self, program):
         with pytest.raises(NoPrediction, match="pipeline") as caught:
-            asked(scenario="parallelisation", strategy="pipeline")
+            answer_to(scenario="parallelisation", strategy="pipeline")
         assert (caught.value.found, caught.value.needed) == (0, 1)
 
 
@@ -193,82 +193,84 @@ class TestRefused:
     def test_parts_of_time_only_profiles(self, db):
         store(sample_measurements(4, 6, decomposed=False))
         with pytest.raises(NoPrediction, match="time-only"):
-            asked(workload_changes={"lock_delay": 0.5})
-        assert asked(workload_changes={"work": 2})["curve"]
+            answer_to(workload_changes={"lock_delay": 0.5})
+        assert answer_to(workload_changes={"work": 2})["curve"]
 
     def test_memory_of_which_nothing_is_known(self, db):
-        records = [sample_workload(at, bound=None) for at in range(6)]
+        records = [sample_workload(index, bound=None) for index in range(6)]
         store(replace(sample_measurements(4, 6, counters=False), workloads=records))
         with pytest.raises(NoPrediction, match="memory"):
-            asked(workload_changes={"memory": 2})
+            answer_to(workload_changes={"memory": 2})
 
     def test_memory_by_bound_without_counters(self, db):
         store(sample_measurements(4, 6, counters=False))
-        answer = asked(workload_changes={"memory": 2})
+        answer = answer_to(workload_changes={"memory": 2})
         assert "memory-bound" in answer["changes"][0]
 
 
 class TestCautions:
     def test_nothing_to_say_of_sound_profiles(self, measured):
-        assert not any("virtual" in text or "few valid" in text for text in asked()["warnings"])
+        assert not any("virtual" in text or "few valid" in text for text in answer_to()["warnings"])
 
     def test_virtualised_references(self, db):
-        platforms = [sample_platform(at, virtualised=at in (0, 2)) for at in range(4)]
+        platforms = [sample_platform(index, virtualised=index in (0, 2)) for index in range(4)]
         store(replace(sample_measurements(4, 6), platforms=platforms))
-        (warning,) = [text for text in asked()["warnings"] if "virtualised" in text]
+        (warning,) = [text for text in answer_to()["warnings"] if "virtualised" in text]
         assert "machine-0, machine-2" in warning
 
     def test_simulated_references(self, db):
         simulated = sample_measurements(4, 6, origin="simulated")
         ingest(simulated, kind="simulator", label="demo", sha256="1" * 64, owner=None, private=False)
-        assert "simulated profiles took part" in asked()["warnings"]
+        assert "simulated profiles took part" in answer_to()["warnings"]
 
     def test_simulated_beside_measured_references(self, measured):
         more = replace(sample_measurements(1, 6, seed=5, origin="simulated"), platforms=[sample_platform(8)])
         ingest(more, kind="simulator", label="demo", sha256="1" * 64, owner=None, private=False)
-        answer = asked(target="machine-8", include_simulated=True)
+        answer = answer_to(target="machine-8", include_simulated=True)
         assert "simulated profiles took part, mixed with measured ones" in answer["warnings"]
 
     def test_few_valid_dimensions(self, db):
         rng = np.random.default_rng(0)
         measurements = sample_measurements(4, 6, decomposed=False, counters=False)
         profiles = [
-            replace(one, runs=sample_runs(rng, (1, 2), decomposed=False, seconds=0.01 * (1 + one.workload)))
-            for one in measurements.profiles
+            replace(profile, runs=sample_runs(rng, (1, 2), decomposed=False, seconds=0.01 * (1 + profile.workload)))
+            for profile in measurements.profiles
         ]
         store(replace(measurements, profiles=profiles))
-        assert any("share 2 elements" in text for text in asked()["warnings"])
+        assert any("share 2 elements" in text for text in answer_to()["warnings"])
 
     def test_a_workload_like_no_candidate(self, db):
         """Its parts and counters are far outside those of all others."""
         measurements = sample_measurements(4, 6, counters=False)
         profiles = [
-            replace(one, runs=replace(one.runs, parts_ns=unlike(one.runs))) if one.workload == 0 else one
-            for one in measurements.profiles
+            replace(profile, runs=replace(profile.runs, parts_ns=unlike(profile.runs)))
+            if profile.workload == 0
+            else profile
+            for profile in measurements.profiles
         ]
         store(replace(measurements, profiles=profiles))
-        (warning,) = [text for text in asked(method="mpet2020")["warnings"] if "extrapolation" in text]
+        (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "extrapolation" in text]
         assert "outside those of all candidates" in warning
-        assert not any("extrapolation" in text for text in asked(workload="app0-section1")["warnings"])
+        assert not any("extrapolation" in text for text in answer_to(workload="app0-section1")["warnings"])
 
     def test_a_poor_fit(self, db):
         measurements = sample_measurements(4, 6)
         rough = np.array([1, 40])
         profiles = []
-        for one in measurements.profiles:
-            time_s = one.runs.time_s * np.where(one.workload == 0, rough[one.runs.n % 2], 1)
+        for profile in measurements.profiles:
+            time_s = profile.runs.time_s * np.where(profile.workload == 0, rough[profile.runs.n % 2], 1)
             ns = (time_s * 1e9).astype(np.int64)
-            parts = np.where(one.runs.parts_ns < 0, -1, 0)
-            parts[:, 0] = np.where(parts[:, 0] < 0, -1, one.runs.n * ns)
-            profiles.append(replace(one, runs=replace(one.runs, time_s=ns / 1e9, time_ns=ns, parts_ns=parts)))
+            parts = np.where(profile.runs.parts_ns < 0, -1, 0)
+            parts[:, 0] = np.where(parts[:, 0] < 0, -1, profile.runs.n * ns)
+            profiles.append(replace(profile, runs=replace(profile.runs, time_s=ns / 1e9, time_ns=ns, parts_ns=parts)))
         store(replace(measurements, profiles=profiles))
-        (warning,) = [text for text in asked(method="mpet2020")["warnings"] if "fit error" in text]
+        (warning,) = [text for text in answer_to(method="mpet2020")["warnings"] if "fit error" in text]
         assert "machine-0" in warning
 
     def test_a_reference_that_took_no_part_is_named(self, db):
         store(without_pair(sample_measurements(4, 6), 3, 0))
-        answer = asked(references=["machine-0", "machine-2", "machine-3"])
-        assert {one["platform"] for one in answer["candidates"]["t1"]} == {"machine-0", "machine-2"}
+        answer = answer_to(references=["machine-0", "machine-2", "machine-3"])
+        assert {candidate["platform"] for candidate in answer["candidates"]["t1"]} == {"machine-0", "machine-2"}
         assert any("machine-3" in text for text in answer["warnings"])
 
 
@@ -278,8 +280,8 @@ def unlike(runs):
     profiled = runs.is_profile_pass
     total = runs.n * runs.time_ns
     share = 0.3 + 0.4 * runs.n / runs.n.max()
-    for at, weight in ((1, 0.5), (3, 0.3), (5, 0.2)):
-        parts[profiled, at] = (weight * share * total)[profiled].astype(np.int64)
+    for index, weight in ((1, 0.5), (3, 0.3), (5, 0.2)):
+        parts[profiled, index] = (weight * share * total)[profiled].astype(np.int64)
     parts[profiled, 0] = (total - parts[:, 1:].clip(min=0).sum(axis=1))[profiled]
     return parts
 

@@ -79,8 +79,8 @@ class TestAnswer:
 
     def test_shows_the_references_curves(self, measured):
         answer = predict(REQUEST).answer
-        candidates = {one["platform"] for part in answer["candidates"].values() for one in part}
-        assert [one["platform"] for one in answer["reference_curves"]] == sorted(candidates)
+        candidates = {row["platform"] for part in answer["candidates"].values() for row in part}
+        assert [row["platform"] for row in answer["reference_curves"]] == sorted(candidates)
         assert [point["n"] for point in answer["reference_curves"][0]["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
 
     def test_only_the_n_asked_for(self, measured):
@@ -96,11 +96,11 @@ class TestAnswer:
 class TestMeasured:
     def test_error_over_the_measured_n(self, measured):
         answer = predict(REQUEST).answer
-        shown = answer["measured"]
-        assert [point["n"] for point in shown["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
+        of_pair = answer["measured"]
+        assert [point["n"] for point in of_pair["curve"]] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16]
         predicted = {point["n"]: point["time_s"] for point in answer["curve"]}
-        errors = [abs(predicted[p["n"]] - p["time_s"]) / p["time_s"] for p in shown["curve"]]
-        assert shown["error_percent"] == pytest.approx(100 * sum(errors) / len(errors))
+        errors = [abs(predicted[p["n"]] - p["time_s"]) / p["time_s"] for p in of_pair["curve"]]
+        assert of_pair["error_percent"] == pytest.approx(100 * sum(errors) / len(errors))
 
     def test_no_error_without_a_common_n(self, measured):
         assert predict(replace(REQUEST, n=[10, 11])).answer["measured"]["error_percent"] is None
@@ -113,7 +113,12 @@ class TestMeasured:
         complete = sample_measurements(4, 6)
         store(without_pair(complete, 1, 0), "without")
         before = predict(REQUEST).answer
-        store(replace(complete, profiles=[one for one in complete.profiles if (one.platform, one.workload) == (1, 0)]))
+        store(
+            replace(
+                complete,
+                profiles=[profile for profile in complete.profiles if (profile.platform, profile.workload) == (1, 0)],
+            )
+        )
         after = predict(REQUEST).answer
         assert after["measured"] is not None
         same = set(before) - {"measured", "revision", "sources"}
@@ -138,8 +143,8 @@ class TestIdempotence:
         assert predict(replace(REQUEST, **spelling)).pk == predict(REQUEST).pk
 
     def test_references_and_n_in_any_order(self, measured):
-        one = predict(replace(REQUEST, references=["machine-2", "machine-0"], n=[4, 1]))
-        assert one.pk == predict(replace(REQUEST, references=["machine-0", "machine-2"], n=[1, 4, 4])).pk
+        first = predict(replace(REQUEST, references=["machine-2", "machine-0"], n=[4, 1]))
+        assert first.pk == predict(replace(REQUEST, references=["machine-0", "machine-2"], n=[1, 4, 4])).pk
 
     @pytest.mark.parametrize(
         "other",
@@ -179,10 +184,10 @@ class TestIdempotence:
         """The other request stores its answer after ours looked for one and before ours is stored."""
         document_of, first = service.answer_document, []
 
-        def overtaken(basis, asked):
+        def overtaken(basis, canonical):
             monkeypatch.setattr(service, "answer_document", document_of)
             first.append(predict(REQUEST))
-            return document_of(basis, asked)
+            return document_of(basis, canonical)
 
         monkeypatch.setattr(service, "answer_document", overtaken)
         assert predict(REQUEST).pk == first[0].pk
@@ -194,12 +199,12 @@ def test_requests_at_the_same_time_share_one_row():
     if connection.vendor == "sqlite" and connection.is_in_memory_db():
         pytest.skip("threads cannot wait for each other in SQLite's memory; PostgreSQL runs this")
     store(sample_measurements(4, 6))
-    barrier, found = threading.Barrier(4), []
+    barrier, stored = threading.Barrier(4), []
 
     def ask():
         barrier.wait()
         try:
-            found.append(predict(REQUEST).uid)
+            stored.append(predict(REQUEST).uid)
         finally:
             connection.close()
 
@@ -208,7 +213,7 @@ def test_requests_at_the_same_time_share_one_row():
         thread.start()
     for thread in threads:
         thread.join()
-    assert (len(found), len(set(found)), Prediction.objects.count()) == (4, 1, 1)
+    assert (len(stored), len(set(stored)), Prediction.objects.count()) == (4, 1, 1)
 
 
 class TestRefusals:
@@ -225,16 +230,16 @@ class TestRefusals:
     def test_suggestions_are_visible_rows_only(self, measured, owner, django_user_model):
         secret = replace(sample_measurements(1, 1), workloads=[sample_workload(0, name="secret/one")])
         store(secret, "secret", owner, private=True)
-        asked = replace(REQUEST, workload="secret/oen")
+        request_made = replace(REQUEST, workload="secret/oen")
         with pytest.raises(UnknownWorkloadName) as caught:
-            predict(asked, django_user_model.objects.create_user("other"))
-        assert not any("secret" in one for one in caught.value.suggestions)
+            predict(request_made, django_user_model.objects.create_user("other"))
+        assert not any("secret" in suggestion for suggestion in caught.value.suggestions)
         with pytest.raises(UnknownWorkloadName) as caught:
-            predict(asked, owner)
-        assert any("secret" in one for one in caught.value.suggestions)
+            predict(request_made, owner)
+        assert any("secret" in suggestion for suggestion in caught.value.suggestions)
 
     def test_a_name_that_several_rows_have_is_ambiguous(self, db):
-        records = [sample_workload(at, name="same/one", version=str(at)) for at in range(6)]
+        records = [sample_workload(index, name="same/one", version=str(index)) for index in range(6)]
         store(replace(sample_measurements(3, 6), workloads=records))
         with pytest.raises(UnknownWorkloadName) as caught:
             predict(replace(REQUEST, workload="same/one"))
@@ -283,12 +288,12 @@ class TestReferences:
     def test_only_those_asked_for(self, measured):
         answer = predict(replace(REQUEST, references=["machine-0"])).answer
         assert answer["references"] == ["machine-0"]
-        assert {one["platform"] for part in answer["candidates"].values() for one in part} == {"machine-0"}
+        assert {candidate["platform"] for part in answer["candidates"].values() for candidate in part} == {"machine-0"}
 
     def test_those_that_took_no_part_are_named(self, db):
         store(without_pair(sample_measurements(4, 6), 3, 0))
-        asked = replace(REQUEST, references=["machine-0", "machine-1", "machine-3"])
-        warnings = predict(asked).answer["warnings"]
+        request_made = replace(REQUEST, references=["machine-0", "machine-1", "machine-3"])
+        warnings = predict(request_made).answer["warnings"]
         assert any("machine-1" in text and "target" in text for text in warnings)
         assert any("machine-3" in text and "no comparable profile" in text for text in warnings)
 
@@ -303,7 +308,9 @@ class TestSimulated:
     def test_takes_no_part_unless_asked(self, both):
         answer = predict(REQUEST).answer
         assert answer["simulated"] is False
-        assert "machine-8" not in {one["platform"] for part in answer["candidates"].values() for one in part}
+        assert "machine-8" not in {
+            candidate["platform"] for part in answer["candidates"].values() for candidate in part
+        }
         with pytest.raises(NoPrediction):
             predict(replace(REQUEST, target="machine-8"))
 
@@ -313,7 +320,7 @@ class TestSimulated:
         assert answer["confidence"]["level"] == "low"
 
     def test_a_workload_that_is_only_simulated_needs_no_asking(self, measured):
-        records = [sample_workload(at, runtime="simulated") for at in range(6)]
+        records = [sample_workload(index, runtime="simulated") for index in range(6)]
         store(replace(sample_measurements(3, 6, origin="simulated"), workloads=records), "demo", kind="simulator")
         request = replace(REQUEST, workload=Workload.objects.filter(runtime="simulated").first().slug)
         prediction = predict(request)
@@ -324,7 +331,7 @@ class TestSimulated:
         assert (prediction.answer["include_simulated"], by_hand["include_simulated"]) == (False, True)
 
     def test_and_nothing_measured_takes_part_in_it(self, db):
-        records = [sample_workload(at, runtime="simulated") for at in range(6)]
+        records = [sample_workload(index, runtime="simulated") for index in range(6)]
         demo = replace(sample_measurements(3, 6, origin="simulated"), workloads=records)
         store(demo, "demo", kind="simulator")
         before = predict(REQUEST).answer
@@ -348,7 +355,7 @@ class TestSimulated:
 
 class TestMixedRuntimes:
     def test_the_rows_of_all_runtimes_count(self, db):
-        records = [sample_workload(at, runtime="openmp" if at else "mpal") for at in range(6)]
+        records = [sample_workload(index, runtime="openmp" if index else "mpal") for index in range(6)]
         store(replace(sample_measurements(4, 6), workloads=records))
         with pytest.raises(NoPrediction, match="runtime"):
             predict(REQUEST)

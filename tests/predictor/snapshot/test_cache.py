@@ -252,12 +252,12 @@ class TestFiles:
         process()
         read = read_snapshot()
         assert isinstance(read.database.features.base, np.memmap)
-        expected, found = snapshot_values(built), snapshot_values(read)
-        assert found.keys() == expected.keys()
+        expected, read_back = snapshot_values(built), snapshot_values(read)
+        assert read_back.keys() == expected.keys()
         for name, value in expected.items():
-            np.testing.assert_array_equal(found[name], value, err_msg=name)
-            assert type(found[name]) is type(value), name
-        assert found["database.groups"][0].decomposed is False
+            np.testing.assert_array_equal(read_back[name], value, err_msg=name)
+            assert type(read_back[name]) is type(value), name
+        assert read_back["database.groups"][0].decomposed is False
 
     def test_spare_the_next_process_the_tables(self, grid, process, django_assert_num_queries):
         read_snapshot()

@@ -104,8 +104,8 @@ def test_the_same_seed_is_the_same_sample(folder):
 
 
 def test_jobs_change_nothing(folder):
-    one, two = run(folder), run(folder, "--jobs", "2")
-    assert {**one, "seconds": 0} == {**two, "seconds": 0}
+    one_job, two_jobs = run(folder), run(folder, "--jobs", "2")
+    assert {**one_job, "seconds": 0} == {**two_jobs, "seconds": 0}
 
 
 def test_holdout_reaches_the_evaluation(folder):
@@ -126,9 +126,12 @@ def test_cuts_are_small_databases_each_by_itself(folder):
     run(folder, "--cut", "2x3", "--cuts", "4", "--csv", str(out))
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    drawn = [[{row[name] for row in rows[at : at + 6]} for name in ("platform", "workload")] for at in range(0, 24, 6)]
-    assert [(len(platforms), len(workloads)) for platforms, workloads in drawn] == [(2, 3)] * 4
-    assert len({(*sorted(platforms), *sorted(workloads)) for platforms, workloads in drawn}) > 1
+    cuts = [
+        [{row[name] for row in rows[start : start + 6]} for name in ("platform", "workload")]
+        for start in range(0, 24, 6)
+    ]
+    assert [(len(platforms), len(workloads)) for platforms, workloads in cuts] == [(2, 3)] * 4
+    assert len({(*sorted(platforms), *sorted(workloads)) for platforms, workloads in cuts}) > 1
     assert len(rows) == 24
     sampled = run(folder, "--cut", "2x3", "--cuts", "4", "--sample", "2")["full"]
     assert sampled["count"] + sampled["refused"] == 4 * 2
@@ -136,12 +139,12 @@ def test_cuts_are_small_databases_each_by_itself(folder):
 
 def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, tmp_path):
     out = tmp_path / "report.json"
-    asked = ("evaluate", "--database", "--method", "mpet", "--baselines", "--cut", "3x4", "--cuts", "2")
-    call_command(*asked, "--json", str(out))
+    arguments = ("evaluate", "--database", "--method", "mpet", "--baselines", "--cut", "3x4", "--cuts", "2")
+    call_command(*arguments, "--json", str(out))
     assert json.loads(out.read_text())["noise_floor"]["full"]["count"] == 2 * 3 * 4
     assert not Evaluation.objects.exists()
     with pytest.raises(CommandError, match="a cut is not kept"):
-        call_command(*asked, "--save")
+        call_command(*arguments, "--save")
 
 
 @pytest.mark.parametrize(
@@ -190,10 +193,10 @@ def test_the_database_is_evaluated_as_the_public_sees_it(measured, owner, tmp_pa
     out = tmp_path / "report.json"
     call_command("evaluate", "--database", "--method", "mpet2020", "--json", str(out))
     expected = asdict(evaluate(read_database(), [get_method("mpet2020")], Protocol()).report())
-    found = json.loads(out.read_text())
-    for report in (found, expected):
+    printed = json.loads(out.read_text())
+    for report in (printed, expected):
         report["methods"]["mpet2020"]["seconds"] = 0
-    assert found == expected
+    assert printed == expected
 
 
 def test_an_empty_database_is_refused(db):
@@ -212,9 +215,9 @@ def test_public_measurements(shared_data, tmp_path):
 def test_a_database_of_simulated_profiles_alone_is_evaluated_and_says_so(capsys):
     store(sample_measurements(4, 6, origin="simulated"), "demo", kind="simulator")
     call_command("evaluate", "--database", "--method", "mpet2020")
-    shown = capsys.readouterr()
-    assert "simulated" in shown.err
-    assert "24" in shown.out
+    printed = capsys.readouterr()
+    assert "simulated" in printed.err
+    assert "24" in printed.out
 
 
 @pytest.mark.django_db
@@ -252,14 +255,14 @@ def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
 
 def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
     out = folder.parent / "report.json"
-    asked = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
-    call_command(*asked, "--dataset", str(folder))
+    arguments = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
+    call_command(*arguments, "--dataset", str(folder))
     names = list(json.loads(out.read_text())["methods"])
     assert names == ["mpet", *(method.name for method in ablation_methods())]
-    call_command(*asked, "--database")
+    call_command(*arguments, "--database")
     assert not Evaluation.objects.exists()
     with pytest.raises(CommandError, match="an ablation is not kept"):
-        call_command(*asked, "--database", "--save")
+        call_command(*arguments, "--database", "--save")
 
 
 def test_evaluations_of_the_database_are_kept(measured, capsys):

@@ -28,7 +28,7 @@ def test_table_and_json_agree(db, capsys, tmp_path):
 
 def test_siblings_are_no_benchmarks_unless_asked_for(db, capsys, tmp_path):
     """Two sections of one application, of one strategy, and nothing else of it."""
-    records = [sample_workload(at, strategy="locks" if at < 2 else "pipeline") for at in range(6)]
+    records = [sample_workload(index, strategy="locks" if index < 2 else "pipeline") for index in range(6)]
     store(replace(sample_measurements(2, 6), workloads=records))
     out = tmp_path / "report.json"
     refused = []
@@ -41,7 +41,7 @@ def test_siblings_are_no_benchmarks_unless_asked_for(db, capsys, tmp_path):
 def test_refusals_say_why(db):
     with pytest.raises(CommandError, match="stored"):
         call_command(COMMAND)
-    records = [sample_workload(at, strategy="unknown") for at in range(3)]
+    records = [sample_workload(index, strategy="unknown") for index in range(3)]
     store(replace(sample_measurements(2, 3), workloads=records))
     with pytest.raises(CommandError, match="known strategy"):
         call_command(COMMAND)

@@ -77,28 +77,28 @@ def test_a_kits_results_answer_all_studies_they_can(tarball, tmp_path, capsys):
     assert [study["workload"] for study in report["sizes"]] == ["matmul_naive"]
     assert [study["workload"] for study in report["tasks"]] == ["mergesort"]
     assert {row["surface"] for row in report["clocks"]["curves"]} == {"stencil on machine-0"}
-    said = capsys.readouterr().out
-    assert "curves: not studied: no profile has enough thread counts" in said
-    assert "matmul_naive  stream_updated" in said
+    printed = capsys.readouterr().out
+    assert "curves: not studied: no profile has enough thread counts" in printed
+    assert "matmul_naive  stream_updated" in printed
     names = {path.name for path in figures.iterdir()}
     assert {"matmul_naive-stream-updated-percent.html", "matmul_naive-stream-first-estimate-seconds.html"} <= names
     assert {"learning-curves.plotly.json", "mergesort-tasks.html", "matmul_naive-size-percent.html"} <= names
-    drawn = json.loads((figures / "matmul_naive-stream-updated-percent.plotly.json").read_text())
+    chart = json.loads((figures / "matmul_naive-stream-updated-percent.plotly.json").read_text())
     stream = report["sizes"][0]["mispredictions"]["stream, updated"]
-    assert drawn["data"][0]["y"] == [row["percent"] for row in stream if row["percent"] is not None]
+    assert chart["data"][0]["y"] == [row["percent"] for row in stream if row["percent"] is not None]
 
 
 @pytest.mark.django_db
 def test_the_database_answers_as_the_tarball_does(tarball, tmp_path):
     ingest(sweep(), kind="tarball", label="x", sha256="0" * 64, owner=None, private=False)
-    asked = ("--study", "sizes", "--study", "tasks")
-    stored = studied(*asked, out=tmp_path / "stored.json")
-    assert stored == studied("--kit", tarball, *asked, out=tmp_path / "memory.json")
+    arguments = ("--study", "sizes", "--study", "tasks")
+    stored = studied(*arguments, out=tmp_path / "stored.json")
+    assert stored == studied("--kit", tarball, *arguments, out=tmp_path / "memory.json")
 
 
 def test_workloads_and_degree_are_chosen(tarball, tmp_path):
-    asked = ("--kit", tarball, "--study", "sizes", "--workloads", "mergesort", "--degree", "2")
-    report = studied(*asked, out=tmp_path / "out.json")
+    arguments = ("--kit", tarball, "--study", "sizes", "--workloads", "mergesort", "--degree", "2")
+    report = studied(*arguments, out=tmp_path / "out.json")
     assert [(study["workload"], study["degree"]) for study in report["sizes"]] == [("mergesort", 2)]
 
 
@@ -169,7 +169,7 @@ def test_targets_on_public_measurements(shared_data, tmp_path, dataset, median, 
     out = tmp_path / "report.json"
     folder = str(shared_data / dataset)  # noqa: F811
     call_command("evaluate_scaling", "--dataset", folder, "--models", "automatic", "--json", str(out))
-    found = json.loads(out.read_text())["models"]["automatic"]
-    assert found["refused"] == 0
-    assert found["mean"] < extra_p[0]
-    assert found["median"] < min(median, extra_p[1])
+    automatic = json.loads(out.read_text())["models"]["automatic"]
+    assert automatic["refused"] == 0
+    assert automatic["mean"] < extra_p[0]
+    assert automatic["median"] < min(median, extra_p[1])

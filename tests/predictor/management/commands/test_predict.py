@@ -15,7 +15,7 @@ def test_prints_the_curve_with_what_was_measured(measured, capsys):
     call_command(*ASKED, "--n", "1,4,10")
     lines = capsys.readouterr().out.splitlines()
     (answer,) = Prediction.objects.values_list("answer", flat=True)
-    head = next(at for at, line in enumerate(lines) if line.split()[:1] == ["n"])
+    head = next(index for index, line in enumerate(lines) if line.split()[:1] == ["n"])
     assert lines[head].split() == ["n", "time", "(s)", "speedup", "efficiency", "measured", "error", "%"]
     first = lines[head + 1].split()
     assert first[0] == "1"
@@ -100,7 +100,7 @@ def test_parallelisation(measured, capsys):
     call_command(*ASKED, "--scenario", "parallelisation", "--strategy", "recursive", "--json")
     answer = json.loads(capsys.readouterr().out)
     assert answer["strategy"] == "recursive"
-    assert {one["workload"] for one in answer["candidates"]["scaling"]} == {"app1-section0"}
+    assert {candidate["workload"] for candidate in answer["candidates"]["scaling"]} == {"app1-section0"}
 
 
 def test_a_ranking(measured, capsys):
@@ -110,7 +110,7 @@ def test_a_ranking(measured, capsys):
     assert all(float(row[3]) < float(row[2]) < float(row[4]) for row in rows)
     assert Prediction.objects.count() == 0
     call_command("predict", "--workload", "app0/section0", "--ranking", "--json")
-    assert [one["platform"] for one in json.loads(capsys.readouterr().out)["results"]] == [row[0] for row in rows]
+    assert [result["platform"] for result in json.loads(capsys.readouterr().out)["results"]] == [row[0] for row in rows]
 
 
 @pytest.mark.parametrize(
