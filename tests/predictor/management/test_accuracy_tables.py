@@ -124,8 +124,8 @@ def test_the_list_names_every_study(capsys):
 
 
 @pytest.mark.parametrize(
-    "value, shown",
+    "value, text",
     [(None, "–"), (2.345, "2.35"), (9.999, "10.0"), (99.99, "100"), (22.94, "22.9"), (717.4, "717"), (10843, "10800")],
 )
-def test_numbers_have_three_digits(value, shown):
-    assert rounded_percent(value) == shown
+def test_numbers_have_three_digits(value, text):
+    assert rounded_percent(value) == text
