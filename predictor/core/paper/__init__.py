@@ -21,7 +21,7 @@ from predictor.core.paper.candidates import (
     method_with_candidates,
     sorted_errors,
 )
-from predictor.core.paper.influence import influence_rows
+from predictor.core.paper.influence import part_influence_rows
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 from profiles.arrays import BoolArray
 
@@ -72,7 +72,7 @@ def paper_results(
             for row in sorted_errors(count, outcomes[f"{count} candidates"])
         ],
         "figure11": errors_by_distance(database, protocol, n_jobs=n_jobs, progress=stage("distances")),
-        "influence": influence_rows(database, chosen_rows(database, protocol)),
+        "influence": part_influence_rows(database, chosen_rows(database, protocol)),
         "ablation": ablation_rows(changed, outcomes),
     }
 

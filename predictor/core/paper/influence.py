@@ -11,7 +11,7 @@ from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM, SCALING_PARTS
 
 
-def influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
+def part_influence_rows(database: Database, rows: IntArray) -> list[PaperRow]:
     """The mean share of each part in what n threads lose over one, and in how many profiles it is the largest.
 
     A row for each of SCALING_PARTS, percent, None where no row is decomposed and parallel. See `part_loss_shares`.

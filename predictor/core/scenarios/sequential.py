@@ -15,8 +15,8 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, RELATIVE_MEASURES
 
 ELEMENTS_PER_CURVE = len(ELEMENTS)
-RELATIVE_MEASURE_CURVES = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])
-MEASURE_SLOPES = RELATIVE_MEASURE_CURVES * ELEMENTS_PER_CURVE  # the element m of each measure
+MEASURE_POSITIONS = np.array([CURVE_NAMES.index(name) for name in RELATIVE_MEASURES])  # among the curves
+MEASURE_SLOPES = MEASURE_POSITIONS * ELEMENTS_PER_CURVE  # the element m of each measure
 MEASURE_ELEMENTS = MEASURE_SLOPES + 1  # the element b
 Counted = Callable[[], FloatArray | None]
 ABOUT_SCALING = ("no scaling", "no time at")  # warnings that say nothing about t(1)

@@ -12,7 +12,7 @@ from predictor.core.mpet2020.method import Mpet2020Settings
 from predictor.core.paper import PAPER_DEVICE_CLASSES, PAPER_TABLES, paper_results, restrict_to_platforms
 from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
-from predictor.core.paper.influence import influence_rows, part_loss_shares
+from predictor.core.paper.influence import part_influence_rows, part_loss_shares
 from predictor.core.paper.statistics import table_5_statistics
 from profiles.scaling.features import FEATURE_NAMES
 from tests.predictor.core.databases import random_arrays
@@ -152,7 +152,7 @@ def test_influence_is_read_from_the_fit_at_the_largest_n():
     second[FEATURE_NAMES.index("redundancy.b")] = 1.5
     second[FEATURE_NAMES.index("work_imbalance.b")] = 0.25
     arrays |= {"features": np.array([first, second]), "t1_s": np.ones(2)}
-    rows = {row["parameter"]: row for row in influence_rows(Database.build(**arrays), np.arange(2))}
+    rows = {row["parameter"]: row for row in part_influence_rows(Database.build(**arrays), np.arange(2))}
     assert rows["redundancy"]["share"] == pytest.approx(75)
     assert rows["work_imbalance"]["share"] == pytest.approx(25)
     assert rows["redundancy"]["count"] == 2
@@ -160,7 +160,9 @@ def test_influence_is_read_from_the_fit_at_the_largest_n():
 
 def test_time_only_profiles_have_no_shares():
     database = Database.build(**random_arrays(0, 3, 3, groups=(Group(False, "", "measured"),)))
-    assert all(row["share"] is None and row["count"] == 0 for row in influence_rows(database, np.arange(len(database))))
+    assert all(
+        row["share"] is None and row["count"] == 0 for row in part_influence_rows(database, np.arange(len(database)))
+    )
 
 
 def test_the_ablation_changes_one_choice_and_marks_the_paper_s():
