@@ -5,7 +5,7 @@ from django.urls import path
 from benchmarks import views
 
 urlpatterns = [
-    path("measure/", views.measure, name="measure"),
+    path("measure/", views.measure_guide, name="measure"),
     path("upload/", views.upload, name="upload"),
     path("uploads/", views.uploads, name="uploads"),
     path("uploads/<uuid:uid>/", views.upload_report, name="upload-report"),

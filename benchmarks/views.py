@@ -18,12 +18,12 @@ from benchmarks.models import Upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
-from profiles.columns import PROFILE_COLUMNS_OF_UPLOAD, counted
+from profiles.columns import PROFILE_COLUMNS_OF_UPLOAD, profile_count_caption
 from profiles.models import Profile
 
 
 @require_safe
-def measure(request: HttpRequest) -> HttpResponse:
+def measure_guide(request: HttpRequest) -> HttpResponse:
     """How to measure a machine with the kit; an installation without the kit says so."""
     site = request.build_absolute_uri("/")
     try:
@@ -76,7 +76,7 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
         "upload": row,
         "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
         "page": page,
-        "table": PageTable("Profiles", PROFILE_COLUMNS_OF_UPLOAD, page, counted(page)),
+        "table": PageTable("Profiles", PROFILE_COLUMNS_OF_UPLOAD, page, profile_count_caption(page)),
         "section": "uploads",
         "twin": json_address("api-upload", row.uid),
     }

@@ -13,32 +13,32 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from mpet_site.web.tables import NAME, NUMBER, Column, linked, of
+from mpet_site.web.tables import NAME, NUMBER, TableColumn, show_attribute, text_link
 from profiles.models import Platform, Profile, Workload
 from profiles.templatetags.quantities import known_or_dash, percent, seconds, significant, unmarked, with_spaces
 
 
-def counted(page: Page[Profile]) -> str:
+def profile_count_caption(page: Page[Profile]) -> str:
     """The caption of a table of profiles: how many there are on all of its pages."""
     count = page.paginator.count
     return f"{count} profile{'' if count == 1 else 's'}"
 
 
-def with_badges(row: Any, link: SafeString) -> SafeString:
+def add_badges(row: Any, link: SafeString) -> SafeString:
     """What it is called, and what is special about it."""
     return link + SafeString(" ") + render_to_string("profiles/badges.html", {"row": row})
 
 
 def platform_link(platform: Platform, badge: str) -> SafeString:
     """`badge`: what the row says of its origin, so that the name need not say it again."""
-    return linked(reverse("platform", args=[platform.slug]), unmarked(platform.name, badge))
+    return text_link(reverse("platform", args=[platform.slug]), unmarked(platform.name, badge))
 
 
 def workload_link(workload: Workload, badge: str) -> SafeString:
-    return linked(reverse("workload", args=[workload.slug]), unmarked(workload.name, badge))
+    return text_link(reverse("workload", args=[workload.slug]), unmarked(workload.name, badge))
 
 
-def name_in(path: str) -> Callable[[Profile], str]:
+def show_name(path: str) -> Callable[[Profile], str]:
     """The name of the workload or platform of a profile, without its mark where the origin of the profile says it."""
     read = attrgetter(path)
     return lambda profile: unmarked(read(profile), profile.origin)
@@ -46,7 +46,7 @@ def name_in(path: str) -> Callable[[Profile], str]:
 
 def curves_link(text: str, label: str, profile: Profile) -> SafeString:
     """`label` may name what is in braces: {profile.workload.name}."""
-    return linked(reverse("profile", args=[profile.uid]), text, label.format(profile=profile))
+    return text_link(reverse("profile", args=[profile.uid]), text, label.format(profile=profile))
 
 
 def one_thread_time(profile: Profile) -> str:
@@ -55,7 +55,7 @@ def one_thread_time(profile: Profile) -> str:
     return seconds(profile.t1_s)
 
 
-def thread_counts(profile: Profile) -> str:
+def thread_count_range(profile: Profile) -> str:
     return f"{profile.n_measured} ({profile.n_min}–{profile.n_largest})"
 
 
@@ -63,79 +63,83 @@ def time_breakdown(profile: Profile) -> str:
     return "seven parts" if profile.decomposed else "none: wall time only"
 
 
-def curves_of(label: str) -> Column:
-    return Column("Profile", partial(curves_link, "Curves", label))
+def curves_column(label: str) -> TableColumn:
+    return TableColumn("Profile", partial(curves_link, "Curves", label))
 
 
 PLATFORM_COLUMNS = (
-    Column("Name", lambda row: with_badges(row, platform_link(row, row.first_origin)), sort="name", kind=NAME),
-    Column("Class", of("device_class", known_or_dash), sort="device_class"),
-    Column("Vendor", of("vendor", known_or_dash), sort="vendor"),
-    Column("Microarchitecture", of("microarchitecture", known_or_dash), sort="microarchitecture"),
-    Column("Cores", of("physical_cores", known_or_dash), sort="physical_cores", kind=NUMBER),
-    Column("Threads", of("threads", known_or_dash), sort="threads", kind=NUMBER),
-    Column("NUMA nodes", of("numa_nodes", known_or_dash), sort="numa_nodes", kind=NUMBER),
-    Column("Base clock (MHz)", of("base_mhz", partial(significant, digits=5)), sort="base_mhz", kind=NUMBER),
-    Column("Profiles", of("profile_count"), sort="profiles", kind=NUMBER),
+    TableColumn("Name", lambda row: add_badges(row, platform_link(row, row.first_origin)), sort="name", kind=NAME),
+    TableColumn("Class", show_attribute("device_class", known_or_dash), sort="device_class"),
+    TableColumn("Vendor", show_attribute("vendor", known_or_dash), sort="vendor"),
+    TableColumn("Microarchitecture", show_attribute("microarchitecture", known_or_dash), sort="microarchitecture"),
+    TableColumn("Cores", show_attribute("physical_cores", known_or_dash), sort="physical_cores", kind=NUMBER),
+    TableColumn("Threads", show_attribute("threads", known_or_dash), sort="threads", kind=NUMBER),
+    TableColumn("NUMA nodes", show_attribute("numa_nodes", known_or_dash), sort="numa_nodes", kind=NUMBER),
+    TableColumn(
+        "Base clock (MHz)", show_attribute("base_mhz", partial(significant, digits=5)), sort="base_mhz", kind=NUMBER
+    ),
+    TableColumn("Profiles", show_attribute("profile_count"), sort="profiles", kind=NUMBER),
 )
 WORKLOAD_COLUMNS = (
-    Column("Name", lambda row: with_badges(row, workload_link(row, row.first_origin)), sort="name", kind=NAME),
-    Column("Application", of("application", known_or_dash), sort="application", kind=NAME),
-    Column("Strategy", of("strategy", with_spaces), sort="strategy"),
-    Column("Bound by", of("bound", known_or_dash), sort="bound", term="bound"),
-    Column("Runtime", of("runtime", known_or_dash), sort="runtime"),
-    Column("Profiles", of("profile_count"), sort="profiles", kind=NUMBER),
+    TableColumn("Name", lambda row: add_badges(row, workload_link(row, row.first_origin)), sort="name", kind=NAME),
+    TableColumn("Application", show_attribute("application", known_or_dash), sort="application", kind=NAME),
+    TableColumn("Strategy", show_attribute("strategy", with_spaces), sort="strategy"),
+    TableColumn("Bound by", show_attribute("bound", known_or_dash), sort="bound", term="bound"),
+    TableColumn("Runtime", show_attribute("runtime", known_or_dash), sort="runtime"),
+    TableColumn("Profiles", show_attribute("profile_count"), sort="profiles", kind=NUMBER),
 )
-ONE_THREAD_TIME = Column("t(1)", one_thread_time, sort="t1_s", kind=NUMBER, term="t")
-THREAD_COUNTS = Column("Thread counts", thread_counts, kind=NUMBER, term="n")
-TIME_BREAKDOWN = Column("Time breakdown", time_breakdown, term="time-breakdown")
-FIT_ERROR = Column("Fit error", of("fit_error", percent), sort="fit_error", kind=NUMBER, term="fit-error")
+ONE_THREAD_TIME = TableColumn("t(1)", one_thread_time, sort="t1_s", kind=NUMBER, term="t")
+THREAD_COUNTS = TableColumn("Thread counts", thread_count_range, kind=NUMBER, term="n")
+TIME_BREAKDOWN = TableColumn("Time breakdown", time_breakdown, term="time-breakdown")
+FIT_ERROR = TableColumn(
+    "Fit error", show_attribute("fit_error", percent), sort="fit_error", kind=NUMBER, term="fit-error"
+)
 ON_PLATFORM = "Profile of {profile.workload.name} on {profile.platform.name}"
 PROFILE_COLUMNS = (
-    Column(
+    TableColumn(
         "Workload",
-        lambda row: with_badges(row, curves_link(unmarked(row.workload.name, row.origin), ON_PLATFORM, row)),
+        lambda row: add_badges(row, curves_link(unmarked(row.workload.name, row.origin), ON_PLATFORM, row)),
         sort="workload",
         kind=NAME,
     ),
-    Column("Platform", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
+    TableColumn("Platform", lambda row: platform_link(row.platform, row.origin), sort="platform", kind=NAME),
     ONE_THREAD_TIME,
-    Column("Thread counts", of("n_measured"), sort="n_measured", kind=NUMBER, term="n"),
-    Column("Largest n", of("n_largest"), sort="n_largest", kind=NUMBER),
+    TableColumn("Thread counts", show_attribute("n_measured"), sort="n_measured", kind=NUMBER, term="n"),
+    TableColumn("Largest n", show_attribute("n_largest"), sort="n_largest", kind=NUMBER),
     TIME_BREAKDOWN,
     FIT_ERROR,
 )
 PROFILE_COLUMNS_OF_PLATFORM = (
-    Column("Workload", lambda row: with_badges(row, workload_link(row.workload, row.origin)), kind=NAME),
+    TableColumn("Workload", lambda row: add_badges(row, workload_link(row.workload, row.origin)), kind=NAME),
     ONE_THREAD_TIME,
     THREAD_COUNTS,
     TIME_BREAKDOWN,
     FIT_ERROR,
-    curves_of("Profile of {profile.workload.name}"),
+    curves_column("Profile of {profile.workload.name}"),
 )
 PROFILE_COLUMNS_OF_UPLOAD = (
-    Column("Workload", name_in("workload.name"), kind=NAME),
-    Column("Platform", name_in("platform.name"), kind=NAME),
+    TableColumn("Workload", show_name("workload.name"), kind=NAME),
+    TableColumn("Platform", show_name("platform.name"), kind=NAME),
     ONE_THREAD_TIME,
     FIT_ERROR,
-    curves_of(ON_PLATFORM),
+    curves_column(ON_PLATFORM),
 )
 
 
-def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -> tuple[Column, ...]:
+def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -> tuple[TableColumn, ...]:
     """The page says beside the table what the unit of relative times is. `series`: by the key of a profile, the class
     of its colour in the figures; none where it is in no figure."""
     is_relative = workload.time_kind == Workload.TimeKind.RELATIVE
 
     def platform(profile: Profile) -> SafeString:
         swatch = format_html('<span class="swatch {}"></span> ', series[profile.pk]) if profile.pk in series else ""
-        return format_html("{}{}", swatch, with_badges(profile, platform_link(profile.platform, profile.origin)))
+        return format_html("{}{}", swatch, add_badges(profile, platform_link(profile.platform, profile.origin)))
 
     return (
-        Column("Platform", platform, kind=NAME),
-        Column("t(1)", of("t1_s", significant if is_relative else seconds), kind=NUMBER, term="t"),
+        TableColumn("Platform", platform, kind=NAME),
+        TableColumn("t(1)", show_attribute("t1_s", significant if is_relative else seconds), kind=NUMBER, term="t"),
         THREAD_COUNTS,
         TIME_BREAKDOWN,
         FIT_ERROR,
-        curves_of("Profile on {profile.platform.name}"),
+        curves_column("Profile on {profile.platform.name}"),
     )

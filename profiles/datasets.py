@@ -31,7 +31,7 @@ DATASET_SCHEMA = "mpet-dataset/1"
 TEXT_COLUMNS = ("vendor", "architecture", "microarchitecture", "device_class")
 COUNT_COLUMNS = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
 SIZE_COLUMNS = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
-PLATFORM_COLUMNS = (
+DATASET_PLATFORM_COLUMNS = (
     *("platform_id", "name", "cpu_model", *TEXT_COLUMNS, *COUNT_COLUMNS),
     *("base_mhz", *SIZE_COLUMNS, "virtualised"),
 )
@@ -64,7 +64,7 @@ def read_dataset(path: Path, progress: FileProgress | None = None) -> Measuremen
     tell("dataset.json")
     description = _read_description(members["dataset.json"])
     tell("platforms.csv")
-    platforms = _CsvTable(members["platforms.csv"], PLATFORM_COLUMNS)
+    platforms = _CsvTable(members["platforms.csv"], DATASET_PLATFORM_COLUMNS)
     tell(members["runs.csv"].name)
     runs = _CsvTable(members["runs.csv"], RUN_COLUMNS, VARIATION_COLUMNS)
     records = _read_platforms(platforms)

@@ -12,7 +12,7 @@ from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.pages import csv_address, json_address, list_query, order_rows, page_of
 from mpet_site.web.pagination import KeyPaginator
-from mpet_site.web.tables import Column, PageTable
+from mpet_site.web.tables import PageTable, TableColumn
 from profiles.columns import PLATFORM_COLUMNS, PROFILE_COLUMNS, WORKLOAD_COLUMNS
 from profiles.filters import (
     PLATFORM_ORDERINGS,
@@ -46,7 +46,7 @@ class ListPage:
     orderings: Mapping[str, str]
     searched: str
     offered: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def names(self) -> str:

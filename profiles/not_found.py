@@ -15,7 +15,7 @@ from profiles.lookup import near_misses
 from profiles.models import Platform, Workload
 
 NAMED_MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
-PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
+SUGGESTED_PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
 ROWS_COMPARED = 20_000  # a tenth of a second's work
 
 
@@ -48,4 +48,4 @@ def near_rows(request: HttpRequest, noun: str, text: str) -> list[Any]:
 
 
 def near_pages(path: str) -> list[str]:
-    return difflib.get_close_matches(path, [reverse(name) for name in PAGES], n=3)
+    return difflib.get_close_matches(path, [reverse(name) for name in SUGGESTED_PAGES], n=3)

@@ -44,11 +44,11 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
                 reasons[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
             elif (profile.fit_error or 0.0) > WORST_FIT:
                 reasons[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
-        reasons |= contradiction_reasons(chunk)
+        reasons |= pair_contradictions(chunk)
     return reasons
 
 
-def contradiction_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
+def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     """Those that several other measurements of the same pair contradict, which agree with each other."""
     pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}

@@ -15,8 +15,8 @@ from mpet_site.web.tables import PageTable
 from profiles.ceilings import roofline_of, roofline_points
 from profiles.columns import (
     PROFILE_COLUMNS_OF_PLATFORM,
-    counted,
     profile_columns_of_workload,
+    profile_count_caption,
 )
 from profiles.figures import (
     DRAWN_MEASURES,
@@ -62,7 +62,9 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "levels": memory_levels(memory_of(shown_platform)),
         "multiples": multiples,
         "rows": list(zip(page, multiples.drawings, strict=True)),
-        "table": PageTable(f"Profiles on {shown_platform.name}", PROFILE_COLUMNS_OF_PLATFORM, page, counted(page)),
+        "table": PageTable(
+            f"Profiles on {shown_platform.name}", PROFILE_COLUMNS_OF_PLATFORM, page, profile_count_caption(page)
+        ),
         "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
@@ -100,7 +102,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
             f"Profiles of {shown_workload.name}",
             profile_columns_of_workload(shown_workload, series_drawn(page) if charts else {}),
             page,
-            counted(page),
+            profile_count_caption(page),
         ),
         "origin": origin,
         "charts": mark_origin(charts, origin),

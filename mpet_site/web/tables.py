@@ -14,7 +14,7 @@ NUMBER, NAME = "number", "name"  # classes of site.css
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """`show`: what a row says here. `sort`: what a list that can be sorted is sorted by here, "": nothing. `term`: the
     slug of the term in the glossary that the head leads to, "": none."""
 
@@ -34,30 +34,30 @@ class PageTable:
     """The first column names the row. `ordering`: how the rows are sorted now; None: their order is fixed."""
 
     label: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Iterable[Any]
     caption: str = ""
     ordering: str | None = None
 
     @property
-    def lines(self) -> list[list[tuple[Column, Any]]]:
+    def lines(self) -> list[list[tuple[TableColumn, Any]]]:
         return [[(column, column.show(row)) for column in self.columns] for row in self.rows]
 
 
-def of(path: str, written: Callable[[Any], Any] = str) -> Callable[[Any], Any]:
+def show_attribute(path: str, written: Callable[[Any], Any] = str) -> Callable[[Any], Any]:
     """A column that shows an attribute of its row.
 
-    >>> of("real")(3), of("real", hex)(255)
+    >>> show_attribute("real")(3), show_attribute("real", hex)(255)
     ('3', '0xff')
     """
     read = attrgetter(path)
     return lambda row: written(read(row))
 
 
-def linked(address: str, text: str, label: str = "") -> SafeString:
+def text_link(address: str, text: str, label: str = "") -> SafeString:
     """`label`: what a screen reader says instead of the text.
 
-    >>> linked("/platforms/m1/", "<m1>")
+    >>> text_link("/platforms/m1/", "<m1>")
     '<a href="/platforms/m1/">&lt;m1&gt;</a>'
     """
     return format_html('<a href="{}"{}>{}</a>', address, format_html(' aria-label="{}"', label) if label else "", text)

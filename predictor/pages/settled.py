@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
-from mpet_site.web.tables import NAME, NUMBER, Column, PageTable, linked
+from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.models import Prediction
 from predictor.pages.presenting import names_by_slug
@@ -23,9 +23,9 @@ from profiles.templatetags.quantities import DASH, percent, unmarked
 Named = tuple[Prediction, str, str]  # a prediction, the names of its workload and of its target
 
 
-def workload_link(named: Named) -> SafeString:
+def settled_workload_link(named: Named) -> SafeString:
     prediction, workload, _ = named
-    link = linked(reverse("prediction", args=[prediction.uid]), workload)
+    link = text_link(reverse("prediction", args=[prediction.uid]), workload)
     return format_html('{} <span class="badge private">private</span>', link) if prediction.private_to_id else link
 
 
@@ -33,7 +33,7 @@ def measured_on(named: Named) -> str:
     prediction, *_ = named
     day = date_format(prediction.settled_at, "j F Y") if prediction.settled_at else DASH
     profile = prediction.settled_by
-    return linked(reverse("profile", args=[profile.uid]), day) if profile else day
+    return text_link(reverse("profile", args=[profile.uid]), day) if profile else day
 
 
 def points_inside(named: Named) -> str:
@@ -42,15 +42,15 @@ def points_inside(named: Named) -> str:
 
 
 COLUMNS = (
-    Column("Workload", workload_link, sort="workload", kind=NAME),
-    Column("Platform", lambda named: named[2], sort="target", kind=NAME),
-    Column("Method", lambda named: f"{named[0].method}, {named[0].method_version}", sort="method"),
-    Column("Measured", measured_on, sort="settled_at"),
-    Column("Error", lambda named: percent(named[0].error_full), sort="error", kind=NUMBER, term="error"),
-    Column("t(1)", lambda named: percent(named[0].error_t1), sort="t1_error", kind=NUMBER, term="t"),
-    Column("Scaling", lambda named: percent(named[0].error_scaling), sort="scaling_error", kind=NUMBER),
-    Column("Inside the interval", points_inside, kind=NUMBER, term="coverage"),
-    Column("Counts", lambda named: "yes" if named[0].is_blind else "no: leave-one-out"),
+    TableColumn("Workload", settled_workload_link, sort="workload", kind=NAME),
+    TableColumn("Platform", lambda named: named[2], sort="target", kind=NAME),
+    TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}", sort="method"),
+    TableColumn("Measured", measured_on, sort="settled_at"),
+    TableColumn("Error", lambda named: percent(named[0].error_full), sort="error", kind=NUMBER, term="error"),
+    TableColumn("t(1)", lambda named: percent(named[0].error_t1), sort="t1_error", kind=NUMBER, term="t"),
+    TableColumn("Scaling", lambda named: percent(named[0].error_scaling), sort="scaling_error", kind=NUMBER),
+    TableColumn("Inside the interval", points_inside, kind=NUMBER, term="coverage"),
+    TableColumn("Counts", lambda named: "yes" if named[0].is_blind else "no: leave-one-out"),
 )
 
 

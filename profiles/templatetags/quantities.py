@@ -7,7 +7,7 @@ from django import template
 
 register = template.Library()
 DASH = "–"
-DIGITS = 3
+SIGNIFICANT_DIGITS = 3
 LARGEST_PERCENT = 1000  # beyond, a factor is easier to read
 ROUNDING = 1e-9
 
@@ -17,7 +17,7 @@ def is_unknown(value: Any) -> bool:
 
 
 @register.filter
-def significant(value: Any, digits: int = DIGITS) -> str:
+def significant(value: Any, digits: int = SIGNIFICANT_DIGITS) -> str:
     """Three digits, and an exponent only where the number would be long.
 
     >>> significant(12345.0), significant(1234567.0), significant(0.000012345), significant(8), significant(None)

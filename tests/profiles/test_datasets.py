@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from profiles.datasets import PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
+from profiles.datasets import DATASET_PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
 
 DESCRIPTION = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "somebody", "note": "made up"}
 PLATFORM = {
@@ -38,8 +38,8 @@ def text(header, rows):
 
 def write(folder, *, description=DESCRIPTION, platforms=({},), runs=RUNS, counters=None, header=None):
     (folder / "dataset.json").write_text(json.dumps(description))
-    rows = [",".join((PLATFORM | changes)[column] for column in PLATFORM_COLUMNS) for changes in platforms]
-    (folder / "platforms.csv").write_text(text(",".join(PLATFORM_COLUMNS), rows))
+    rows = [",".join((PLATFORM | changes)[column] for column in DATASET_PLATFORM_COLUMNS) for changes in platforms]
+    (folder / "platforms.csv").write_text(text(",".join(DATASET_PLATFORM_COLUMNS), rows))
     (folder / "runs.csv").write_text(text(header or "platform_id,workload,n,repeat,time_s,time_kind", runs))
     if counters is not None:
         (folder / "counters.csv").write_text(text("platform_id,workload,n,repeat,counter,value", counters))

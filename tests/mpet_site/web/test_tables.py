@@ -5,13 +5,13 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 
 from mpet_site.web.glossary import TERM_BY_SLUG
-from mpet_site.web.tables import NUMBER, Column, PageTable, linked, of
+from mpet_site.web.tables import NUMBER, PageTable, TableColumn, show_attribute, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS
 from predictor.pages.settled import COLUMNS
 from profiles import columns as of_profiles
 from profiles.lists import PLATFORMS, PROFILES, WORKLOADS
 
-COLUMN = Column("Size", of("real"), sort="size", kind=NUMBER)
+COLUMN = TableColumn("Size", show_attribute("real"), sort="size", kind=NUMBER)
 
 
 def written(table):
@@ -20,7 +20,9 @@ def written(table):
 
 
 def test_the_first_column_names_its_row_and_markup_is_escaped():
-    html = written(PageTable("Things", (Column("Name", lambda row: f"<{row}>"), COLUMN), [1, 2], caption="2 things"))
+    html = written(
+        PageTable("Things", (TableColumn("Name", lambda row: f"<{row}>"), COLUMN), [1, 2], caption="2 things")
+    )
     assert 'aria-label="Things"' in html
     assert "<caption>2 things</caption>" in html
     assert '<th scope="row">&lt;1&gt;</th> <td class="number">1</td>' in html
@@ -40,7 +42,7 @@ def test_a_head_sorts_and_leads_back_to_the_first_page(ordering, head):
 
 
 def test_a_head_leads_to_its_term_and_where_it_sorts_a_question_mark_does():
-    column = Column("Fit error", of("real"), sort="fit", kind=NUMBER, term="fit-error")
+    column = TableColumn("Fit error", show_attribute("real"), sort="fit", kind=NUMBER, term="fit-error")
     fixed, sorted_ = (written(PageTable("Things", (column,), [1], ordering=ordering)) for ordering in (None, "fit"))
     address = r'href="/glossary/#fit-error" title="[^"]+"'
     assert re.search(rf'<th scope="col" class="number"> <a class="term" {address}>Fit error</a> </th>', fixed)
@@ -55,7 +57,7 @@ def test_every_term_that_a_column_names_exists():
 
 
 def test_a_link_escapes_what_it_says():
-    assert linked("/a/", "<b>", '"c"') == '<a href="/a/" aria-label="&quot;c&quot;">&lt;b&gt;</a>'
+    assert text_link("/a/", "<b>", '"c"') == '<a href="/a/" aria-label="&quot;c&quot;">&lt;b&gt;</a>'
 
 
 @pytest.mark.parametrize(
