@@ -87,7 +87,7 @@ def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoi
 
 
 def answer_origin(answer: Mapping[str, Any]) -> str:
-    """Of the profiles that took part: measured, simulated, or mixed where simulated ones were allowed beside others."""
+    """The origin of the profiles that took part: measured, simulated, or mixed where both were allowed."""
     if not answer.get("simulated"):
         return "measured"
     return "mixed" if answer.get("include_simulated") else "simulated"

@@ -45,7 +45,7 @@ def nan_for_none(value: float | None) -> float:
 
 
 def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_unit: str) -> list[Chart]:
-    """Of an answer that is t(1) alone, with the times of one thread on the reference platforms."""
+    """The chart of an answer that is t(1) alone, with the times of one thread on the reference platforms."""
     (point,) = answer["curve"]
     if point["time_s"] is None:
         return []

@@ -13,7 +13,7 @@ SIZE_AXIS = {"title": {"text": "input size"}}
 
 
 def size_charts(study: Mapping[str, Any]) -> list[Chart]:
-    """Of one workload: mispredictions over the size (papers/000, Figures 5-6, 9-10) and over the stream (11-14)."""
+    """Mispredictions of one workload over the size (papers/000, Figures 5-6, 9-10) and over the stream (11-14)."""
     every = study["mispredictions"]
     name = study["workload"].replace("/", "-")
     fitted, *streams = every[WAYS[0]], every[WAYS[2]], every[WAYS[3]]

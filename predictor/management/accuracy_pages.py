@@ -309,7 +309,7 @@ def intervals_table(results: Results) -> str:
 
 
 def log_intervals_table(results: Results) -> str:
-    """The same of mpet-log, where it was asked."""
+    """Coverage and median width of the intervals of mpet-log, where it was asked."""
     rows = []
     for name in DATASETS:
         by_question = {

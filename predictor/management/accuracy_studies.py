@@ -52,7 +52,7 @@ class Study:
         return DATABASE_COMMANDS.get(self.dataset, ())
 
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
-        """Of `manage.py evaluate`; `data`: the folder of the datasets."""
+        """The arguments of `manage.py evaluate`; `data`: the folder of the datasets."""
         subject = ["--database"] if self.preparation else ["--dataset", f"{data}/{self.dataset}"]
         return [*subject, *self.methods, *protocol_options(self.question), *self.sample]
 
@@ -111,14 +111,14 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
 
 
 def round_numbers(value: Any) -> Any:
-    """The same with every number of DIGITS significant digits."""
+    """The value with every number in it rounded to STORED_DIGITS significant digits."""
     if isinstance(value, dict):
         return {key: round_numbers(part) for key, part in value.items()}
     return float(f"{value:.{STORED_DIGITS}g}") if isinstance(value, float) else value
 
 
 def write_result(study: Study, stored: StoredResult) -> None:
-    """As JSON, a line for each method, so that a change shows which one moved."""
+    """Write the result as JSON, a line for each method, so that a change shows which one moved."""
     RESULTS_FOLDER.mkdir(parents=True, exist_ok=True)
     lines = (
         f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in stored["results"].items()

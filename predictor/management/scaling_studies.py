@@ -1,9 +1,9 @@
-"""The studies of `evaluate_scaling`: what they are asked of, what they print, what they write."""
+"""The studies of `evaluate_scaling`: which workloads each one reads, and what it prints and draws."""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +206,3 @@ def _study_each(
         raise NothingToStudy(refusals[0] if refusals else "no workload of this kind was measured")
     more = [f"left out {len(refusals)}, the first: {refusals[0]}"] if refusals else []
     return results, more
-
-
-def write_figures(folder: Path, charts: Sequence[Chart]) -> Iterator[str]:
-    """Each as Plotly JSON and as a page of its own; their names."""
-    for chart in charts:
-        (folder / f"{chart.name}.plotly.json").write_text(chart.figure.to_json() + "\n")
-        chart.figure.write_html(folder / f"{chart.name}.html", include_plotlyjs="directory")
-        yield chart.name

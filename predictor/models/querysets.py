@@ -13,15 +13,15 @@ TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | Q(settled_by__outl
 
 class PredictionQuerySet(VisibleQuerySet):
     def settled(self) -> Self:
-        """As `Prediction.is_settled`."""
+        """The settled predictions, as `Prediction.is_settled` defines it."""
         return self.exclude(TO_SETTLE)
 
     def to_settle(self) -> Self:
-        """Those that nothing has settled yet, or nothing that still stands."""
+        """The predictions that nothing has settled yet, or nothing that still stands."""
         return self.filter(TO_SETTLE)
 
     def settled_for(self, user: Any, origin: str = "") -> Self:
-        """Those whose pair was measured later, the newest settlement first; without the long answers."""
+        """The predictions whose pair was measured later, the newest settlement first; without the long answers."""
         rows = self.visible_to(user).settled()
         if origin:
             rows = rows.filter(settled_origin=origin)

@@ -1,4 +1,4 @@
-"""What the document of an answer is made of."""
+"""An answer with the rows of the snapshot behind it: from this its document is made."""
 
 from __future__ import annotations
 

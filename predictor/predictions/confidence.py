@@ -18,7 +18,7 @@ WIDE, VERY_WIDE = 0.1, 0.25
 
 @dataclass(frozen=True)
 class ConfidenceEvidence:
-    """What the rules look at. None: does not apply, or is not known."""
+    """The facts that the rules look at. None: the fact does not apply, or is not known."""
 
     candidates: int | None
     mean_distance: float | None
@@ -72,7 +72,7 @@ def _by_interval(half_width: float) -> tuple[int, str] | None:
 
 
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:
-    """What stands in for an interval."""
+    """The findings that stand in for an interval where a method gives none."""
     return [
         _below(evidence.candidates, FEW_CANDIDATES, VERY_FEW_CANDIDATES, "only {} candidates"),
         _above(evidence.mean_distance, FAR, VERY_FAR, "candidates are far: mean distance {:.2f}"),

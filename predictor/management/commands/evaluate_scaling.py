@@ -12,6 +12,8 @@ from tqdm import tqdm
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.management import scaling_studies as studies
+from predictor.management.figures import write_figures
+from predictor.management.subjects import read_folder
 from predictor.management.tables import formatted_number, text_table
 from predictor.scaling_models.companions import SCOPES
 from predictor.scaling_models.evaluation import (
@@ -29,7 +31,6 @@ from predictor.scaling_models.evaluation import (
 from predictor.scaling_models.peers import extra_p
 from predictor.snapshot.cache import read_database
 from predictor.snapshot.measurements import database_from_measurements
-from profiles.datasets import DatasetError, read_dataset
 from profiles.figures import Chart
 from profiles.measurements import Measurements
 
@@ -93,8 +94,8 @@ class Command(BaseCommand):
         if not report:
             raise CommandError("these measurements answer none of the studies")
         if options["figures"]:
-            written = list(studies.write_figures(options["figures"], charts))
-            self.stderr.write(f"{len(written)} figures in {options['figures']}")
+            write_figures(options["figures"], charts)
+            self.stderr.write(f"{len(charts)} figures in {options['figures']}")
         if options["json"]:
             options["json"].write_text(json.dumps(nan_to_null(report), indent=1, allow_nan=False) + "\n")
 
@@ -135,24 +136,15 @@ class Command(BaseCommand):
     def in_memory(self, options: dict[str, Any]) -> list[Measurements] | None:
         if options["kit"]:
             return studies.read_kits(options["kit"])
-        return None if options["dataset"] is None else [self.read(options["dataset"])]
+        return None if options["dataset"] is None else [read_folder(options["dataset"], self.stderr)]
 
     def database(self) -> Database:
-        """Of one delivery, or what is stored."""
+        """The database of one delivery, or of what is stored."""
         if self.measurements is None:
             return read_database()
         if len(self.measurements) > 1:
             raise studies.NothingToStudy("curves are evaluated on one tarball at a time")
         return database_from_measurements(self.measurements[0])
-
-    def read(self, dataset: Path) -> Measurements:
-        try:
-            measurements = read_dataset(dataset)
-        except DatasetError as error:
-            raise CommandError(f"{dataset}: {error}") from error
-        for warning in measurements.warnings:
-            self.stderr.write(f"warning: {warning}")
-        return measurements
 
     def evaluate(
         self, database: Database, cases: list[Case], chosen: list[Contender], protocol: ScalingProtocol

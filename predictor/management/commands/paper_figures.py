@@ -16,6 +16,7 @@ from predictor.core.evaluate import EvaluationProgress
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper import PaperResults, paper_results
 from predictor.figures.accuracy import paper_charts
+from predictor.management.figures import write_figures
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
@@ -93,9 +94,7 @@ def write_results(folder: Path, results: PaperResults) -> None:
             writer = csv.DictWriter(file, list(rows[0]) if rows else ["empty"])
             writer.writeheader()
             writer.writerows(rows)
-    for chart in paper_charts(results):
-        (folder / f"{chart.name}.plotly.json").write_text(chart.figure.to_json() + "\n")
-        chart.figure.write_html(folder / f"{chart.name}.html", include_plotlyjs="directory")
+    write_figures(folder, paper_charts(results))
 
 
 def keep_report(results: PaperResults, subject: Subject, sample: int | None, seed: int) -> None:
