@@ -104,10 +104,12 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     document = next_measurements(stored, request.user)
-    platforms, workloads = rows_named_in(request.user, document["results"])
+    platforms, workloads = rows_named_in(request.user, [pair_of_answer(stored.answer), *document["results"]])
     context = {
         "prediction": stored,
         "answer": stored.answer,
+        "workload": workloads.get(stored.answer["workload"]),
+        "target": platforms.get(stored.answer["target"]),
         "method": document["method"],
         "known": measured_label(answer_origin(stored.answer)),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in document["results"]],

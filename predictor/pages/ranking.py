@@ -20,6 +20,7 @@ from predictor.predictions.rankings import Ranking, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Workload
+from profiles.templatetags.quantities import unmarked
 
 RANKING_FILTERS = ("device_class", "architecture")
 
@@ -103,7 +104,9 @@ def ranking_charts(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit
     if not rows:
         return []
     times = [
-        PlatformTime.of(platform.name, platform.slug, result, result["measured_time_s"], result["n_best"])
+        PlatformTime.of(
+            unmarked(platform.name, times_word), platform.slug, result, result["measured_time_s"], result["n_best"]
+        )
         for _, result, platform in rows
     ]
     return [

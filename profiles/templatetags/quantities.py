@@ -108,12 +108,14 @@ def change(value: float | None) -> str:
 
 @register.filter
 def unmarked(name: Any, badge: Any) -> str:
-    """The name of a machine or workload without its own mark where the badge next to it says that it is simulated.
+    """The name of a machine, workload or upload without its own mark where a badge next to it says "simulated".
 
     >>> unmarked("i7-4771 (simulated)", "simulated"), unmarked("i7-4771 (simulated)", "mixed")
     ('i7-4771', 'i7-4771 (simulated)')
+    >>> unmarked("i7-4771 (simulated), seed 1", "simulated")
+    'i7-4771, seed 1'
     """
-    return str(name).removesuffix(" (simulated)") if badge == "simulated" else str(name)
+    return str(name).replace(" (simulated)", "") if badge == "simulated" else str(name)
 
 
 @register.filter("known")
