@@ -64,7 +64,12 @@ def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
 def communication_share(curves: CurveTable) -> float:
     """The share of the thread time at the largest n that goes into locks and tasks (Eq. 4); 0 where nobody split it.
 
-    l(n) + c(n) + d(n) + s(n) + j(n),    an invalid fraction counting as 0
+        l(n) + c(n) + d(n) + s(n) + j(n),    an invalid fraction counting as 0
+
+    >>> values = np.full((15, 1), np.nan)
+    >>> values[:8, 0] = 2.0, 1.0, 0.25, 0.125, 0.0625, 0.0, 0.0, 0.0  # t, R, l, w, c, d, s, j
+    >>> communication_share(CurveTable(np.array([4]), values, decomposed=True, sequential=False, t1_s=5.0))
+    0.3125
     """
     if curves.fractions is None:
         return 0.0
@@ -74,7 +79,12 @@ def communication_share(curves: CurveTable) -> float:
 def excess_share(curves: CurveTable) -> float:
     """The share of the thread time at the largest n that is computing which one thread alone would not need (Eq. 3-4).
 
-    r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
+        r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
+
+    >>> values = np.full((15, 1), np.nan)
+    >>> values[:2, 0] = 4.0, 1.25  # t, R; nobody split the time: U = 1
+    >>> round(excess_share(CurveTable(np.array([4]), values, decomposed=False, sequential=False, t1_s=12.8)), 6)
+    0.2
     """
     return float(np.nan_to_num(loss_shares(curves)[0, -1]))
 
