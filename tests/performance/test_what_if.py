@@ -52,4 +52,4 @@ def test_until_it_is_redrawn_in_the_browser(benchmark, visit):  # noqa: F811
     drawn(page)
     figures = benchmark.pedantic(lambda: page.evaluate(MOVE, next(positions)), rounds=ROUNDS, warmup_rounds=2)
     assert figures == 3
-    assert "as it is:" in page.locator("#answer-facts").inner_text()
+    assert "baseline:" in page.locator("#answer-facts").inner_text()
