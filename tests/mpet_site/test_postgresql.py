@@ -26,10 +26,13 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/mpet_site/test_every_page.py",
     "tests/predictor/accuracy",
     "tests/predictor/api/test_evaluations.py",
-    "tests/predictor/predictions/test_service.py",
+    "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
     "tests/predictor/snapshot",
     "tests/predictor/test_privacy.py",
     "tests/profiles",
+    "--ignore=tests/profiles/figures",
+    "--ignore=tests/profiles/scaling",
+    "--ignore=tests/profiles/test_views.py",
 )
 
 
