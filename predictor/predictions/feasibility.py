@@ -17,7 +17,8 @@ TRIED_SCENARIOS = ("sequential", "parallelisation")  # what they need, no count 
 class Possibility:
     """`evidence` counts what there is to predict from (ProfileQuerySet.evidence_for); None where a name is unknown.
 
-    `trial`: such counts decide nothing (TRIED), and the prediction itself was tried. `refusal`: why it failed.
+    `trial`: such counts decide nothing (TRIED_SCENARIOS), so the prediction itself was tried. `refusal`: why it
+    failed.
     """
 
     workload: LookupResult
