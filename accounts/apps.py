@@ -5,3 +5,6 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+
+    def ready(self) -> None:
+        from accounts import receivers  # noqa: F401, PLC0415  (they need the models)

@@ -1,4 +1,4 @@
-"""API tokens: only the digest of a secret is stored."""
+"""API tokens, of which only the digest is stored, and the mail addresses that their owners confirmed."""
 
 import hashlib
 import secrets
@@ -28,6 +28,10 @@ def is_valid_now() -> Q:
 class ApiTokenQuerySet(models.QuerySet):
     def valid(self) -> Self:
         return self.filter(is_valid_now())
+
+    def revoke(self) -> int:
+        """Revokes those that are not yet; how many those were."""
+        return self.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
 
     def listed_for(self, user: Any) -> Self:
         """The user's own, each with whether it can be used now (`valid`)."""
@@ -88,3 +92,15 @@ class ApiToken(models.Model):
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
+
+
+class ConfirmedAddress(models.Model):
+    """The mail address of a user, once its owner has opened a link that was sent to it. Mail about the account goes
+    there, and to no other address; where the user's address is changed, this one no longer counts."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="confirmed_address")
+    email = models.EmailField()
+    confirmed_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return self.email

@@ -1,8 +1,10 @@
 """The application that measures: the kit, its results and the simulator."""
 
 from django.apps import AppConfig
+from django.conf import settings
 
 from benchmarks.archive import read_archive
+from mpet_site.web.keeper import register_chore
 from profiles.readers import KIT_RESULTS, register_reader
 
 
@@ -10,4 +12,10 @@ class BenchmarksConfig(AppConfig):
     name = "benchmarks"
 
     def ready(self) -> None:
+        from benchmarks.recovery import sweep_files, take_up_uploads  # noqa: PLC0415  models are not there before
+        from benchmarks.workers import requeue_abandoned_tasks  # noqa: PLC0415
+
         register_reader(KIT_RESULTS, read_archive)
+        register_chore("uploads", take_up_uploads)
+        register_chore("tasks", requeue_abandoned_tasks)
+        register_chore("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

@@ -25,6 +25,14 @@ class UploadForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
+    def clean_visibility(self) -> str:
+        """Said once: the browser sends one value, and whoever sends two means nothing that we know."""
+        values: Any = self.data
+        given = values.getlist(self.add_prefix("visibility"))
+        if len(given) > 1:
+            raise forms.ValidationError(f"It is given {len(given)} times; say public or private once.")
+        return str(self.cleaned_data["visibility"])
+
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:

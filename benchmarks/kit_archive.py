@@ -1,12 +1,15 @@
-"""The benchmark kit as the tarball that users unpack and build: the same sources give the same bytes."""
+"""The benchmark kit as the tarball that users unpack and build: the same sources, served by the same server, give the
+same bytes."""
 
 import gzip
 import io
 import tarfile
+from functools import lru_cache
 from pathlib import Path
 
 KIT = Path(__file__).resolve().parent / "kit"
 TOP_FOLDER = "mpet-kit"
+SERVER_FILE = "SERVER"  # where `make upload` sends results, by default
 BUILT_NAMES = {"build", "results", "__pycache__"}
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
@@ -33,23 +36,31 @@ def kit_files(folder: Path = KIT) -> list[Path]:
     )
 
 
-def kit_tarball(folder: Path = KIT) -> bytes:
+def kit_tarball(site: str = "", folder: Path = KIT) -> bytes:
+    """The kit as it is served by `site`, the server's address, which it is told. Packed again when a file changed."""
     kit_version(folder)
+    paths = kit_files(folder)
+    return _pack(site, folder, tuple((path, (folder / path).stat().st_mtime_ns) for path in paths))
+
+
+@lru_cache(maxsize=4)
+def _pack(site: str, folder: Path, files: tuple[tuple[Path, int], ...]) -> bytes:
     packed = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
-        for path in kit_files(folder):
-            add_member(archive, folder, path)
+        for path, _ in files:
+            source = folder / path
+            add_member(archive, path.as_posix(), source.read_bytes(), runs=bool(source.stat().st_mode & 0o100))
+        if site:
+            add_member(archive, SERVER_FILE, f"{site.rstrip('/')}\n".encode(), runs=False)
     return packed.getvalue()
 
 
-def add_member(archive: tarfile.TarFile, folder: Path, path: Path) -> None:
+def add_member(archive: tarfile.TarFile, name: str, content: bytes, *, runs: bool) -> None:
     """Owner, group and time do not depend on where the server was installed."""
-    source = folder / path
-    content = source.read_bytes()
-    member = tarfile.TarInfo(f"{TOP_FOLDER}/{path.as_posix()}")
+    member = tarfile.TarInfo(f"{TOP_FOLDER}/{name}")
     member.size = len(content)
-    member.mode = 0o755 if source.stat().st_mode & 0o100 else 0o644
+    member.mode = 0o755 if runs else 0o644
     archive.addfile(member, io.BytesIO(content))

@@ -59,8 +59,9 @@ def kit_steps(site: str) -> list[Step]:
         Step(
             "upload",
             "Send the newest tarball",
-            "With a token of scope “upload”. VISIBILITY=private keeps it to you.",
-            f"make upload URL={site.rstrip('/')} TOKEN=mpet_…",
+            "With a token of scope “upload”, to this server: the kit knows where it came from; URL=… names another. "
+            "VISIBILITY=private keeps it to you.",
+            "make upload TOKEN=mpet_…",
         ),
         Step(
             "profile",

@@ -9,7 +9,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from profiles.models import Profile, Source
+from profiles.models import LeasedQuerySet, LeasedWork, Profile, Source
 
 
 def report_entry(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
@@ -17,7 +17,14 @@ def report_entry(reason: str, member: str | None = None, line: int | None = None
     return {"member": member, "line": line, "reason": reason}
 
 
-class UploadQuerySet(models.QuerySet):
+class LeaseLostError(Exception):
+    """Another process took the upload over, or it was deleted: what this one wanted to write was not written."""
+
+
+class UploadQuerySet(LeasedQuerySet):
+    def waiting(self) -> Self:
+        return self.filter(status__in=(Upload.Status.RECEIVED, Upload.Status.PROCESSING))
+
     def readable_by(self, user: Any) -> Self:
         """The user's own uploads; of others those that were accepted and are public."""
         published = Q(
@@ -41,7 +48,7 @@ class UploadQuerySet(models.QuerySet):
         )
 
 
-class Upload(models.Model):
+class Upload(LeasedWork):
     """One results tarball that somebody sent, from the moment it arrives; what came out of it is its `source`."""
 
     class Status(models.TextChoices):
@@ -94,16 +101,29 @@ class Upload(models.Model):
     def waits(self) -> bool:
         return self.status in {self.Status.RECEIVED, self.Status.PROCESSING}
 
+    def claim_to_process(self) -> bool:
+        """Take it in hand, where it waits and nobody else has it."""
+        waiting = Q(status__in=(self.Status.RECEIVED, self.Status.PROCESSING))
+        return self.claim(only=waiting, status=self.Status.PROCESSING)
+
     def reject(self, errors: list[dict[str, Any]]) -> Self:
-        """Nothing came of it; its file is not kept."""
-        if self.file:
-            self.file.delete(save=False)
-        self.source = None
-        return self.finish(self.Status.REJECTED, errors, [])
+        """Nothing came of it; its file is not kept. A file that outlives its row's mention of it is swept."""
+        name = self.file.name
+        self.source, self.file = None, ""
+        self.finish(self.Status.REJECTED, errors, [])
+        if name:
+            self.file.storage.delete(name)
+        return self
 
     def finish(self, status: str, errors: list[dict[str, Any]], warnings: list[str]) -> Self:
+        """Write what came of it, and let go of it. Raises LeaseLostError where another process has it now."""
         self.status = status
         self.report = {"errors": errors, "warnings": warnings}
         self.finished_at = timezone.now()
-        self.save()
+        if self.pk is None:
+            self.save()
+            return self
+        names = ("status", "report", "finished_at", "visibility", "source", "file")
+        if not self.release(**{name: getattr(self, name) for name in names}):
+            raise LeaseLostError
         return self

@@ -5,33 +5,51 @@ from __future__ import annotations
 import logging
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
-from benchmarks.models import Upload, report_entry
+from benchmarks.models import LeaseLostError, Upload, report_entry
 from profiles.ingest import IngestError, IngestResult, ingest
-from profiles.models import Source
+from profiles.models import Source, held
+from profiles.models.leases import MOST_ATTEMPTS
 from profiles.quality import quality_warnings
 
 logger = logging.getLogger(__name__)
+GIVEN_UP = f"was tried {MOST_ATTEMPTS} times, and every time the process that read it ended before it was done"
+FILE_GONE = "its file is no longer there: send it again"
+MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
 
 
 def process(upload: Upload) -> Upload:
-    """Read, check and ingest a received upload; nothing happens where that was done, or is being done."""
-    claimed = Upload.objects.filter(pk=upload.pk, status=Upload.Status.RECEIVED)
-    if not claimed.update(status=Upload.Status.PROCESSING):
+    """Read, check and ingest a waiting upload; nothing happens where that was done, or another process does it."""
+    if not upload.claim_to_process():
         upload.refresh_from_db()
         return upload
-    upload.status = Upload.Status.PROCESSING
     try:
-        with transaction.atomic():
-            return _ingest_upload(upload)
+        with held(upload):
+            return _process_claimed(upload)
+    except LeaseLostError:
+        logger.warning("upload %s was taken over by another process", upload.uid)
+    except OperationalError:
+        logger.warning("upload %s is left for later: the database does not answer", upload.uid, exc_info=True)
+    return Upload.objects.filter(pk=upload.pk).first() or upload
+
+
+def _process_claimed(upload: Upload) -> Upload:
+    if upload.attempts > MOST_ATTEMPTS:
+        return upload.reject([report_entry(GIVEN_UP)])
+    try:
+        return _ingest_upload(upload)
+    except (LeaseLostError, OperationalError):
+        raise
     except ArchiveError as error:
         errors = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
         return upload.reject(errors + [report_entry(f"and {error.more} more")] * bool(error.more))
+    except FileNotFoundError:
+        return upload.reject([report_entry(FILE_GONE)])
     except IngestError as error:
-        return upload.reject([report_entry(str(error))])
+        return upload.reject([report_entry(str(error), MEMBER_OF.get(error.noun))])
     except Exception:
         logger.exception("upload %s was not processed", upload.uid)
         return upload.reject([report_entry(INTERNAL_ERROR)])
@@ -42,23 +60,32 @@ def archive_limits() -> Limits:
         packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
         unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
         members=settings.UPLOAD_MAX_MEMBERS,
+        rows=settings.UPLOAD_MAX_ROWS,
+        workloads=settings.UPLOAD_MAX_WORKLOADS,
     )
 
 
 def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
         measurements = read_archive(file, limits=archive_limits())
-    result = ingest(
+    doubts = quality_warnings(measurements)
+
+    def accept(result: IngestResult) -> None:
+        """In the transaction that makes the profiles visible: there is no moment between."""
+        upload.source = result.source
+        warnings = [*_take_visibility(upload, result), *result.warnings, *doubts]
+        upload.finish(Upload.Status.ACCEPTED, [], list(dict.fromkeys(warnings)))
+
+    ingest(
         measurements,
         kind=Source.Kind.TARBALL,
         label=upload.filename,
         sha256=upload.sha256,
         owner=upload.owner,
-        private=upload.visibility == Upload.Visibility.PRIVATE,
+        private=upload.visibility != Upload.Visibility.PUBLIC,
+        on_stored=accept,
     )
-    upload.source = result.source
-    warnings = [*_take_visibility(upload, result), *result.warnings, *quality_warnings(measurements)]
-    return upload.finish(Upload.Status.ACCEPTED, [], list(dict.fromkeys(warnings)))
+    return upload
 
 
 def _take_visibility(upload: Upload, result: IngestResult) -> list[str]:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import uuid
-from datetime import timedelta
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from django.conf import settings
 from django.core.files import File
-from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.db import DatabaseError, IntegrityError, transaction
 
 from benchmarks import tasks
 from benchmarks.models import Upload, report_entry
 
 UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20
-ABANDONED_AFTER = timedelta(hours=1)
 
 
 def receive_tarball(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
     """Keep a tarball and have it processed, now or by a worker (MPET_TASKS). The same bytes from the same owner answer
     with the first upload, whatever visibility is asked for now; a rejected one may be tried again."""
     upload = keep_tarball(file, owner, visibility, filename)
-    _take_up_abandoned(upload)
-    if upload.status == Upload.Status.RECEIVED:
-        tasks.process_upload.enqueue(upload.pk)
+    if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
+        tasks.hand_on(upload)
         upload.refresh_from_db()
     return upload
 
@@ -63,23 +60,26 @@ def _find_first(upload: Upload) -> Upload | None:
 
 
 def _save_upload(upload: Upload, content: IO[bytes]) -> Upload:
+    """The file first, then the row: what is acknowledged is on the disk. A file without a row is swept."""
     upload.file.save(f"{uuid.uuid4().hex}.tar.gz", File(content), save=False)
+    _make_durable(Path(upload.file.path))
     try:
         with transaction.atomic():
             upload.save()
-    except IntegrityError:  # the same bytes came in at the same moment
-        first = _find_first(upload)
+    except DatabaseError as error:
         upload.file.delete(save=False)
+        first = _find_first(upload) if isinstance(error, IntegrityError) else None
         if first is None:
             raise
-        return first
+        return first  # the same bytes came in at the same moment
     return upload
 
 
-def _take_up_abandoned(upload: Upload) -> None:
-    """An upload whose worker died can be processed again."""
-    abandoned = Upload.objects.filter(
-        pk=upload.pk, status=Upload.Status.PROCESSING, created_at__lt=timezone.now() - ABANDONED_AFTER
-    )
-    if abandoned.update(status=Upload.Status.RECEIVED):
-        upload.refresh_from_db()
+def _make_durable(path: Path) -> None:
+    """Have the disk hold the file and its name in the folder."""
+    for written in (path, path.parent):
+        descriptor = os.open(written, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -9,7 +9,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.forms import UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
@@ -18,8 +18,16 @@ from benchmarks.models import Upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
-from profiles.columns import PROFILE_COLUMNS_OF_UPLOAD, profile_count_caption
-from profiles.models import Profile
+from profiles.columns import (
+    DIFFERENCE_COLUMNS_OF_UPLOAD,
+    PROFILE_COLUMNS_OF_UPLOAD,
+    TOOLCHAINS_SHOWN,
+    difference_table,
+    profile_count_caption,
+    toolchain_table,
+)
+from profiles.descriptions import differences_in
+from profiles.models import Profile, Source
 
 
 @require_safe
@@ -41,6 +49,7 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
+@require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST or None, request.FILES or None)
     if form.is_valid():
@@ -66,13 +75,24 @@ def uploads(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/uploads.html", context)
 
 
+def said_in(source: Source | None, user: Any) -> dict[str, PageTable | None]:
+    """What a delivery says of platforms and workloads otherwise than they are known, and what it was measured with."""
+    if source is None:
+        return {"differences": None, "toolchains": None}
+    toolchains = source.platform_descriptions.visible_to(user).toolchains(TOOLCHAINS_SHOWN)
+    return {
+        "differences": difference_table(differences_in(source, user), DIFFERENCE_COLUMNS_OF_UPLOAD),
+        "toolchains": toolchain_table(toolchains),
+    }
+
+
 @require_safe
 def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
     """Others see what came out of a public upload, not its file."""
     row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     page = page_of(request, profiles.filter(source=row.source) if row.source else profiles.none())
-    context = {
+    context = said_in(row.source, request.user) | {
         "upload": row,
         "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
         "page": page,

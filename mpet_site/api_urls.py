@@ -1,6 +1,7 @@
 """The addresses of the API that belong to no application: its root, its schema, its documentation."""
 
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import PathConverter
 from django.views.decorators.cache import cache_page
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
@@ -8,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from mpet_site.web.api import UNKNOWN_PATH, ApiView, UnknownPath
+from mpet_site.web.api import UNKNOWN_PATH, ApiView, StrictView, UnknownPath
 
 SCHEMA_KEPT_S = 600  # it takes half a second to make, and changes with the code only
 ENDPOINTS = {
@@ -47,9 +48,30 @@ class ApiRoot(ApiView):
         return Response({name: reverse(view, request=request) for name, view in ENDPOINTS.items()})
 
 
+class SchemaView(StrictView, SpectacularAPIView):
+    """What the API is, as OpenAPI."""
+
+    query_parameters = ("lang",)
+
+
+class DocsView(StrictView, SpectacularSwaggerSplitView):
+    """The same to read and to try."""
+
+    query_parameters = ("lang", "script")
+    url_name = "api-schema"
+
+
+class AnythingConverter(PathConverter):
+    """Line ends, too: what is below /api/v1/ is answered as a program reads it."""
+
+    regex = "(?s:.+)"
+
+
+register_converter(AnythingConverter, "anything")
+
 urlpatterns = [
     path("", ApiRoot.as_view(), name="api-root"),
-    path("schema/", cache_page(SCHEMA_KEPT_S)(SpectacularAPIView.as_view()), name="api-schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="api-schema"), name="api-docs"),
-    path("<path:path>", UnknownPath.as_view(), name=UNKNOWN_PATH),
+    path("schema/", cache_page(SCHEMA_KEPT_S)(SchemaView.as_view()), name="api-schema"),
+    path("docs/", DocsView.as_view(), name="api-docs"),
+    path("<anything:path>", UnknownPath.as_view(), name=UNKNOWN_PATH),
 ]

@@ -6,18 +6,21 @@ from pathlib import Path
 import environ
 from django.core.management.utils import get_random_secret_key
 
+from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, private_file
+from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
+
 env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 CODE_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
-STATE_DIR.mkdir(parents=True, exist_ok=True)
+make_private(STATE_DIR)
 
 
 def secret_key() -> str:
     """The key made on the first run and kept in STATE_DIR, readable by its owner only."""
     path = STATE_DIR / "secret_key"
     if not path.exists():
-        path.touch(mode=0o600)
+        private_file(path)
         path.write_text(get_random_secret_key())
     return path.read_text().strip()
 
@@ -54,24 +57,28 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "django_tasks",
-    "django_tasks_db",
     "profiles",
     "predictor",
     "benchmarks",
     "accounts",
+    "django_tasks",
+    "django_tasks_db",  # after benchmarks, whose db_worker says that it is alive
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
+    "mpet_site.web.middleware.PrivateAnswersMiddleware",
+    "mpet_site.web.middleware.PageMethodsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "mpet_site.web.middleware.PageRateMiddleware",
+    "mpet_site.web.middleware.ParameterBoundsMiddleware",
 ]
 
 ROOT_URLCONF = "mpet_site.urls"
@@ -101,8 +108,11 @@ TEMPLATES = [
 
 def database() -> dict:
     """DATABASE_URL, else SQLite in STATE_DIR; SQLite in WAL mode, so that readers never wait for a writer."""
-    config = env.db("DATABASE_URL", default=f"sqlite:///{STATE_DIR / 'mpet.sqlite3'}")
+    path = STATE_DIR / "mpet.sqlite3"
+    config = env.db("DATABASE_URL", default=f"sqlite:///{path}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
+        if config["NAME"] == str(path):
+            private_file(path)  # its write-ahead log gets the same permissions
         config["OPTIONS"] = {
             "timeout": 20,
             "transaction_mode": "IMMEDIATE",
@@ -115,6 +125,16 @@ def database() -> dict:
 
 
 DATABASES = {"default": database()}
+
+# What is kept for a while, and how often things happened. Without a cache that is shared, each process keeps its own
+# copies, and all count in one file.
+CACHES: dict[str, dict] = {"default": env.cache_url("MPET_CACHE_URL", default="locmemcache://")}
+CACHES["pages"] = {**CACHES["default"], "KEY_PREFIX": "page"}
+if not CACHES["default"]["LOCATION"]:  # memory of each process, which has a room for each name
+    CACHES["pages"] |= {"LOCATION": "pages", "OPTIONS": {"MAX_ENTRIES": 200}}
+PAGE_CACHE_SECONDS = env.int("MPET_PAGE_CACHE_SECONDS", default=60)
+CACHE_IS_SHARED = bool(env.str("MPET_CACHE_URL", default=""))
+RATES_FILE = STATE_DIR / "rates.sqlite3"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_PASSWORD_VALIDATORS = [
@@ -131,7 +151,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# Mail is sent for forgotten passwords alone.
+# Mail is sent to confirm an address, and for forgotten passwords to those that are confirmed.
 vars().update(env.email_url("MPET_EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("MPET_EMAIL_FROM", default="mpet@localhost")
 
@@ -140,14 +160,19 @@ TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
 
+PUBLIC_FILES = {"file_permissions_mode": 0o644, "directory_permissions_mode": 0o755}  # another server may send them
 STATIC_URL = "static/"
 STATIC_ROOT = Path(env.str("MPET_STATIC_ROOT", default=str(BASE_DIR / "staticfiles")))
 STATICFILES_DIRS = [BASE_DIR / "mpet_site" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage", "OPTIONS": PUBLIC_FILES},
 }
 MEDIA_ROOT = STATE_DIR / "media"
+FILE_UPLOAD_PERMISSIONS = PRIVATE_FILE_MODE
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = PRIVATE_FOLDER_MODE
+FILE_UPLOAD_TEMP_DIR = STATE_DIR / "incoming"  # where it is swept when a process dies
+FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
 
 # Work behind the request: `immediate` does it in the request, `database` leaves it to `manage.py db_worker`.
 TASKS = {
@@ -159,6 +184,15 @@ TASKS = {
     }
 }
 
+# Who works on something holds a lease and renews it. When it lapses, the chores of whoever runs take the work up again.
+LEASE_SECONDS = env.float("MPET_LEASE_SECONDS", default=30.0)
+CHORE_SECONDS = env.float("MPET_CHORE_SECONDS", default=10.0)
+
+# What takes longer than this in a request becomes a computation behind it (docs/decisions/computations.md).
+REQUEST_SECONDS = env.float("MPET_REQUEST_SECONDS", default=0.5)
+COMPUTATIONS_WAITING = env.int("MPET_COMPUTATIONS_WAITING", default=32)
+COMPUTATIONS_KEPT_BYTES = env.int("MPET_COMPUTATIONS_KEPT_BYTES", default=64 * 2**20)
+
 # From so many profiles on, a snapshot of what predictions see is a set of files that all processes share.
 SNAPSHOT_FILE_PROFILES = env.int("MPET_SNAPSHOT_FILE_PROFILES", default=100_000)
 
@@ -166,6 +200,8 @@ SNAPSHOT_FILE_PROFILES = env.int("MPET_SNAPSHOT_FILE_PROFILES", default=100_000)
 UPLOAD_MAX_PACKED_BYTES = env.int("MPET_UPLOAD_MAX_PACKED_BYTES", default=64 * 2**20)
 UPLOAD_MAX_UNPACKED_BYTES = env.int("MPET_UPLOAD_MAX_UNPACKED_BYTES", default=512 * 2**20)
 UPLOAD_MAX_MEMBERS = env.int("MPET_UPLOAD_MAX_MEMBERS", default=10_000)
+UPLOAD_MAX_ROWS = env.int("MPET_UPLOAD_MAX_ROWS", default=MOST_ROWS)
+UPLOAD_MAX_WORKLOADS = env.int("MPET_UPLOAD_MAX_WORKLOADS", default=MOST_WORKLOADS)
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -176,15 +212,15 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["mpet_site.web.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["mpet_site.web.parsers.JSONParser"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.negotiation.ContentNegotiation",
-    "DEFAULT_THROTTLE_CLASSES": [
-        "mpet_site.web.throttling.AnonRateThrottle",
-        "mpet_site.web.throttling.UserRateThrottle",
-    ],
+    "DEFAULT_THROTTLE_CLASSES": ["mpet_site.web.throttling.RequestThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,
         "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
         "login": env.str("MPET_THROTTLE_LOGIN", default="20/min") or None,
+        "computation": env.str("MPET_THROTTLE_COMPUTATION", default="60/hour") or None,
         "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,
+        "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
+        "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,
     },
     "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -203,8 +239,12 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.snapshot.building.PREDICTION_ORIGINS"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "mpet_site.web.openapi.add_problems",
         "mpet_site.web.openapi.describe_csv",
+        "mpet_site.web.openapi.describe_slugs",
+        "mpet_site.web.openapi.allow_empty_parameters",
+        "mpet_site.web.openapi.close_requests",
+        "mpet_site.web.openapi.add_headers",
+        "mpet_site.web.openapi.add_problems",
     ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -18,3 +18,5 @@ STORAGES = {
 }
 TASKS = {"default": {"BACKEND": "django_tasks.backends.immediate.ImmediateBackend"}}
 REST_FRAMEWORK = {**REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"anon": None, "user": None}}  # noqa: F405
+PAGE_CACHE_SECONDS = 0  # tests change rows without a revision
+REQUEST_SECONDS = 600.0  # so that nothing is left to computations because the machine is busy

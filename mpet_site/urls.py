@@ -15,6 +15,7 @@ api = [
 ]
 
 handler404 = "profiles.not_found.not_found"
+handler500 = "mpet_site.web.failures.failed"
 urlpatterns = [
     path("", include("predictor.urls")),
     path("", include("profiles.urls")),

@@ -1,8 +1,12 @@
-"""The entry point for WSGI servers."""
+"""The entry point for WSGI servers. A process that serves pages also keeps the chores."""
 
 import os
 
 from django.core.wsgi import get_wsgi_application
 
+from mpet_site.web.keeper import start_keeper
+
+os.umask(0o077)  # whatever a server writes is in the state folder, and its owner's alone
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings")
 application = get_wsgi_application()
+start_keeper()

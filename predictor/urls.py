@@ -30,6 +30,8 @@ urlpatterns = [
     path("accuracy/<uuid:uid>/", accuracy.evaluation, name="evaluation"),
     path("profiles/<uuid:uid>/beyond/", extrapolation.beyond, name="beyond"),
     path("settled/", settled.settled, name="settled"),
+    path("predictions/answer/", predictions.unstored_answer, name="unstored-answer"),
+    path("predictions/answer/measure-next/", predictions.next_measurements_of_question, name="unstored-measure-next"),
     path("predictions/<uuid:uid>/", predictions.prediction, name="prediction"),
     path("predictions/<uuid:uid>/measure-next/", predictions.next_measurements_page, name="measure-next"),
 ]

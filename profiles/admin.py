@@ -1,19 +1,53 @@
-"""Moderators merge platforms and decide which profiles are outliers."""
+"""Moderators merge platforms, decide on facts of platforms and workloads, and which profiles are outliers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ActionForm
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 
-from profiles.models import Platform, Profile
-from profiles.moderation import ModerationError, mark_outlier, merge_platforms
+from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, overlong_text
+from profiles.descriptions import differences_of
+from profiles.facts import PLATFORM_FACTS, WORKLOAD_FACTS, written_value
+from profiles.identity import TOPOLOGY_COLUMNS
+from profiles.models import Platform, Profile, Workload
+from profiles.moderation import ModerationError, decide_facts, leave_to_deliveries, mark_outlier, merge_platforms
+from profiles.usability import unusable_profiles
+
+MOST_LISTED = 10_000  # unusable profiles, the newest: a query names each
 
 
 class MergeForm(ActionForm):
     kept = forms.CharField(label="into (slug)", required=False)
+
+
+class FactsForm(forms.ModelForm):
+    """Facts inside the bounds that deliveries are kept to (profiles.bounds); 0 is unknown, as there."""
+
+    def clean(self) -> dict[str, Any]:
+        super().clean()
+        for name, value in list(self.cleaned_data.items()):
+            if complaint := self._complaint(name, value):
+                self.add_error(name, complaint)
+            elif value == 0 and value is not False:
+                self.cleaned_data[name] = None
+        return self.cleaned_data
+
+    def _complaint(self, name: str, value: Any) -> str | None:
+        if name == "placement":
+            is_list = isinstance(value, list) and all(type(cpu) is int for cpu in value)
+            if value is not None and not is_list:
+                return "A list of CPU numbers, such as [0, 1, 2, 3]."
+            return bad_placement(value, self.instance.threads)
+        if isinstance(value, str):
+            return overlong_text(name, value) if name in LONGEST_TEXTS else None
+        return RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
 
 
 class Moderated(admin.ModelAdmin):
@@ -29,16 +63,45 @@ class Moderated(admin.ModelAdmin):
         return False
 
 
+class FactsAdmin(Moderated):
+    """What identifies a row is fixed. A fact that is changed here is a moderator's decision, which stands above all
+    deliveries until it is left to them again."""
+
+    form = FactsForm
+    actions: tuple[str, ...] = ("leave",)
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        decide_facts(obj, {name: form.cleaned_data[name] for name in form.changed_data})
+
+    @admin.display(description="decided by moderators")
+    def decisions(self, row: Any) -> str:
+        return ", ".join(row.decided) or "nothing"
+
+    @admin.display(description="deliveries say otherwise")
+    def otherwise(self, row: Any) -> str:
+        said = ((found.field, written_value(found.value), len(found.sources)) for found in differences_of(row, None))
+        return format_html_join(mark_safe("<br>"), "{}: {} (deliveries: {})", said) or "nothing"
+
+    @admin.action(description="Leave the facts of the selected rows to deliveries", permissions=["change"])
+    def leave(self, request: HttpRequest, queryset: QuerySet) -> None:
+        for row in (rows := list(queryset.exclude(decided={}))):
+            leave_to_deliveries(row)
+            self.log_change(request, row, "facts left to deliveries")
+        self.message_user(request, f"Facts of {len(rows)} rows follow deliveries again.")
+
+
 @admin.register(Platform)
-class PlatformAdmin(Moderated):
+class PlatformAdmin(FactsAdmin):
     list_display = ("name", "slug", "cpu_model", "n_nu", "n_ht", "n_max", "hidden", "merged_into")
     list_filter = ("hidden", "device_class")
     list_select_related = ("merged_into",)
     search_fields = ("name", "slug", "cpu_model")
-    fields = ("name", "slug", "cpu_model", "vendor", "n_nu", "n_ht", "n_max", "hidden", "merged_into")
-    readonly_fields = fields
+    readonly_fields = (
+        *("name", "slug", "cpu_model", *TOPOLOGY_COLUMNS, "hidden", "merged_into", "decisions", "otherwise"),
+    )
+    fields = (*readonly_fields, *PLATFORM_FACTS.own)
     action_form = MergeForm
-    actions = ("merge",)
+    actions = (*FactsAdmin.actions, "merge")
 
     @admin.action(description="Merge the selected platforms", permissions=["change"])
     def merge(self, request: HttpRequest, queryset: QuerySet) -> None:
@@ -57,6 +120,38 @@ class PlatformAdmin(Moderated):
                 self.message_user(request, f"{duplicate.slug}: {moved} profiles moved to {kept.slug}.")
 
 
+@admin.register(Workload)
+class WorkloadAdmin(FactsAdmin):
+    list_display = ("name", "slug", "version", "input", "runtime", "strategy", "bound", "hidden")
+    list_filter = ("hidden", "strategy", "bound")
+    search_fields = ("name", "slug", "application")
+    readonly_fields = ("name", "slug", "version", "input", "runtime", "time_kind", "hidden", "decisions", "otherwise")
+    fields = (*readonly_fields, *WORKLOAD_FACTS.own)
+
+
+class UsableFilter(admin.SimpleListFilter):
+    """Those that the predictions leave out because nothing can be computed with them."""
+
+    title = "use in predictions"
+    parameter_name = "usable"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("no", "cannot be used")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
+        if self.value() != "no":
+            return queryset
+        newest = sorted(unusable_profiles(queryset), reverse=True)
+        return queryset.filter(pk__in=newest[:MOST_LISTED])
+
+
+def set_why_unusable(profiles: Sequence[Any]) -> None:
+    """Set `why_unusable` of each, "" of those that can be used: all of a page by two queries."""
+    reasons = unusable_profiles(Profile.objects.filter(pk__in=[profile.pk for profile in profiles]))
+    for profile in profiles:
+        profile.why_unusable = reasons.get(profile.pk, "")
+
+
 @admin.register(Profile)
 class ProfileAdmin(Moderated):
     """A profile with an outlier reason takes no part in predictions; empty the reason to take it back. What is saved
@@ -72,8 +167,9 @@ class ProfileAdmin(Moderated):
         "outlier_reason",
         "outlier_judge",
         "hidden",
+        "unusable",
     )
-    list_filter = ("origin", "hidden", ("outlier_reason", admin.EmptyFieldListFilter), "outlier_judge")
+    list_filter = (UsableFilter, "origin", "hidden", ("outlier_reason", admin.EmptyFieldListFilter), "outlier_judge")
     list_select_related = ("platform", "workload")
     search_fields = ("platform__name", "workload__name", "platform__slug", "workload__slug")
     show_full_result_count = False
@@ -85,10 +181,23 @@ class ProfileAdmin(Moderated):
         "n_measured",
         "fit_error",
         "warnings",
+        "unusable",
         "outlier_judge",
         "outlier_reason",
     )
     readonly_fields = fields[:-1]
+
+    @admin.display(description="why it cannot be used")
+    def unusable(self, profile: Any) -> str:
+        if not hasattr(profile, "why_unusable"):
+            set_why_unusable([profile])
+        return str(profile.why_unusable)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        changes = super().get_changelist_instance(request)
+        changes.result_list = list(changes.result_list)
+        set_why_unusable(changes.result_list)
+        return changes
 
     def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
         mark_outlier(obj, obj.outlier_reason)

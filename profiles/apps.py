@@ -2,6 +2,15 @@
 
 from django.apps import AppConfig
 
+from mpet_site.web.keeper import register_chore
+
 
 class ProfilesConfig(AppConfig):
     name = "profiles"
+
+    def ready(self) -> None:
+        from profiles.announcing import announce_forgotten  # noqa: PLC0415
+        from profiles.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
+
+        register_chore("staged deliveries", sweep_abandoned)
+        register_chore("announcements", announce_forgotten)

@@ -9,8 +9,11 @@ from django.db.models import Avg
 
 from profiles.models import CounterReading, Platform, Profile, Source
 from profiles.scaling.roofline import Roofline, RooflinePoint, read_roofline
+from profiles.scaling.validity import LARGEST_VALUE
+from profiles.stored import stored_curves
 
 COUNTERS = ("INSTR", "LLC-LDM", "LLC-STM")
+LEAST_COUNTED = 1e-9  # of a counter's mean; less is no count, and no ratio of it a number
 
 
 def roofline_of(platform: Platform, user: Any) -> Roofline | None:
@@ -21,7 +24,9 @@ def roofline_of(platform: Platform, user: Any) -> Roofline | None:
 
 def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
     """Where the profiles lie below the roofs, at the most threads measured; those without the counters are left out."""
-    readings = CounterReading.objects.filter(profile__in=profiles, counter__in=COUNTERS, value__isnull=False)
+    readings = CounterReading.objects.filter(
+        profile__in=profiles, counter__in=COUNTERS, value__range=(0, LARGEST_VALUE)
+    )
     means = readings.order_by().values_list("profile", "n", "counter").annotate(mean=Avg("value"))
     counted: dict[tuple[int, int], dict[str, float]] = {}
     for profile, n, counter, mean in means:
@@ -31,10 +36,10 @@ def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
 
 
 def roofline_point(profile: Profile, counted: dict[str, float]) -> RooflinePoint | None:
-    """`counted`: the mean of each counter. None where a counter is missing, or there were no misses."""
-    curves = getattr(profile, "curves", None)
+    """`counted`: the mean of each counter. None where a counter is missing or no count, or there were no misses."""
+    curves = stored_curves(profile)
     misses = counted.get("LLC-LDM", 0) + counted.get("LLC-STM", 0)
-    if curves is None or not len(curves.n) or len(counted) < len(COUNTERS) or not misses or not counted["INSTR"]:
+    if curves is None or len(counted) < len(COUNTERS) or min(misses, counted["INSTR"]) < LEAST_COUNTED:
         return None
-    time_s = float(curves.values[len(curves.n) - 1])
+    time_s = float(curves.time_s[-1])
     return RooflinePoint(profile.workload.name, int(curves.n[-1]), counted["INSTR"], misses, time_s)

@@ -10,12 +10,13 @@ from typing import Any
 from django.core.paginator import Page
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from mpet_site.web.tables import NAME, NUMBER, TableColumn, show_attribute, text_link
-from profiles.models import Platform, Profile, Workload
-from profiles.templatetags.quantities import known_or_dash, percent, seconds, significant, unmarked, with_spaces
+from mpet_site.web.tables import NAME, NUMBER, VALUE, PageTable, TableColumn, show_attribute, text_link
+from profiles.descriptions import Difference
+from profiles.models import Platform, Profile, Source, Workload
+from profiles.templatetags.quantities import known_or_dash, percent, seconds, significant, size, unmarked, with_spaces
 
 
 def profile_count_caption(page: Page[Profile]) -> str:
@@ -124,6 +125,88 @@ PROFILE_COLUMNS_OF_UPLOAD = (
     FIT_ERROR,
     curves_column(ON_PLATFORM),
 )
+
+
+FACT_TITLES = {
+    "n_max": "Threads a program may use",
+    "placement": "CPUs as threads fill them",
+    "base_mhz": "Base clock (MHz)",
+    "max_mhz": "Maximum clock (MHz)",
+    "l1d_bytes": "L1 data cache",
+    "l2_bytes": "L2 cache",
+    "l3_bytes": "L3 cache",
+    "memory_bytes": "Memory",
+    "virtualised": "Virtual machine",
+    "bound": "Bound by",
+    "size": "Size of the input",
+    "size_unit": "Unit of the size",
+}
+DELIVERIES_NAMED = 3
+TOOLCHAINS_SHOWN = 10
+
+
+def fact_title(difference: Difference) -> str:
+    """What a page calls the column."""
+    return FACT_TITLES.get(difference.field, with_spaces(difference.field).capitalize())
+
+
+def fact_text(name: str, value: Any) -> Any:
+    """A value of a column, as pages write it."""
+    if name.endswith("_bytes"):
+        return size(value)
+    if name.endswith("_mhz"):
+        return significant(value, digits=5)
+    return known_or_dash(None if value == "unknown" else value)
+
+
+def delivery_links(difference: Difference) -> SafeString:
+    """The newest deliveries that say so: uploads lead to their reports."""
+    links = format_html_join(", ", "{}", ((delivery_link(one),) for one in difference.sources[:DELIVERIES_NAMED]))
+    more = len(difference.sources) - DELIVERIES_NAMED
+    return format_html("{} and {} more", links, more) if more > 0 else links
+
+
+def delivery_link(source: Source) -> SafeString | str:
+    upload = getattr(source, "upload", None)
+    if upload is None:
+        return source.label
+    day = f"{source.created_at:%Y-%m-%d}"
+    return text_link(reverse("upload-report", args=[upload.uid]), day, f"upload of {day}")
+
+
+def row_link(row: Platform | Workload) -> SafeString:
+    return platform_link(row, "") if isinstance(row, Platform) else workload_link(row, "")
+
+
+FACT_COLUMN = TableColumn("What", fact_title)
+VALUE_HERE = TableColumn("Here", lambda found: fact_text(found.field, found.here), kind=VALUE)
+DIFFERENCE_COLUMNS = (
+    FACT_COLUMN,
+    VALUE_HERE,
+    TableColumn("Other deliveries say", lambda found: fact_text(found.field, found.value), kind=VALUE),
+    TableColumn("Delivered", delivery_links, kind=VALUE),
+)
+DIFFERENCE_COLUMNS_OF_UPLOAD = (
+    FACT_COLUMN,
+    TableColumn("Of", lambda found: row_link(found.row), kind=NAME),
+    VALUE_HERE,
+    TableColumn("In this upload", lambda found: fact_text(found.field, found.value), kind=VALUE),
+)
+TOOLCHAIN_COLUMNS = (
+    TableColumn("Compiler", lambda toolchain: known_or_dash(toolchain[0]), kind=VALUE),
+    TableColumn("Flags", lambda toolchain: known_or_dash(toolchain[1]), kind=VALUE),
+    TableColumn("Kernel", lambda toolchain: known_or_dash(toolchain[2]), kind=VALUE),
+)
+
+
+def difference_table(differences: list[Difference], columns: tuple[TableColumn, ...]) -> PageTable | None:
+    """None where there are none."""
+    return PageTable("Differences", columns, differences) if differences else None
+
+
+def toolchain_table(toolchains: list[tuple[str | None, ...]]) -> PageTable | None:
+    """Compilers, their flags and kernels; None where none is known."""
+    return PageTable("Compilers and kernels", TOOLCHAIN_COLUMNS, toolchains) if toolchains else None
 
 
 def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -> tuple[TableColumn, ...]:

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT
 from profiles.measurements import (
     DEVICE_CLASSES,
-    LARGEST_COUNT,
     CounterTable,
     Measurements,
     PlatformRecord,
@@ -56,8 +56,8 @@ class DatasetError(Exception):
 def read_dataset(path: Path, progress: FileProgress | None = None) -> Measurements:
     """Read and check a dataset folder. `progress` is called with the name of each file before it is read.
 
-    Raises DatasetError for the first thing that is wrong. A counter value that is negative or not finite is left out,
-    with a warning.
+    Raises DatasetError for the first thing that is wrong. A counter value that is not finite or outside its bounds is
+    left out, with a warning.
     """
     tell = progress or (lambda member: None)
     members = _find_members(path)
@@ -123,6 +123,8 @@ def _read_description(member: Path) -> dict[str, Any]:
     for key in ("licence", "source", "note"):
         if not isinstance(content.get(key), str):
             raise DatasetError(member.name, None, f"{key} is missing, or not a text")
+        if len(content[key]) > LONGEST_TEXTS[key]:
+            raise DatasetError(member.name, None, f"{key} is longer than {LONGEST_TEXTS[key]} characters")
     return {key: content[key] for key in ("licence", "source", "note")}
 
 
@@ -161,6 +163,10 @@ class _CsvTable:
         texts = self.frame[column].str.strip()
         if required:
             self.refuse((texts == "").to_numpy(), f"{column} is empty")
+        most = LONGEST_TEXTS.get("name" if column == "workload" else column)
+        if most is not None:
+            self.refuse((texts.str.len() > most).to_numpy(), f"{column} is longer than {most} characters")
+            self.refuse(texts.str.contains("\0", regex=False).to_numpy(), f"{column} has a NUL character")
         return cast(list[str], texts.tolist())
 
     def codes(self, column: str) -> tuple[IntArray, list[str]]:
@@ -181,14 +187,20 @@ class _CsvTable:
             self.refuse(np.isinf(numbers), f"{column} is not finite")
         return numbers
 
-    def counts(self, column: str, *, least: int, required: bool) -> FloatArray:
-        """Whole numbers from `least` on; NaN where empty, unless `required`."""
+    def counts(self, column: str, *, required: bool) -> FloatArray:
+        """Whole numbers inside their bounds; NaN where empty, unless `required`."""
         numbers = self.numbers(column, required=required)
         whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
         self.refuse(~whole, lambda row: f"{column} is {self.frame[column][row]}, not a whole number")
-        self.refuse(numbers < least, lambda row: f"{column} is {self.frame[column][row]}, less than {least}")
-        limit = LARGEST_COUNT if column not in SIZE_COLUMNS else 2**53
-        self.refuse(numbers > limit, lambda row: f"{column} is {self.frame[column][row]}, out of range")
+        return self.within(column, numbers)
+
+    def within(self, column: str, numbers: FloatArray, bound: str = "", rows: BoolArray | None = None) -> FloatArray:
+        """The numbers, which are inside the bounds of the column, or of the `bound` of another name, in these rows."""
+        bounds = RANGES[bound or column]
+        checked = np.ones(len(self), dtype=np.bool_) if rows is None else rows
+        low, high = bounds.outside(numbers)
+        self.refuse(low & checked, lambda row: f"{column} is {self.frame[column][row]}, {bounds.too_low}")
+        self.refuse(high & checked, lambda row: f"{column} is {self.frame[column][row]}, {bounds.too_high}")
         return numbers
 
 
@@ -199,10 +211,9 @@ def _read_platforms(table: _CsvTable) -> list[PlatformRecord]:
     for row, text in enumerate(columns["device_class"]):
         if text is not None and text not in DEVICE_CLASSES:
             table.fail(row, f"device_class is {text!r}, not one of {', '.join(DEVICE_CLASSES)}")
-    columns |= {name: _none_where_unknown(table.counts(name, least=1, required=False), int) for name in COUNT_COLUMNS}
-    columns |= {name: _none_where_unknown(table.counts(name, least=0, required=False), int) for name in SIZE_COLUMNS}
-    base_mhz = table.numbers("base_mhz", required=False)
-    table.refuse(base_mhz < 0, "base_mhz is negative")
+    columns |= {name: _none_where_unknown(table.counts(name, required=False), int) for name in COUNT_COLUMNS}
+    columns |= {name: _none_where_unknown(table.counts(name, required=False), int) for name in SIZE_COLUMNS}
+    base_mhz = table.within("base_mhz", table.numbers("base_mhz", required=False))
     columns["base_mhz"] = [value or None for value in _none_where_unknown(base_mhz, float)]  # 0 is how some say unknown
     columns["virtualised"] = [
         _read_boolean(table, row, text) for row, text in enumerate(table.text("virtualised", False))
@@ -267,13 +278,14 @@ class _RunRows:
         self.ids = pd.Index(platforms.text("platform_id"))
         self.workload, self.workloads = table.codes("workload")
         self.platform = _positions_in(table, "platform_id", self.ids, "is not in platforms.csv")
-        self.n = table.counts("n", least=1, required=True).astype(np.int64)
-        self.repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
-        self.time_s = table.numbers("time_s")
-        table.refuse(~(self.time_s > 0), "time_s is not more than 0")
-        threads = np.array([record.threads or LARGEST_COUNT for record in records])[self.platform]
+        self.n = table.counts("n", required=True).astype(np.int64)
+        self.repeat = table.counts("repeat", required=True).astype(np.int64)
+        self.time_s = self._times()
+        threads = np.array([record.threads or THREAD_COUNT.most for record in records])[self.platform]
         table.refuse(self.n > threads, lambda row: f"n is {self.n[row]}, the platform has {threads[row]} threads")
-        self.size, self.clock_mhz = (self._positive(column) for column in VARIATION_COLUMNS)
+        self.size, self.clock_mhz = (
+            table.within(column, table.numbers(column, required=False)) for column in VARIATION_COLUMNS
+        )
         self.own = np.isnan(self.size) & np.isnan(self.clock_mhz)
         key = {"platform_id": self.platform, "workload": self.workload, "n": self.n, "repeat": self.repeat}
         varied = {
@@ -285,10 +297,11 @@ class _RunRows:
             lambda row: f"{self.workloads[self.workload[row]]!r} has no run with neither size nor clock_mhz here",
         )
 
-    def _positive(self, column: str) -> FloatArray:
-        numbers = self.table.numbers(column, required=False)
-        self.table.refuse(numbers <= 0, f"{column} is not more than 0")
-        return numbers
+    def _times(self) -> FloatArray:
+        time_s = self.table.numbers("time_s")
+        relative = np.array(self.table.text("time_kind"), dtype=object) == "relative"
+        self.table.within("time_s", time_s, rows=~relative)
+        return self.table.within("time_s", time_s, bound="relative time_s")
 
     @property
     def pair(self) -> IntArray:
@@ -345,18 +358,18 @@ def _read_counters(table: _CsvTable, runs: _RunRows, warnings: list[str]) -> dic
     platform = _positions_in(table, "platform_id", runs.ids, "is not in platforms.csv")
     workload = _positions_in(table, "workload", pd.Index(runs.workloads), "is not in the runs")
     pair = platform * len(runs.workloads) + workload
-    n = table.counts("n", least=1, required=True).astype(np.int64)
-    repeat = table.counts("repeat", least=0, required=True).astype(np.int64)
+    n = table.counts("n", required=True).astype(np.int64)
+    repeat = table.counts("repeat", required=True).astype(np.int64)
     names = np.array(table.text("counter"), dtype=object)
     value = table.numbers("value", finite=False)
     measured = pd.MultiIndex.from_arrays([column[runs.own] for column in (runs.pair, runs.n, runs.repeat)])
     table.refuse(~pd.MultiIndex.from_arrays([pair, n, repeat]).isin(measured), "there is no such run")
     _refuse_duplicates(table, pd.DataFrame({"platform_id, workload": pair, "n": n, "repeat": repeat, "counter": names}))
-    usable = np.isfinite(value) & (value >= 0)
+    usable = np.isfinite(value) & ~np.any(RANGES["value"].outside(value), axis=0)
     if not usable.all():
         line = int(table.lines[np.flatnonzero(~usable)[0]])
         warnings.append(
-            f"{table.name}: {int((~usable).sum())} values that are negative or not finite were left out, "
+            f"{table.name}: {int((~usable).sum())} values that are not finite or outside their bounds were left out, "
             f"the first on line {line}"
         )
     kept = np.flatnonzero(usable)

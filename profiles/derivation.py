@@ -80,9 +80,10 @@ def derive(profiles: Sequence[Profile]) -> None:
 
 
 def _rebuild(keys: list[int]) -> list[Profile]:
-    """Rebuild at most PROFILES_PER_QUERY profiles."""
+    """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own."""
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
     tables, readings = run_tables(keys), _counter_tables(keys)
+    profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
     before = [_derived_columns(profile) for profile in profiles]
     fits = set_derived_columns(profiles, curves)
@@ -125,20 +126,22 @@ def _refit_chunk(keys: list[int]) -> int:
 
 
 def _rows_by_profile(
-    model: Any, keys: list[int], columns: tuple[str, ...]
+    model: Any, keys: list[int], columns: tuple[str, ...], most: int | None = None
 ) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
-    """The rows of each profile, in the order in which they were stored."""
+    """The rows of each profile, in the order in which they were stored; of more than `most` the first repeats."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    stored = model.objects.filter(profile__in=keys).order_by("pk").values_list("profile_id", *columns)
+    ordered = model.objects.filter(profile__in=keys).order_by(*(("pk",) if most is None else ("repeat", "pk")))
+    stored = ordered.values_list("profile_id", *columns)[:most]
     for key, *row in stored.iterator(chunk_size=10_000):
         rows[key].append(tuple(row))
     yield from rows.items()
 
 
-def run_tables(keys: list[int]) -> dict[int, RunTable]:
-    """The runs of each profile, variations too, in the order in which they were stored."""
+def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
+    """The runs of each profile, variations too, in the order in which they were stored; of more than `most` of all
+    profiles together those of the first repeats."""
     columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
-    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, columns)}
+    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, columns, most)}
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:

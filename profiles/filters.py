@@ -2,11 +2,9 @@
 
 from typing import Any
 
-from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
+from django_filters.rest_framework import FilterSet
 
-from mpet_site.web.api import StrictBooleanFilter
+from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Profile, Workload
 
@@ -42,17 +40,13 @@ PROFILE_ORDERINGS = {
 }
 
 
-def choice_filter(names: tuple[str, ...]) -> ChoiceFilter:
-    return ChoiceFilter(choices=[(name, name) for name in names])
-
-
 class PlatformFilter(FilterSet):
-    device_class = choice_filter(DEVICE_CLASSES)
-    vendor = CharFilter(lookup_expr="iexact")
-    architecture = CharFilter(lookup_expr="iexact")
-    microarchitecture = CharFilter(lookup_expr="iexact")
-    cpu_model = CharFilter(lookup_expr="iexact")
-    virtualised = StrictBooleanFilter()
+    device_class = ChoiceFilter(DEVICE_CLASSES)
+    vendor = TextFilter(lookup_expr="iexact")
+    architecture = TextFilter(lookup_expr="iexact")
+    microarchitecture = TextFilter(lookup_expr="iexact")
+    cpu_model = TextFilter(lookup_expr="iexact")
+    virtualised = BooleanFilter()
 
     class Meta:
         model = Platform
@@ -60,10 +54,10 @@ class PlatformFilter(FilterSet):
 
 
 class WorkloadFilter(FilterSet):
-    application = CharFilter(lookup_expr="iexact")
-    strategy = choice_filter(STRATEGIES)
-    runtime = CharFilter(lookup_expr="iexact")
-    bound = choice_filter(BOUNDS)
+    application = TextFilter(lookup_expr="iexact")
+    strategy = ChoiceFilter(STRATEGIES)
+    runtime = TextFilter(lookup_expr="iexact")
+    bound = ChoiceFilter(BOUNDS)
 
     class Meta:
         model = Workload
@@ -73,16 +67,15 @@ class WorkloadFilter(FilterSet):
 class ProfileFilter(FilterSet):
     """A slug that names nothing you may see matches nothing."""
 
-    platform = CharFilter(field_name="platform__slug", help_text="slug")
-    workload = CharFilter(field_name="workload__slug", help_text="slug")
-    origin = choice_filter(ORIGINS)
-    decomposed = StrictBooleanFilter()
-    outlier = StrictBooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
+    platform = TextFilter(field_name="platform__slug", help_text="slug")
+    workload = TextFilter(field_name="workload__slug", help_text="slug")
+    origin = ChoiceFilter(ORIGINS)
+    decomposed = BooleanFilter()
+    outlier = BooleanFilter(method="by_outlier", help_text="kept out of predictions, with a reason")
 
     class Meta:
         model = Profile
         fields: tuple[str, ...] = ()
 
-    @extend_schema_field(OpenApiTypes.BOOL)
     def by_outlier(self, rows: Any, _name: str, is_outlier: bool) -> Any:
         return rows.exclude(outlier_reason="") if is_outlier else rows.filter(outlier_reason="")

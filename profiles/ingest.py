@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from itertools import islice
 from typing import Any
 
-import numpy as np
 from django.db import DataError, IntegrityError, transaction
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.derivation import (
-    FURTHER_COLUMNS,
-    PROFILES_PER_QUERY,
-    derive,
-    refit,
-    set_derived_columns,
-    store_derived,
-)
+from profiles.announcing import announce, take_announcement
+from profiles.bound_checks import number_outside
+from profiles.derivation import derive, refit
+from profiles.descriptions import describe_rows
+from profiles.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
 from profiles.identity import normalise_spacing
 from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
-from profiles.measurements import LARGEST_COUNT, PART_COLUMNS, CounterTable, Measurements, ProfileRecord, RunTable
-from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
-from profiles.scaling.runs import scaling_curves
-from profiles.signals import delivered
+from profiles.measurements import Measurements
+from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
+from profiles.staging import publish, stage, staged_delivery
 
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
-
-STORED_ROWS_AT_ONCE = 10_000  # in memory; a tarball may have millions of runs
 
 
 @dataclass(frozen=True)
@@ -50,8 +42,11 @@ def ingest(
     owner: Any,
     private: bool,
     progress: Callable[[int], Any] | None = None,
+    on_stored: Callable[[IngestResult], Any] = lambda result: None,
 ) -> IngestResult:
-    """Store one delivery in one transaction. `progress` is called with the number of profiles just stored.
+    """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
+    of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
+    last transaction: what it raises undoes everything.
 
     Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
     """
@@ -67,6 +62,7 @@ def ingest(
         sha256=sha256,
         owner=owner,
         private_to=owner if private else None,
+        deliverer=deliverer_of(owner, private=private),
         licence=measurements.licence,
         citation=measurements.source,
         note=measurements.note,
@@ -75,31 +71,64 @@ def ingest(
         log=measurements.log,
     )
     try:
-        with transaction.atomic():
-            return _ingest(measurements, source, progress)
+        earlier = _find_earlier(source)
+        if earlier is None:
+            return _stage_and_publish(measurements, source, progress, on_stored)
+        on_stored(earlier)
+        return earlier
     except (IntegrityError, DataError) as error:
         raise IngestError(f"the database refuses these measurements: {error}") from error
 
 
-def _ingest(measurements: Measurements, source: Source, progress: Callable[[int], Any] | None) -> IngestResult:
+def _stage_and_publish(
+    measurements: Measurements,
+    source: Source,
+    progress: Callable[[int], Any] | None,
+    on_stored: Callable[[IngestResult], Any],
+) -> IngestResult:
+    drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
+    with staged_delivery(len(measurements.profiles)) as staged:
+        profiles = stage(staged, drafts[0], measurements.profiles, progress)
+        with transaction.atomic():
+            result = _publish(measurements, source, drafts, staged, profiles)
+            on_stored(result)
+            return result
+
+
+def _publish(
+    measurements: Measurements,
+    source: Source,
+    drafts: tuple[list[Platform], list[Workload]],
+    staged: StagedDelivery,
+    profiles: list[Profile],
+) -> IngestResult:
+    """Everything that others see, in the caller's transaction."""
     Revision.hold()
-    before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
-    if before is not None:
-        return _answer_with_earlier(before, source)
+    earlier = _find_earlier(source)
+    if earlier is not None:
+        return earlier
     notes = MatchingNotes()
     source.save()
-    platforms = match_rows(PLATFORM_RULES, _platform_drafts(measurements, source.private_to), notes)
-    workloads = match_rows(WORKLOAD_RULES, _workload_drafts(measurements, source.private_to), notes)
+    platform_drafts, workload_drafts = drafts
+    platforms = match_rows(PLATFORM_RULES, platform_drafts, notes)
+    workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
     _refuse_other_sizes(measurements, workloads)
-    profiles: list[Profile] = []
-    for start in range(0, len(measurements.profiles), PROFILES_PER_QUERY):
-        chunk = measurements.profiles[start : start + PROFILES_PER_QUERY]
-        profiles += _store_profiles(source, platforms, workloads, chunk)
-        if progress is not None:
-            progress(len(chunk))
+    describe_rows(PLATFORM_FACTS, source, platform_drafts, platforms, notes)
+    describe_rows(WORKLOAD_FACTS, source, workload_drafts, workloads, notes)
+    for profile, record in zip(profiles, measurements.profiles, strict=True):
+        profile.platform, profile.workload = platforms[record.platform], workloads[record.workload]
+        profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
+    if not publish(staged, profiles):
+        raise IngestError("storing it took too long, and was given up")
     Revision.raise_for(source.private_to)
-    transaction.on_commit(lambda: delivered.send_robust(Source, source=source))
+    take_announcement(source)
+    transaction.on_commit(lambda: announce(source))
     return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()])
+
+
+def _find_earlier(source: Source) -> IngestResult | None:
+    before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
+    return None if before is None else _answer_with_earlier(before, source)
 
 
 def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
@@ -111,7 +140,7 @@ def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
     return IngestResult(before, list(profiles), [warning], existing=True)
 
 
-def _platform_drafts(measurements: Measurements, private_to: Any) -> list[Platform]:
+def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
     drafts = []
     for index, record in enumerate(measurements.platforms):
         columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
@@ -122,7 +151,7 @@ def _platform_drafts(measurements: Measurements, private_to: Any) -> list[Platfo
             "placement": None if record.placement is None else list(record.placement),
             "n_max": record.n_max or record.threads or _largest_n(measurements, index),
         }
-        drafts.append(Platform(**columns, private_to=private_to))
+        drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
     return drafts
 
 
@@ -130,13 +159,14 @@ def _largest_n(measurements: Measurements, platform: int) -> int:
     return max((int(record.runs.n.max()) for record in measurements.profiles if record.platform == platform), default=1)
 
 
-def _workload_drafts(measurements: Measurements, private_to: Any) -> list[Workload]:
+def _workload_drafts(measurements: Measurements, source: Source) -> list[Workload]:
     return [
         Workload(
             **{field.name: getattr(record, field.name) or None for field in fields(record)}
             | {"name": normalise_spacing(record.name)},
             time_kind=measurements.time_kinds.get(index, "absolute"),
-            private_to=private_to,
+            private_to=source.private_to,
+            facts_by=source.deliverer,
         )
         for index, record in enumerate(measurements.workloads)
     ]
@@ -148,83 +178,9 @@ def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -
         if record.size is not None and row.size not in (None, record.size):
             raise IngestError(
                 f"workload {record.name!r} is known with size {row.size:g}, these runs are of size {record.size:g}: "
-                "give the workload another input or version"
+                "give the workload another input or version",
+                "workload",
             )
-
-
-def _store_profiles(
-    source: Source, platforms: list[Platform], workloads: list[Workload], records: Sequence[ProfileRecord]
-) -> list[Profile]:
-    curves = [scaling_curves(record.runs, record.counters) for record in records]
-    profiles = [
-        Profile(
-            platform=platforms[record.platform],
-            workload=workloads[record.workload],
-            source=source,
-            origin=source.origin,
-            private_to=source.private_to,
-        )
-        for record in records
-    ]
-    fits = set_derived_columns(profiles, curves)
-    Profile.objects.bulk_create(profiles)
-    pairs = list(zip(profiles, records, strict=True))
-    _create_in_batches(Run, (run for profile, record in pairs for run in _run_rows(profile, record.runs)))
-    _create_in_batches(
-        CounterReading,
-        (
-            reading
-            for profile, record in pairs
-            if record.counters
-            for reading in _reading_rows(profile, record.counters)
-        ),
-    )
-    store_derived(profiles, curves, fits, replace=False)
-    return profiles
-
-
-def _create_in_batches(model: Any, rows: Iterator[Any]) -> None:
-    while batch := list(islice(rows, STORED_ROWS_AT_ONCE)):
-        model.objects.bulk_create(batch)
-
-
-def _run_rows(profile: Profile, table: RunTable) -> Iterator[Run]:
-    size = len(table)
-    no_parts: list[list[int]] = [[]] * size
-    rows = zip(
-        table.n.tolist(),
-        table.repeat.tolist(),
-        table.is_profile_pass.tolist(),
-        table.time_s.tolist(),
-        [None] * size if table.time_ns is None else table.time_ns.tolist(),
-        table.output_checksum or [""] * size,
-        no_parts if table.parts_ns is None else table.parts_ns.tolist(),
-        *(
-            [None] * size if getattr(table, name) is None else nan_to_null(getattr(table, name))
-            for name in FURTHER_COLUMNS
-        ),
-        strict=True,
-    )
-    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *further in rows:
-        yield Run(
-            profile=profile,
-            n=n,
-            repeat=repeat,
-            pass_kind=Run.Pass.PROFILE if is_profile_pass else Run.Pass.CLEAN,
-            time_s=time_s,
-            time_ns=time_ns,
-            output_checksum=output_checksum,
-            **dict(zip(FURTHER_COLUMNS, further, strict=True)),
-            **dict(zip(PART_COLUMNS, parts_ns, strict=True)) if is_profile_pass else {},
-        )
-
-
-def _reading_rows(profile: Profile, table: CounterTable) -> Iterator[CounterReading]:
-    rows = zip(table.n.tolist(), table.repeat.tolist(), table.counter, table.value.tolist(), table.status, strict=True)
-    for n, repeat, counter, value, status in rows:
-        yield CounterReading(
-            profile=profile, n=n, repeat=repeat, counter=counter, value=nan_to_null(value), status=status
-        )
 
 
 def _check_ranges(measurements: Measurements) -> None:
@@ -236,10 +192,5 @@ def _check_ranges(measurements: Measurements) -> None:
         raise IngestError("there are no runs")
     if min(len(record.runs.own) for record in measurements.profiles) == 0:
         raise IngestError("a workload has no runs of its own size at the platform's own clocks")
-    n = np.concatenate([record.runs.n for record in measurements.profiles])
-    repeat = np.concatenate([record.runs.repeat for record in measurements.profiles])
-    time_s = np.concatenate([record.runs.time_s for record in measurements.profiles])
-    if n.min() < 1 or n.max() > LARGEST_COUNT or repeat.min() < 0 or repeat.max() > LARGEST_COUNT:
-        raise IngestError("a thread count or a repeat is out of range")
-    if not (np.isfinite(time_s).all() and (time_s > 0).all()):
-        raise IngestError("a time is not a positive number")
+    if (reason := number_outside(measurements)) is not None:
+        raise IngestError(reason)

@@ -12,6 +12,7 @@ from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.pages import csv_address, json_address, list_query, order_rows, page_of
 from mpet_site.web.pagination import KeyPaginator
+from mpet_site.web.searching import search_refusal
 from mpet_site.web.tables import PageTable, TableColumn
 from profiles.columns import PLATFORM_COLUMNS, PROFILE_COLUMNS, WORKLOAD_COLUMNS
 from profiles.filters import (
@@ -24,6 +25,7 @@ from profiles.filters import (
 )
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Profile, Source, Workload
+from profiles.page_cache import kept_for_visitors
 
 MOST_CHOICES = 200  # of one field of a form
 
@@ -86,10 +88,11 @@ def list_response(
     filters: list[ListFilter],
     paginator: type[Paginator] = Paginator,
 ) -> HttpResponse:
-    """Answer with the page of `rows` that the address asks for."""
+    """Answer with the page of `rows` that the address asks for; with none of them, and why, where it asks too much."""
     search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
+    refusal = search_refusal(search)
     filter_names = list_page.filterset.base_filters
-    matching = list_page.filterset(request.GET, rows.search(search)).qs
+    matching = rows.none() if refusal else list_page.filterset(request.GET, rows.search(search)).qs
     page = page_of(request, order_rows(matching, ordering, list_page.orderings), paginator=paginator)
     context = {
         "page": page,
@@ -97,15 +100,17 @@ def list_response(
         "table": PageTable(list_page.names.capitalize(), list_page.columns, page, ordering=ordering),
         "placeholder": list_page.searched,
         "search": search,
+        "refusal": refusal,
         "ordering": ordering,
         "filters": filters,
         "filtered": any(request.GET.get(name) for name in ("search", *filter_names)),
         "section": list_page.names,
         "sources": Source.objects.datasets_seen_by(request.user),
-        "csv": csv_address(f"api-{list_page.names}", request.GET, filter_names),
-        "twin": json_address(f"api-{list_page.names}", query=list_query(request.GET, page, filter_names)),
     }
-    return render(request, f"profiles/{list_page.names}.html", context)
+    if not refusal:
+        view, query = f"api-{list_page.names}", list_query(request.GET, page, filter_names)
+        context |= {"csv": csv_address(view, request.GET, filter_names), "twin": json_address(view, query=query)}
+    return render(request, f"profiles/{list_page.names}.html", context, status=400 if refusal else 200)
 
 
 def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> list[ListFilter]:
@@ -115,18 +120,21 @@ def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> l
 
 
 @require_safe
+@kept_for_visitors
 def platforms(request: HttpRequest) -> HttpResponse:
-    rows = Platform.objects.in_api(request.user)
+    rows = Platform.objects.in_api(request.user).defer("placement")
     return list_response(request, PLATFORMS, rows, filters_by_column(request, PLATFORMS, rows))
 
 
 @require_safe
+@kept_for_visitors
 def workloads(request: HttpRequest) -> HttpResponse:
     rows = Workload.objects.in_api(request.user)
     return list_response(request, WORKLOADS, rows, filters_by_column(request, WORKLOADS, rows))
 
 
 @require_safe
+@kept_for_visitors
 def profiles(request: HttpRequest) -> HttpResponse:
     """May be long: pages are found by key, and platforms and workloads, where they are many, typed."""
     yes_or_no = [("true", "yes"), ("false", "no")]

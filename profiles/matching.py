@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils.text import slugify
 
 from profiles import identity
-from profiles.models import Platform, Profile, Workload
+from profiles.models import Platform, Workload
 
 SLUG_LENGTH = 190
 PRIVATE_SLUG_LENGTH = 175
@@ -28,7 +28,12 @@ NEAR_MISS_RATIO = 0.9
 
 
 class IngestError(Exception):
-    """A delivery that was not stored, and why; nothing of it is left."""
+    """A delivery that was not stored, and why; nothing of it is left. `noun`: what of it stands in the way, a platform
+    or a workload, where it is one."""
+
+    def __init__(self, reason: str, noun: str = "") -> None:
+        super().__init__(reason)
+        self.noun = noun
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,6 @@ class MatchingRules:
     kin: Callable[[Any], tuple[Any, ...]]
     text: Callable[[Any], str]
     coarse: str  # a column that near misses share
-    filled: tuple[str, ...]  # columns that a later delivery may fill where they are unknown
     suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
 
 
@@ -54,10 +58,6 @@ PLATFORM_RULES = MatchingRules(
     kin=identity.platform_kin,
     text=identity.platform_text,
     coarse="threads",
-    filled=(
-        *("vendor", "microarchitecture", "word_bits", "device_class", "placement", "base_mhz", "max_mhz"),
-        *("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes", "virtualised", "kernel", "compiler", "compiler_flags"),
-    ),
     suffixes=(),
 )
 WORKLOAD_RULES = MatchingRules(
@@ -68,7 +68,6 @@ WORKLOAD_RULES = MatchingRules(
     kin=identity.workload_kin,
     text=identity.workload_text,
     coarse="input",
-    filled=("application", "section", "strategy", "bound", "description", "size", "size_unit"),
     suffixes=("version", "input", "runtime"),
 )
 
@@ -105,9 +104,6 @@ def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes
     candidates = _candidate_rows(rules, drafts)
     rows = _match_by_identity(rules, drafts, candidates)
     _match_by_spelling(rules, drafts, rows, candidates, notes)
-    _fill_unknown_columns(
-        rules, [(draft, row) for draft, row in zip(drafts, rows, strict=True) if row is not None], notes
-    )
     new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
     if new:
         _warn_of_near_misses(rules, new, notes)
@@ -120,11 +116,12 @@ def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
     what is delivered anew is seen anew."""
     standing = [getattr(row, "merged_into", None) or row for row in rows]
     if len({row.pk for row in standing}) < len(standing):
-        raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one")
-    for row in standing:
-        if row.hidden:
-            row.hidden = False
-            row.save(update_fields=["hidden"])
+        raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
+    hidden = [row for row in standing if row.hidden]
+    for part in key_chunks(row.pk for row in hidden):
+        rules.model.objects.filter(pk__in=part).update(hidden=False)
+    for row in hidden:
+        row.hidden = False
     return standing
 
 
@@ -136,7 +133,8 @@ def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
     return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
 
 
-def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """The distinct values in order, as many at a time as one IN (...) may have."""
     ordered = list(dict.fromkeys(values))
     for start in range(0, len(ordered), VALUES_PER_QUERY):
         yield ordered[start : start + VALUES_PER_QUERY]
@@ -146,17 +144,19 @@ def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:
     seen: set[str] = set()
     for draft in drafts:
         if draft.identity in seen:
-            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description")
+            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
         seen.add(draft.identity)
 
 
 def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
     """Rows of the same identity or spelling that the deliverer may see: public ones first, then by slug."""
     visible = _visible_rows(rules, drafts[0].private_to_id)
+    if rules.model is Platform:
+        visible = visible.select_related("merged_into")
     by_key: dict[int, Any] = {}
-    for part in _chunks(draft.identity for draft in drafts):
+    for part in key_chunks(draft.identity for draft in drafts):
         by_key |= {row.pk: row for row in visible.filter(identity__in=part)}
-    for part in _chunks(draft.spelling for draft in drafts):
+    for part in key_chunks(draft.spelling for draft in drafts):
         by_key |= {row.pk: row for row in visible.filter(spelling__in=part)}
     return sorted(by_key.values(), key=lambda row: (row.private_to_id is not None, row.slug))
 
@@ -175,7 +175,8 @@ def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: 
         if same and _time_kind_differs(draft, same[0]):
             raise IngestError(
                 f"workload {draft.name!r} is known with {same[0].time_kind} times, these are {draft.time_kind}: "
-                "they cannot be compared; give the workload another name or version"
+                "they cannot be compared; give the workload another name or version",
+                rules.noun,
             )
         rows.append(same[0] if same else None)
     return rows
@@ -210,40 +211,12 @@ def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, 
     return draft.name, row.name
 
 
-def _fill_unknown_columns(rules: MatchingRules, pairs: list[tuple[Any, Any]], notes: MatchingNotes) -> None:
-    """Unknown columns of the existing rows from the drafts. What was known stays; a private delivery edits no public
-    row."""
-    changed = []
-    for draft, row in pairs:
-        editable = row.private_to_id == draft.private_to_id
-        conflicts, edited = [], False
-        for name in rules.filled:
-            new, old = getattr(draft, name), getattr(row, name)
-            if new in (None, "unknown") or new == old:
-                continue
-            if old not in (None, "unknown"):
-                conflicts.append(f"{name} is {old!r} here and {new!r} in the delivery")
-            elif editable:
-                setattr(row, name, new)
-                edited = True
-        if editable and rules is PLATFORM_RULES and draft.n_max > row.n_max:
-            row.n_max, edited = draft.n_max, True
-        if edited:
-            changed.append(row)
-        if conflicts:
-            kind = f"{rules.noun}s known with other properties, which were kept"
-            notes.add(kind, f"{rules.noun} {row.name!r} was kept as it is known: {'; '.join(conflicts)}")
-    if changed:
-        columns = [*rules.filled, "n_max"] if rules is PLATFORM_RULES else list(rules.filled)
-        rules.model.objects.bulk_update(changed, columns, batch_size=VALUES_PER_QUERY)
-
-
 def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNotes) -> None:
     values = {getattr(draft, rules.coarse) for draft in new}
     alike = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
     visible = _visible_rows(rules, new[0].private_to_id).defer("created_at")
     kin: dict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
-    parts = _chunks(value for value in values if value is not None)
+    parts = key_chunks(value for value in values if value is not None)
     for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
         for row in visible.filter(query):
             kin[rules.kin(row)][rules.text(row)] = row.name
@@ -262,7 +235,7 @@ def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
             draft.clean_fields(exclude=["private_to"])
         except ValidationError as error:
             field_name, messages = next(iter(error.message_dict.items()))
-            raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}") from error
+            raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}", rules.noun) from error
     rules.model.objects.bulk_create(new)
     if public:
         _merge_private_rows_into(rules, new)
@@ -292,7 +265,7 @@ def _assign_public_slugs(rules: MatchingRules, new: list[Any]) -> None:
     for draft in new:
         draft.slug = next(slug for slug in _possible_slugs(rules, draft) if slug not in taken)
         taken.add(draft.slug)
-    for part in _chunks(draft.slug for draft in new):
+    for part in key_chunks(draft.slug for draft in new):
         for row in rules.model.objects.filter(private_to__isnull=False, slug__in=part):
             _assign_private_slugs([row])
             row.save(update_fields=["slug"])
@@ -307,9 +280,10 @@ def _merge_private_rows_into(rules: MatchingRules, new: list[Any]) -> None:
     """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
     over. Nobody but the owner can notice."""
     public = {row.identity: row for row in new}
-    for part in _chunks(public):
+    for part in key_chunks(public):
         for private_row in rules.model.objects.filter(private_to__isnull=False, identity__in=part):
             row = public[private_row.identity]
             if not _time_kind_differs(row, private_row):
-                Profile.objects.filter(**{rules.noun: private_row}).update(**{rules.noun: row})
+                for moved in (private_row.profiles, private_row.descriptions):
+                    moved.update(**{rules.noun: row})
                 private_row.delete()

@@ -16,7 +16,6 @@ from profiles.arrays import FloatArray, IntArray
 
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
 PART_COLUMNS = tuple(f"{part}_ns" for part in PARTS)
-LARGEST_COUNT = 2**31 - 1  # what the database stores as a thread count or a repeat number
 STRATEGIES = (
     "sequential",
     "domain_decomposition",

@@ -1,4 +1,5 @@
-"""What moderators may change: who sees a delivery, which platforms are one, what predictions leave out.
+"""What moderators may change: who sees a delivery, which platforms are one, what is known of them, what predictions
+leave out.
 
 Everything is taken back by the same functions, and raises the revision, so that snapshots and ETags follow. Stored
 predictions stay as they were given.
@@ -6,10 +7,14 @@ predictions stay as they were given.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from profiles.descriptions import described_by, restate
+from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.signals import merged
 
@@ -20,14 +25,16 @@ class ModerationError(Exception):
 
 @transaction.atomic
 def set_hidden(source: Source, hidden: bool) -> None:
-    """Hide a delivery from everybody, or show it again: its profiles, and the platforms and workloads that nothing
-    else is known of."""
+    """Hide a delivery from everybody, or show it again: its profiles, the platforms and workloads that nothing else is
+    known of, and what it says of all of them."""
     Revision.hold()
     source.hidden = hidden
     source.save(update_fields=["hidden"])
     source.profiles.update(hidden=hidden)
     for model in (Platform, Workload):
         _follow(model, source, hidden)
+    for columns, keys in described_by([source]):
+        restate(columns, keys)
     Revision.raise_for(source.private_to)
 
 
@@ -40,18 +47,32 @@ def _follow(model: Any, source: Source, hidden: bool) -> None:
 
 
 @transaction.atomic
+def delete_sources(sources: QuerySet[Source]) -> None:
+    """Delete public deliveries with their profiles, and what they say of platforms and workloads."""
+    Revision.hold()
+    described = described_by(sources)
+    sources.delete()
+    for columns, keys in described:
+        restate(columns, keys)
+    Revision.raise_for(None)
+
+
+@transaction.atomic
 def merge_platforms(duplicate: Platform, kept: Platform) -> int:
     """Move the profiles of a platform to another that is the same machine; how many. The duplicate stays as a hidden
-    row: its address leads to the other, and deliveries that name it go there."""
+    row: its address leads to the other, and deliveries that name it go there. The facts are told anew, from what was
+    delivered for both."""
     Revision.hold()
     _check_one_machine(duplicate, kept)
     moved = duplicate.profiles.update(platform=kept)
+    duplicate.descriptions.update(platform=kept)
     Platform.objects.filter(merged_into=duplicate).update(merged_into=kept)
     duplicate.merged_into, duplicate.hidden = kept, True
     duplicate.save(update_fields=["merged_into", "hidden"])
-    if duplicate.n_max > kept.n_max:
-        kept.n_max = duplicate.n_max
-        kept.save(update_fields=["n_max"])
+    kept.decided = duplicate.decided | kept.decided
+    kept.save(update_fields=["decided"])
+    restate(PLATFORM_FACTS, [kept.pk])
+    kept.refresh_from_db()
     Revision.raise_for(None)
     transaction.on_commit(lambda: merged.send_robust(Platform, platform=kept))
     return moved
@@ -84,3 +105,29 @@ def mark_outlier(profile: Profile, reason: str) -> None:
     profile.outlier_reason, profile.outlier_judge = reason.strip(), "moderator"
     profile.save(update_fields=["outlier_reason", "outlier_judge"])
     Revision.raise_for(profile.private_to)
+
+
+@transaction.atomic
+def decide_facts(row: Platform | Workload, facts: dict[str, Any]) -> None:
+    """A moderator's word on some facts of a row, None for unknown: no delivery changes it. Unknown columns are
+    refused."""
+    columns = FACTS[type(row)]
+    unknown = set(facts) - set(columns.own)
+    if unknown:
+        raise ValueError(f"no fact of a {columns.noun}: {', '.join(sorted(unknown))}")
+    _change_decided(columns, row, lambda decided: decided | facts)
+
+
+@transaction.atomic
+def leave_to_deliveries(row: Platform | Workload) -> None:
+    """Take back what moderators decided on this row."""
+    _change_decided(FACTS[type(row)], row, lambda decided: {})
+
+
+def _change_decided(columns: FactColumns, row: Any, change: Callable[[dict], dict]) -> None:
+    Revision.hold()
+    stored = columns.model.objects.get(pk=row.pk)
+    stored.decided = change(stored.decided)
+    stored.save(update_fields=["decided"])
+    restate(columns, [row.pk])
+    Revision.raise_for(stored.private_to)

@@ -90,6 +90,25 @@ class WorkloadQuerySet(MeasuredQuerySet):
     searched = ("name", "slug", "application", "section", "runtime", "strategy")
 
 
+class DescriptionQuerySet(models.QuerySet):
+    def visible_to(self, user: Any) -> Self:
+        """Those of deliveries that the user sees."""
+        return self.filter(visible(user, "source__"), source__hidden=False)
+
+    def toolchains(self, limit: int) -> list[tuple[str | None, ...]]:
+        """Compiler, its flags and kernel of the newest deliveries, each combination once. Read out of the facts by the
+        database: these can be long."""
+        names = ("facts__compiler", "facts__compiler_flags", "facts__kernel")
+        rows = self.order_by("-pk").values_list(*names)[:limit]
+        return [row for row in dict.fromkeys(rows) if any(row)]
+
+    def differing_for(self, user: Any) -> Self:
+        """Those that say something else than their row, the newest first; not all that they say, which can be long."""
+        return (
+            self.visible_to(user).filter(differs=True).select_related("source__upload").defer("facts").order_by("-pk")
+        )
+
+
 class SourceQuerySet(ModeratedQuerySet):
     def datasets_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
         """The datasets that the user's profiles of that origin come from; `profiles` narrows these further down."""

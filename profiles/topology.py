@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SLOT, CORE_GAP, NODE_GAP, LABEL = 9, 4, 10, 14  # px: a hardware thread, between cores, between nodes, a line of text
-MOST_CORES = 1024
+MOST_CORES, MOST_NODES, MOST_THREADS = 1024, 1024, 8192  # that a picture shows
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,25 @@ def draw_sockets(topology: TopologyCounts) -> list[SocketDrawing]:
     [7, 7]
     """
     cores = topology.physical_cores
-    if not cores or cores > MOST_CORES:
+    if not cores or cores < 1 or not is_drawn(topology):
         return []
-    sockets = min(topology.sockets or 1, cores)
+    sockets = min(max(topology.sockets or 1, 1), cores)
     core_shares = even_shares(cores, sockets)
     node_shares = even_shares(max(topology.numa_nodes or 1, sockets), sockets)
     return [
         draw_socket(topology, number, sum(core_shares[:number]), sum(node_shares[:number]), per_node)
         for number, per_node in enumerate(map(even_shares, core_shares, node_shares))
     ]
+
+
+def is_drawn(topology: TopologyCounts) -> bool:
+    """Whether a picture shows as many boxes.
+
+    >>> is_drawn(TopologyCounts(2, 2, 4, 8)), is_drawn(TopologyCounts(2, 2, 4, 3_000_000))
+    (True, False)
+    """
+    pairs = ((topology.physical_cores, MOST_CORES), (topology.numa_nodes, MOST_NODES), (topology.threads, MOST_THREADS))
+    return all((count or 0) <= most for count, most in pairs)
 
 
 def draw_socket(
@@ -151,8 +161,8 @@ def memory_levels(sizes: Mapping[str, int | None]) -> list[MemoryLevel]:
     >>> [(level.name, level.width) for level in memory_levels({"L1": 4096, "L2": None, "memory": 4096**2})]
     [('L1', 50.0), ('memory', 100.0)]
     """
-    reported = {name: size for name, size in sizes.items() if size}
+    reported = {name: size for name, size in sizes.items() if size and size > 0}
     if not reported:
         return []
-    whole = math.log2(max(reported.values()))
+    whole = math.log2(max(2, *reported.values()))
     return [MemoryLevel(name, size, round(100 * math.log2(size) / whole, 1)) for name, size in reported.items()]

@@ -14,10 +14,15 @@ from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.ceilings import roofline_of, roofline_points
 from profiles.columns import (
+    DIFFERENCE_COLUMNS,
     PROFILE_COLUMNS_OF_PLATFORM,
+    TOOLCHAINS_SHOWN,
+    difference_table,
     profile_columns_of_workload,
     profile_count_caption,
+    toolchain_table,
 )
+from profiles.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.figures import (
     DRAWN_MEASURES,
     Breakpoints,
@@ -32,16 +37,20 @@ from profiles.figures import (
 )
 from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
+from profiles.page_cache import kept_for_visitors
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
-from profiles.scaling.runs import CurveTable
 from profiles.scaling.sentences import limit_sentences
+from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
+from profiles.stored import stored_curves, stored_features
 from profiles.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
 
+MOST_COUNTERS = 64  # columns of a table
 CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
 
 
 @require_safe
+@kept_for_visitors
 def platform(request: HttpRequest, slug: str) -> HttpResponse:
     shown_platform = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_platform_page(shown_platform, request.user))
@@ -68,6 +77,10 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
         "sources": Source.objects.datasets_beside(page),
+        "differences": difference_table(differences_of(shown_platform, request.user), DIFFERENCE_COLUMNS),
+        "toolchains": toolchain_table(
+            shown_platform.descriptions.visible_to(request.user).toolchains(DELIVERIES_COMPARED)[:TOOLCHAINS_SHOWN]
+        ),
         "twin": json_address("api-platform", shown_platform.slug),
     }
     return render(request, "profiles/platform.html", context)
@@ -84,6 +97,7 @@ def memory_of(platform: Platform) -> dict[str, int | None]:
 
 
 @require_safe
+@kept_for_visitors
 def workload(request: HttpRequest, slug: str) -> HttpResponse:
     shown_workload = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
     page = page_of(request, Profile.objects.on_workload_page(shown_workload, request.user), CURVES_DRAWN)
@@ -108,12 +122,14 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "charts": mark_origin(charts, origin),
         "section": "workloads",
         "sources": Source.objects.datasets_beside(page),
+        "differences": difference_table(differences_of(shown_workload, request.user), DIFFERENCE_COLUMNS),
         "twin": json_address("api-workload", shown_workload.slug),
     }
     return render(request, "profiles/workload.html", context)
 
 
 @require_safe
+@kept_for_visitors
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
     drawing = profile_drawing(shown_profile)
@@ -129,9 +145,16 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "elements": ELEMENTS,
         "time_unit": time_unit(shown_profile.workload),
         "sources": [shown_profile.source],
+        "toolchain": toolchain_of(shown_profile),
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
+
+
+def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:
+    """Compiler, its flags and kernel of the delivery; None where it named none."""
+    descriptions = PlatformDescription.objects.filter(platform=profile.platform_id, source=profile.source_id)
+    return next(iter(descriptions.toolchains(1)), None)
 
 
 def series_drawn(page: Page[Profile]) -> dict[Any, str]:
@@ -159,51 +182,41 @@ def time_unit(workload: Workload) -> str:
 
 def profile_curve(profile: Profile, label: str) -> MeasuredCurve:
     """t(n) as stored; empty where the curves wait to be derived."""
-    stored = getattr(profile, "curves", None)
-    n = stored.n if stored else np.array([], dtype=np.int64)
-    time_s = stored.values[: len(n)] if stored else np.array([])
-    return MeasuredCurve(label, n, time_s, profile.t1_s)
+    curves = stored_curves(profile)
+    if curves is None:
+        return MeasuredCurve(label, np.array([], dtype=np.int64), np.array([]), None)
+    drawn = curves.thinned
+    return MeasuredCurve(label, drawn.n, drawn.time_s, profile.t1_s)
 
 
 def profile_drawing(profile: Profile) -> ProfileDrawing | None:
-    stored = getattr(profile, "curves", None)
-    if stored is None:
+    curves = stored_curves(profile)
+    if curves is None:
         return None
-    curves = CurveTable(
-        n=stored.n.astype(np.int64),
-        values=stored.values.reshape(1 + len(CURVE_NAMES), -1),
-        decomposed=profile.decomposed,
-        sequential=stored.n.tolist() == [1],
-        t1_s=np.nan if profile.t1_s is None else profile.t1_s,
-        t1_is_stand_in=profile.t1_is_stand_in,
-    )
-    features = getattr(profile, "feature_vector", None)
+    curves = curves.thinned
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
-    return ProfileDrawing(
-        curves, features and features.values, breakpoints, time_unit(profile.workload), profile.origin
-    )
+    return ProfileDrawing(curves, stored_features(profile)[0], breakpoints, time_unit(profile.workload), profile.origin)
 
 
 def counter_rows(profile: Profile) -> Table | None:
     """A row a thread count, a column a counter: the mean over the repeats that could be read."""
-    readings = profile.counter_readings.filter(value__isnull=False).order_by()
+    readings = profile.counter_readings.filter(value__range=(-LARGEST_VALUE, LARGEST_VALUE)).order_by()
     means = readings.values_list("n", "counter").annotate(mean=Avg("value"))
     mean_of = {(n, counter): mean for n, counter, mean in means}
     if not mean_of:
         return None
-    names = sorted({counter for _, counter in mean_of})
-    rows = [(n, *(mean_of.get((n, name)) for name in names)) for n in sorted({n for n, _ in mean_of})]
+    names = sorted({counter for _, counter in mean_of})[:MOST_COUNTERS]
+    counts = np.array(sorted({n for n, _ in mean_of}))
+    shown = counts[thinned_positions(counts)].tolist()
+    rows = [(n, *(mean_of.get((n, name)) for name in names)) for n in shown]
     return Table(("n", *names), rows)
 
 
 def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
     """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
     those that the profile does not have."""
-    features = getattr(profile, "feature_vector", None)
-    if features is None:
-        return {}
-    elements = features.values.reshape(len(CURVE_NAMES), -1).tolist()
-    rows = list(zip(CURVE_NAMES, elements, features.rms.tolist(), strict=True))
+    features, rms = stored_features(profile)
+    rows = list(zip(CURVE_NAMES, features.reshape(len(CURVE_NAMES), -1).tolist(), rms.tolist(), strict=True))
     parts = len(SCALING_PARTS)
     groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
     measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}

@@ -10,12 +10,15 @@ from accounts.api.serializers import TokenSerializer
 from accounts.models import ApiToken
 from mpet_site.web.api import ListView
 from mpet_site.web.etags import etag_of
+from mpet_site.web.filters import ChoiceFilter
 
 
 class TokenFilter(FilterSet):
+    scope = ChoiceFilter(tuple(ApiToken.Scope.values))
+
     class Meta:
         model = ApiToken
-        fields = ("scope",)
+        fields: tuple[str, ...] = ()
 
 
 @extend_schema_view(get=extend_schema(operation_id="tokens_list", summary="Your own API tokens, without their secrets"))

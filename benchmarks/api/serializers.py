@@ -1,13 +1,15 @@
 """How the API reads and writes uploads, and writes the guide to the kit."""
 
-from typing import Any
+from typing import Any, ClassVar
 
+from django.http import QueryDict
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from benchmarks.models import Upload
 from mpet_site.web.problems import InvalidRequest
+from profiles.descriptions import differences_in
 from profiles.models import Profile
 
 ReportSerializer = inline_serializer(
@@ -27,11 +29,56 @@ ReportSerializer = inline_serializer(
 )
 
 
+UploadDifferenceSerializer = inline_serializer(
+    "UploadDifference",
+    {
+        "of": serializers.CharField(help_text="platform or workload"),
+        "slug": serializers.CharField(),
+        "field": serializers.CharField(),
+        "here": serializers.JSONField(help_text="The value that stands; null = unknown."),
+        "value": serializers.JSONField(help_text="What this upload says."),
+    },
+    many=True,
+)
+
+
+class VisibilityField(serializers.ChoiceField):
+    """Public only where that is said once, in the word we know: docs/decisions/visibility.md."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {
+        "repeated": "It is given {count} times; say public or private once.",
+        "empty": "It is empty; say public or private.",
+        "file": "It is a file; say public or private.",
+    }
+
+    def get_value(self, dictionary: Any) -> Any:
+        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()  # without a body
+        return given or serializers.empty
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(data) > 1:
+            self.fail("repeated", count=len(data))
+        if not isinstance(data[0], str):
+            self.fail("file")
+        if not data[0]:
+            self.fail("empty")
+        return super().to_internal_value(data[0])
+
+
+@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
+class TarballField(serializers.FileField):
+    """Not empty."""
+
+
 class UploadRequestSerializer(serializers.Serializer):
     """A results tarball (mpet-results/1), as multipart form data."""
 
-    file = serializers.FileField()
-    visibility = serializers.ChoiceField(Upload.Visibility.choices, default=Upload.Visibility.PUBLIC)
+    file = TarballField()
+    visibility = VisibilityField(
+        Upload.Visibility.choices,
+        default=Upload.Visibility.PRIVATE,
+        help_text="Who may see it; where it is not given, you alone.",
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))
@@ -50,6 +97,9 @@ class UploadSerializer(serializers.ModelSerializer):
     hidden = serializers.BooleanField(read_only=True, help_text="By a moderator: nobody sees what came of it.")
     report = serializers.SerializerMethodField()
     profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
+    differences = serializers.SerializerMethodField(
+        help_text="What it says otherwise than platforms and workloads are known; it changes nothing there."
+    )
 
     class Meta:
         model = Upload
@@ -66,6 +116,7 @@ class UploadSerializer(serializers.ModelSerializer):
             "hidden",
             "report",
             "profiles",
+            "differences",
         )
         read_only_fields = fields
 
@@ -93,6 +144,17 @@ class UploadSerializer(serializers.ModelSerializer):
             return []
         profiles = Profile.objects.visible_to(self.context["request"].user).filter(source=upload.source_id)
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]
+
+    @extend_schema_field(UploadDifferenceSerializer)
+    def get_differences(self, upload: Upload) -> list[dict[str, Any]]:
+        if upload.source is None:
+            return []
+        found = differences_in(upload.source, self.context["request"].user)
+        return [
+            {"of": one.row._meta.model_name, "slug": one.row.slug, "field": one.field}
+            | {"here": one.here, "value": one.value}
+            for one in found
+        ]
 
 
 class UploadRowSerializer(serializers.ModelSerializer):

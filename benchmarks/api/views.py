@@ -9,7 +9,7 @@ from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound
-from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -26,18 +26,22 @@ from benchmarks.models import Upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
+from mpet_site.web.filters import ChoiceFilter
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import PayloadTooLarge
-from mpet_site.web.renderers import JSONRenderer, TarballRenderer
+from mpet_site.web.renderers import TarballRenderer
 from profiles.etags import database_etag
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 
 
 class UploadFilter(FilterSet):
+    status = ChoiceFilter(tuple(Upload.Status.values))
+    visibility = ChoiceFilter(tuple(Upload.Visibility.values))
+
     class Meta:
         model = Upload
-        fields = ("status", "visibility")
+        fields: tuple[str, ...] = ()
 
 
 @extend_schema_view(get=extend_schema(operation_id="uploads_list", summary="Your own uploads"))
@@ -61,12 +65,6 @@ class UploadList(ListView):
 
     def get_queryset(self) -> Any:
         return Upload.objects.listed_for(self.request.user)
-
-    def get_renderers(self) -> Any:
-        return super().get_renderers() if self.request.method in SAFE_METHODS else [JSONRenderer()]
-
-    def known_parameters(self) -> tuple[str, ...]:
-        return super().known_parameters() if self.request.method in SAFE_METHODS else ()
 
     def etag(self, queryset: Any) -> str:
         """Uploads change without a revision: how many are in which state is what can change of a list."""
@@ -113,13 +111,15 @@ class Kit(ApiView):
 
     renderer_classes = (TarballRenderer,)
 
-    @extend_schema(operation_id="kit", summary="The benchmark kit as a tarball", responses={200: OpenApiTypes.BINARY})
+    @extend_schema(
+        operation_id="kit", summary="The benchmark kit as a tarball", responses={200: OpenApiTypes.BINARY, 404: None}
+    )
     def get(self, request: Request) -> Any:
         try:
             version = kit_version()
         except NoKitError as error:
             raise NotFound from error
-        content = kit_tarball()
+        content = kit_tarball(request.build_absolute_uri("/"))
         disposition = {"Content-Disposition": f'attachment; filename="{TOP_FOLDER}-{version}.tar.gz"'}
         return respond_unless_unchanged(
             request,
@@ -131,7 +131,9 @@ class Kit(ApiView):
 class KitGuide(ApiView):
     """What the page "Measure your machine" shows: the commands, and the programs of the kit."""
 
-    @extend_schema(operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer})
+    @extend_schema(
+        operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer, 404: None}
+    )
     def get(self, request: Request) -> Response:
         return Response(KitGuideSerializer(kit_guide_document(request.build_absolute_uri("/"))).data)
 

@@ -13,6 +13,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, NoReturn
 
 from benchmarks.archive.problems import ArchiveError, ArchiveProblem, ArchiveProblems, quoted
+from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
 
 PIECE_BYTES = 1 << 16
 IN_MEMORY_BYTES = 1 << 22
@@ -30,13 +31,15 @@ UNREADABLE = (
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is read before a tarball is refused. `unpacked_bytes` counts tar headers too."""
+    """How much is read before a tarball is refused. `unpacked_bytes` counts tar headers too, `rows` those of all CSV
+    members together."""
 
     packed_bytes: int = 64 * 2**20
     unpacked_bytes: int = 512 * 2**20
     members: int = 10_000
     json_bytes: int = 4 * 2**20
-    rows: int = 5_000_000
+    rows: int = MOST_ROWS
+    workloads: int = MOST_WORKLOADS
     log_bytes: int = 2**20
 
 

@@ -12,11 +12,11 @@ from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import find_duplicates
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.bounds import LONGEST_TEXTS
 from profiles.measurements import COUNTER_STATUSES, CounterTable
 
 COUNTERS_MEMBER = "counters.csv"
 WITH_VALUE = ("ok", "multiplexed")
-LONGEST_NAME = 40
 
 
 @dataclass
@@ -39,7 +39,7 @@ def read_counters(
     readings = _Readings()
     for rows in pieces:
         _check_readings(rows, index, n_max, readings)
-    if not readings.lines:
+    if not any(map(len, readings.lines)):
         return {}
     lines, workload = np.concatenate(readings.lines), np.concatenate(readings.workload)
     n, repeat = np.concatenate(readings.n), np.concatenate(readings.repeat)
@@ -70,8 +70,8 @@ def read_counters(
 
 def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None, readings: _Readings) -> None:
     workload, good = rows.workloads(index)
-    n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
-    repeat, repeat_good = rows.counts("repeat", 0, None)
+    n, n_good = rows.counts("n", n_max)
+    repeat, repeat_good = rows.counts("repeat")
     value, value_good = _check_values(rows)
     good &= n_good & repeat_good & value_good & _check_names(rows)
     readings.lines.append(rows.lines[good])
@@ -86,10 +86,9 @@ def _check_readings(rows: CsvRows, index: WorkloadIndex, n_max: int | None, read
 
 def _check_names(rows: CsvRows) -> BoolArray:
     text = rows.columns["counter"]
-    good = np.fromiter((0 < len(name) <= LONGEST_NAME for name in text), dtype=bool, count=len(rows))
-    rows.refuse(
-        ~good, "counter", lambda row: f"counter {quoted(text[row])} does not have 1 to {LONGEST_NAME} characters"
-    )
+    most = LONGEST_TEXTS["counter"]
+    good = np.fromiter((0 < len(name) <= most for name in text), dtype=bool, count=len(rows))
+    rows.refuse(~good, "counter", lambda row: f"counter {quoted(text[row])} does not have 1 to {most} characters")
     return good
 
 
@@ -104,6 +103,4 @@ def _check_values(rows: CsvRows) -> tuple[FloatArray, BoolArray]:
         status_good & ~due & given, "stray value", lambda row: f"value is given although status is {status[row]}"
     )
     value, value_good = rows.numbers("value", given & due)
-    negative = value_good & (value < 0)
-    rows.refuse(negative, "negative", lambda row: f"value {text[row]} is negative")
-    return value, status_good & np.where(due, value_good & ~negative, ~given)
+    return value, status_good & np.where(due, rows.within("value", value, value_good), ~given)

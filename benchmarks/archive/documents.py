@@ -9,13 +9,16 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 
-from benchmarks.archive.problems import ArchiveProblems
+from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
+from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES
 
+PROBLEMS_COUNTED = 1000  # of one document
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
 BYTE_ORDER_MARK = "\ufeff"
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -35,13 +38,11 @@ class Document:
 
     def __init__(self, text: str) -> None:
         """Raises json.JSONDecodeError, also for what Python would accept: duplicate keys, NaN, infinite numbers,
-        unpaired surrogates and NUL (no database stores them)."""
+        unpaired surrogates and NUL (no database stores them), and for more values, lists and objects than the bounds
+        allow. It stops there: what comes behind is not made."""
         self._text = text.removeprefix(BYTE_ORDER_MARK)
         decoder = _LocatingDecoder()
-        try:
-            self.value: Any = decoder.decode(self._text)
-        except RecursionError:
-            raise json.JSONDecodeError("Nested too deeply", self._text, 0) from None
+        self.value: Any = decoder.decode(self._text)
         self._starts = decoder.starts
 
     def line(self, path: Iterable[str | int]) -> int:
@@ -56,55 +57,77 @@ class Document:
 
 
 class _LocatingDecoder(json.JSONDecoder):
-    """The standard library's pure Python decoder, noting where the values of every object and list start."""
+    """The standard library's pure Python decoder, noting where the values of every object and list start, and
+    counting them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.starts: dict[int, dict[str | int, int]] = {}  # by id of a container that lives as long as the document
+        self.containers, self.values, self.depth = 0, 0, 0
         self.parse_object = self._object
         self.parse_array = self._array
-        self.scan_once = _checked_scan(json.scanner.py_make_scanner(self))  # type: ignore[attr-defined]
+        self.scan_once = self._checked_scan(json.scanner.py_make_scanner(self))  # type: ignore[attr-defined]
 
     def _object(self, s_and_end: tuple[str, int], strict: bool, scan_once: Scan, *_: Any) -> tuple[Any, int]:
+        self._enter(*s_and_end)
         starts: list[int] = []
         pairs, end = json.decoder.JSONObject(  # type: ignore[attr-defined]
-            s_and_end, strict, _checked_scan(scan_once, starts), None, lambda pairs: pairs
+            s_and_end, strict, self._checked_scan(scan_once, starts), None, lambda pairs: pairs
         )
         value: dict[str, Any] = {}
         for (key, item), start in zip(pairs, starts, strict=True):
             if key in value:
-                raise json.JSONDecodeError(f"Duplicate key {key!r}", s_and_end[0], start)
+                raise json.JSONDecodeError(f"Duplicate key {quoted(key)}", s_and_end[0], start)
             _check_text(key, s_and_end[0], start)
             value[key] = item
         self.starts[id(value)] = dict(zip(value, starts, strict=True))
+        self.depth -= 1
         return value, end
 
     def _array(self, s_and_end: tuple[str, int], scan_once: Scan) -> tuple[Any, int]:
+        self._enter(*s_and_end)
         starts: list[int] = []
-        value, end = json.decoder.JSONArray(s_and_end, _checked_scan(scan_once, starts))  # type: ignore[attr-defined]
+        value, end = json.decoder.JSONArray(s_and_end, self._checked_scan(scan_once, starts))  # type: ignore[attr-defined]
         self.starts[id(value)] = dict(enumerate(starts))
+        self.depth -= 1
         return value, end
 
+    def _enter(self, text: str, end: int) -> None:
+        """One more list or object, which stands open at `end`."""
+        self.containers += 1
+        self.depth += 1
+        if self.containers > MOST_JSON_CONTAINERS:
+            raise json.JSONDecodeError(f"More than {MOST_JSON_CONTAINERS} lists and objects", text, end - 1)
+        if self.depth > DEEPEST_JSON:
+            raise json.JSONDecodeError(f"Nested more than {DEEPEST_JSON} deep", text, end - 1)
 
-def _checked_scan(scan_once: Scan, starts: list[int] | None = None) -> Scan:
-    def scan(text: str, position: int) -> tuple[Any, int]:
-        if text.startswith(("NaN", "Infinity", "-Infinity"), position):
-            raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
-        try:
-            value, end = scan_once(text, position)
-        except json.JSONDecodeError:
-            raise
-        except ValueError:  # more digits than Python converts
-            raise json.JSONDecodeError("Number too long", text, position) from None
-        if isinstance(value, float) and not math.isfinite(value):
-            raise json.JSONDecodeError("Number too large", text, position)
-        if isinstance(value, str):
-            _check_text(value, text, position)
-        if starts is not None:
-            starts.append(position)
-        return value, end
+    def _checked_scan(self, scan_once: Scan, starts: list[int] | None = None) -> Scan:
+        def scan(text: str, position: int) -> tuple[Any, int]:
+            self.values += 1
+            if self.values > MOST_JSON_VALUES:
+                raise json.JSONDecodeError(f"More than {MOST_JSON_VALUES} values", text, position)
+            value, end = _scan_checked(scan_once, text, position)
+            if starts is not None:
+                starts.append(position)
+            return value, end
 
-    return scan
+        return scan
+
+
+def _scan_checked(scan_once: Scan, text: str, position: int) -> tuple[Any, int]:
+    if text.startswith(("NaN", "Infinity", "-Infinity"), position):
+        raise json.JSONDecodeError("NaN and Infinity are not JSON", text, position)
+    try:
+        value, end = scan_once(text, position)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than Python converts
+        raise json.JSONDecodeError("Number too long", text, position) from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise json.JSONDecodeError("Number too large", text, position)
+    if isinstance(value, str):
+        _check_text(value, text, position)
+    return value, end
 
 
 def _check_text(value: str, text: str, position: int) -> None:
@@ -127,14 +150,21 @@ def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProbl
 
 
 def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
-    """Report everything in which a document differs from a published schema."""
+    """Report in what a document differs from a published schema, up to PROBLEMS_COUNTED differences."""
     validator = jsonschema.Draft202012Validator(
         load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
     )
     valid = True
-    for error in validator.iter_errors(document.value):
+    for count, error in enumerate(islice(validator.iter_errors(document.value), PROBLEMS_COUNTED)):
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.path).lstrip(".")
-        message = error.message if len(error.message) <= 200 else f"{error.message[:120]} … {error.message[-79:]}"
-        problems.add(name, document.line(error.path), f"{place}: {message}" if place else message)
+        message = _schema_message(error)
+        line = document.line(error.path) if count < PROBLEMS_LISTED else None  # to find it takes its time
+        problems.add(name, line, f"{place}: {message}" if place else message)
         valid = False
     return valid
+
+
+def _schema_message(error: jsonschema.ValidationError) -> str:
+    if error.validator == "not":  # in our schemas: a number from a bound on, or 0
+        return f"{quoted(error.instance)} is less than {error.validator_value['exclusiveMaximum']} and not 0"
+    return error.message if len(error.message) <= 200 else f"{error.message[:120]} … {error.message[-79:]}"

@@ -11,13 +11,15 @@ from benchmarks.archive.counters import read_counters
 from benchmarks.archive.documents import Document, load_schema, parse_document, validate_document
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_runs
-from benchmarks.archive.tables import WorkloadIndex, read_rows
+from benchmarks.archive.tables import RowAllowance, WorkloadIndex, read_rows
+from profiles.bounds import bad_placement
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 
 RESULTS_SCHEMA = "mpet-results/1"
 REQUIRED_MEMBERS = ("platform.json", "workloads.json", "runs.csv")
 OPTIONAL_MEMBERS = ("counters.csv", "environment.json", "log.txt")
 DEFAULT_LIMITS = Limits()
+NAMES_LISTED = 10
 
 
 def read_archive(fileobj: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> Measurements:
@@ -87,6 +89,7 @@ class _Reading:
 
     def __init__(self, members: Members, manifest: dict[str, Any], limits: Limits, problems: ArchiveProblems) -> None:
         self.members, self.manifest, self.limits, self.problems = members, manifest, limits, problems
+        self.allowance = RowAllowance(limits.rows)
         self.warnings: list[str] = []
 
     def measurements(self) -> Measurements:
@@ -120,7 +123,7 @@ class _Reading:
     def _rows(self, name: str, schema: str) -> Any:
         content = self.members[name].content
         assert content is not None  # noqa: S101
-        return read_rows(name, content, schema, self.limits.rows, self.problems)
+        return read_rows(name, content, schema, self.allowance, self.problems)
 
     def _counters(self, index: WorkloadIndex, n_max: int | None) -> dict[int, CounterTable]:
         if "counters.csv" not in self.members:
@@ -150,6 +153,10 @@ class _Reading:
     def _workloads(self) -> list[WorkloadRecord] | None:
         document = self._document("workloads.json", "workloads")
         if document is None:
+            return None
+        most = self.limits.workloads
+        if len(document.value) > most:
+            self.problems.add("workloads.json", document.line([most]), f"has more than {most} workloads")
             return None
         seen: set[str] = set()
         for place, workload in enumerate(document.value):
@@ -196,21 +203,25 @@ class _Reading:
     ) -> None:
         idle = [workload.name for number, workload in enumerate(workloads) if number not in runs]
         if idle:
-            self.warnings.append(f"workloads.json: no runs of {', '.join(idle)}")
+            self.warnings.append(f"workloads.json: no runs of {_listed(idle)}")
         stray = [workloads[number].name for number in counters if number not in runs]
         if stray:
-            self.warnings.append(f"counters.csv: ignored for {', '.join(stray)}, which have no runs")
+            self.warnings.append(f"counters.csv: ignored for {_listed(stray)}, which have no runs")
         unsized = [
             workloads[number].name
             for number, table in runs.items()
             if table.size is not None and workloads[number].size is None
         ]
         if unsized:
-            self.warnings.append(f"workloads.json: no size of {', '.join(unsized)}, whose runs name other sizes")
+            self.warnings.append(f"workloads.json: no size of {_listed(unsized)}, whose runs name other sizes")
         unknown = [name for name in self.members if name not in {"manifest.json", *REQUIRED_MEMBERS, *OPTIONAL_MEMBERS}]
         if unknown:
-            more = f" and {len(unknown) - 10} more" if len(unknown) > 10 else ""
-            self.warnings.append(f"ignored, unknown: {', '.join(map(quoted, unknown[:10]))}{more}")
+            self.warnings.append(f"ignored, unknown: {_listed([quoted(name) for name in unknown])}")
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return f"{', '.join(names[:NAMES_LISTED])}{more}"
 
 
 def _is_integral(name: str, number: Any) -> bool:
@@ -233,3 +244,5 @@ def _refuse_impossible_topology(platform: Document, problems: ArchiveProblems) -
         if a is not None and b is not None and (a >= b if strictly else a > b):
             reason = f"impossible topology: {low} = {a} is {'not less' if strictly else 'more'} than {high} = {b}"
             problems.add("platform.json", platform.line([low]), reason)
+    if complaint := bad_placement(value.get("placement"), value.get("threads")):
+        problems.add("platform.json", platform.line(["placement"]), complaint)

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.bounds import LONGEST_TEXTS, RANGES
 from profiles.measurements import PART_COLUMNS, PARTS, RunTable, column_or_none
 
 RUNS_MEMBER = "runs.csv"
 PASSES = ("clean", "profile")
-LARGEST_INTEGER = np.iinfo(np.int64).max
-LONGEST_CHECKSUM = 128
 
 Checksums = dict[tuple[int, float], tuple[str, int]]  # by workload and size (0 = its own), with the line
 
@@ -52,7 +51,7 @@ def read_runs(
     checked = [_check_rows(rows, index, n_max, checksums) for rows in pieces]
     if not checked:
         if not problems:
-            problems.add(RUNS_MEMBER, None, "has no runs")
+            problems.add(RUNS_MEMBER, 1, "has no runs")
         return {}
     columns: list[Any] = [
         np.concatenate([getattr(piece, field.name) for piece in checked]) for field in fields(_RunColumns)
@@ -65,11 +64,11 @@ def read_runs(
 
 def _check_rows(rows: CsvRows, index: WorkloadIndex, n_max: int | None, checksums: Checksums) -> _RunColumns:
     workload, workload_good = rows.workloads(index)
-    n, n_good = rows.counts("n", 1, n_max, f"n_max = {n_max}" if n_max else "")
-    repeat, repeat_good = rows.counts("repeat", 0, None)
-    size, size_good = _positive_numbers(rows, "size")
+    n, n_good = rows.counts("n", n_max)
+    repeat, repeat_good = rows.counts("repeat")
+    size, size_good = _numbers_or_nan(rows, "size")
     size[size == index.sizes(workload)] = np.nan
-    clock_mhz, clock_good = _positive_numbers(rows, "clock_mhz")
+    clock_mhz, clock_good = _numbers_or_nan(rows, "clock_mhz")
     good = workload_good & n_good & repeat_good & rows.one_of("pass", PASSES) & size_good & clock_good
     is_profile = np.array([cell == "profile" for cell in rows.columns["pass"]])
     time_ns = _times_ns(rows, n, good)
@@ -86,32 +85,26 @@ def _counts_or_nan(rows: CsvRows, name: str) -> FloatArray:
     """A column of counts, NaN where empty or bad."""
     text = rows.columns[name]
     values, good = rows.integers(name, np.fromiter(map(bool, text), dtype=bool, count=len(rows)))
-    negative = good & (values < 0)
-    rows.refuse(negative, f"{name} low", lambda row: f"{name} {text[row]} is negative")
-    return np.where(good & ~negative, values.astype(np.float64), np.nan)
+    return np.where(rows.within(name, values, good), values.astype(np.float64), np.nan)
 
 
-def _positive_numbers(rows: CsvRows, name: str) -> tuple[FloatArray, BoolArray]:
-    """A column of numbers above 0, NaN where empty, and which rows are good."""
-    text = rows.columns[name]
-    given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+def _numbers_or_nan(rows: CsvRows, name: str) -> tuple[FloatArray, BoolArray]:
+    """A column of numbers, NaN where empty, and which rows are good."""
+    given = np.fromiter(map(bool, rows.columns[name]), dtype=bool, count=len(rows))
     values, good = rows.numbers(name, given)
-    too_low = good & (values <= 0)
-    rows.refuse(too_low, f"{name} low", lambda row: f"{name} {text[row]} is not above 0")
-    return values, np.where(given, good & ~too_low, True)
+    return values, np.where(given, rows.within(name, values, good), True)
 
 
 def _times_ns(rows: CsvRows, n: IntArray, good: BoolArray) -> IntArray:
-    """time_ns where it is good and n * time_ns fits 64 bits, else 0."""
+    """time_ns where it is good and n * time_ns fits 63 bits, else 0."""
     text = rows.columns["time_ns"]
-    time_ns, time_good = rows.integers("time_ns")
-    too_low = time_good & (time_ns <= 0)
-    rows.refuse(too_low, "time_ns low", lambda row: f"time_ns {text[row]} is not above 0")
-    fits = time_ns <= LARGEST_INTEGER // np.maximum(n, 1)
+    time_ns, integer = rows.integers("time_ns")
+    time_good = rows.within("time_ns", time_ns, integer)
+    fits = time_ns <= RANGES["n * time_ns"].most // np.maximum(n, 1)
     rows.refuse(
-        good & time_good & ~fits, "time_ns high", lambda row: f"n * time_ns = {n[row]} * {text[row]} exceeds 64 bits"
+        good & time_good & ~fits, "product", lambda row: f"n * time_ns = {n[row]} * {text[row]} exceeds 63 bits"
     )
-    return np.where(time_good & ~too_low & fits, time_ns, 0)
+    return np.where(time_good & fits, time_ns, 0)
 
 
 def _parts_ns(
@@ -122,13 +115,10 @@ def _parts_ns(
     rest = n * time_ns
     complete = good & is_profile & (time_ns > 0)
     for place, name in enumerate(PART_COLUMNS):
-        text = rows.columns[name]
-        given = np.fromiter(map(bool, text), dtype=bool, count=len(rows))
+        given = np.fromiter(map(bool, rows.columns[name]), dtype=bool, count=len(rows))
         _refuse_stray_parts(rows, name, given, good, is_profile)
-        values, values_good = rows.integers(name, given & is_profile)
-        negative = values_good & (values < 0)
-        rows.refuse(negative, f"{name} negative", lambda row, name=name, text=text: f"{name} {text[row]} is negative")  # type: ignore[misc]
-        complete &= values_good & ~negative
+        values, integer = rows.integers(name, given & is_profile)
+        complete &= rows.within(name, values, integer)
         parts_ns[is_profile, place] = values[is_profile]
         values = np.where(complete & (rest >= 0), values, 0)
         rest = rest - values  # at least -(2**63 - 1): rest was >= 0
@@ -165,8 +155,8 @@ def _check_checksums(
     differs = np.array([key in differing for key in keys]) if differing else np.zeros(len(rows), dtype=bool)
     rows.refuse(differs, "checksum", lambda row: _describe_difference(rows, row, checksums[keys[row][:2]]))
     length = np.fromiter(map(len, text), dtype=np.int64, count=len(rows))
-    too_long = length > LONGEST_CHECKSUM
-    rows.refuse(too_long, "long", lambda row: f"output_checksum is longer than {LONGEST_CHECKSUM} characters")
+    most = LONGEST_TEXTS["output_checksum"]
+    rows.refuse(length > most, "long", lambda row: f"output_checksum is longer than {most} characters")
     return length > 0
 
 
@@ -199,12 +189,17 @@ def find_duplicates(key: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
 
 
 def _refuse_without_one_thread(runs: _RunColumns, index: WorkloadIndex, problems: ArchiveProblems) -> None:
+    """One problem for each workload, on the line of its first run."""
     varied = runs.is_variation
-    for workload in np.setdiff1d(runs.workload, runs.workload[(runs.n == 1) & ~varied]).tolist():
-        is_its = runs.workload == workload
-        more = " of its own size at the platform's own clocks" if (is_its & varied).any() else ""
-        reason = f"workload {quoted(index.names[workload])} has no run at n = 1{more}"
-        problems.add(RUNS_MEMBER, int(runs.lines[is_its].min()), reason, "no n = 1")
+    workloads, first = np.unique(runs.workload, return_index=True)
+    has_one = np.isin(workloads, runs.workload[(runs.n == 1) & ~varied])
+    has_variation = np.isin(workloads, runs.workload[varied])
+
+    def reason(row: int) -> str:
+        more = " of its own size at the platform's own clocks" if has_variation[row] else ""
+        return f"workload {quoted(index.names[workloads[row]])} has no run at n = 1{more}"
+
+    problems.add_rows(RUNS_MEMBER, runs.lines[first], ~has_one, "no n = 1", reason)
 
 
 def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:

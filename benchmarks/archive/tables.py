@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, takewhile
+from operator import itemgetter
 from typing import IO, Any
 
 import numpy as np
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 from benchmarks.archive.documents import load_schema
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.measurements import LARGEST_COUNT
+from profiles.bounds import MOST_COLUMNS, RANGES, Range
 
 CSV_ROWS_AT_ONCE = 1 << 14
+CSV_CHARACTERS_AT_ONCE = 1 << 22
 LONGEST_LINE = 1 << 20
+LONGEST_NUMBER = 60
+LINES_A_ROW = 5  # blank lines and those inside quotes are read as well
 
 _INTEGER = r"-?[0-9]{1,19}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
@@ -40,15 +44,22 @@ class CsvRows:
     def refuse(self, bad: BoolArray, kind: str, reason: Callable[[int], str]) -> None:
         self.problems.add_rows(self.member, self.lines, bad, kind, reason)
 
-    def counts(self, name: str, least: int, most: int | None, limit: str = "") -> tuple[IntArray, BoolArray]:
-        """An integer column of thread counts or repeat numbers, and which rows are good."""
-        text = self.columns[name]
+    def within(self, name: str, values: Any, good: BoolArray, bounds: Range | None = None, most: str = "") -> BoolArray:
+        """Which of the good values are inside the bounds of the column; `most` names an upper bound that is not the
+        table's."""
+        text, bounds = self.columns[name], bounds or RANGES[name]
+        low, high = bounds.outside(values)
+        too_high = f"more than {most}" if most else bounds.too_high
+        self.refuse(good & low, f"{name} low", lambda row: f"{name} {_shortened(text[row])} is {bounds.too_low}")
+        self.refuse(good & high, f"{name} high", lambda row: f"{name} {_shortened(text[row])} is {too_high}")
+        return good & ~low & ~high
+
+    def counts(self, name: str, n_max: int | None = None) -> tuple[IntArray, BoolArray]:
+        """A column of thread counts or repeat numbers, and which rows are good."""
         values, good = self.integers(name)
-        low, high = good & (values < least), good & (values > (LARGEST_COUNT if most is None else most))
-        self.refuse(low, f"{name} low", lambda row: f"{name} {text[row]} is less than {least}")
-        bound = limit or str(LARGEST_COUNT)
-        self.refuse(high, f"{name} high", lambda row: f"{name} {text[row]} is more than {bound}")
-        return values, good & ~low & ~high
+        if n_max is None:
+            return values, self.within(name, values, good)
+        return values, self.within(name, values, good, Range(RANGES[name].least, n_max), f"n_max = {n_max}")
 
     def integers(self, name: str, given: BoolArray | None = None) -> tuple[IntArray, BoolArray]:
         """A column of 64-bit integers (0 where bad or not `given`), and which of the given rows are good."""
@@ -77,6 +88,14 @@ class CsvRows:
         values = np.fromiter(map(index.of, text), dtype=np.int64, count=len(text))
         self.refuse(values < 0, "workload", lambda row: f"workload {quoted(text[row])} is not in workloads.json")
         return values, values >= 0
+
+
+@dataclass
+class RowAllowance:
+    """How many rows may still come, in all CSV members together."""
+
+    limit: int
+    taken: int = 0
 
 
 class WorkloadIndex:
@@ -127,32 +146,42 @@ def _convert(
 
 @dataclass(frozen=True)
 class _Header:
-    """Where the promised columns are; None: an optional one that is not there."""
+    """Where the promised columns are; None: an optional one that is not there. More than one always is."""
 
     member: str
     width: int
     places: dict[str, int | None]
 
+    @property
+    def columns(self) -> list[int]:
+        """The places of the columns that are there."""
+        return [place for place in self.places.values() if place is not None]
 
-def read_rows(member: str, content: IO[bytes], schema: str, limit: int, problems: ArchiveProblems) -> Iterator[CsvRows]:
-    """The good rows of a CSV member, CSV_ROWS_AT_ONCE at a time, with the columns that the published schema names."""
+
+def read_rows(
+    member: str, content: IO[bytes], schema: str, allowance: RowAllowance, problems: ArchiveProblems
+) -> Iterator[CsvRows]:
+    """The good rows of a CSV member, at most CSV_ROWS_AT_ONCE at a time, with the columns that the published schema
+    names."""
     content.seek(0)
     text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
     try:
-        records = _records(member, text, problems)
+        records = _records(member, text, LINES_A_ROW * allowance.limit + 1, problems)
         line, header = next(records, (1, []))
         places = _header(member, line, header, load_schema(schema)["fields"], problems)
         if places is not None:
-            yield from _pieces(records, _Header(member, len(header), places), limit, problems)
+            yield from _pieces(records, _Header(member, len(header), places), allowance, problems)
     except UnicodeDecodeError:
         problems.add(member, _undecodable_line(content), "is not UTF-8")
     finally:
         text.detach()
 
 
-def _records(member: str, text: io.TextIOWrapper, problems: ArchiveProblems) -> Iterator[tuple[int, list[str]]]:
+def _records(
+    member: str, text: io.TextIOWrapper, most_lines: int, problems: ArchiveProblems
+) -> Iterator[tuple[int, list[str]]]:
     """Each row that is not blank, and the line it starts on."""
-    reader = csv.reader(chain.from_iterable(_lines(text)), strict=True)
+    reader = csv.reader(chain.from_iterable(_lines(text, most_lines)), strict=True)
     start = 1
     try:
         for row in reader:
@@ -164,30 +193,44 @@ def _records(member: str, text: io.TextIOWrapper, problems: ArchiveProblems) -> 
 
 
 def _pieces(
-    records: Iterator[tuple[int, list[str]]], header: _Header, limit: int, problems: ArchiveProblems
+    records: Iterator[tuple[int, list[str]]], header: _Header, allowance: RowAllowance, problems: ArchiveProblems
 ) -> Iterator[CsvRows]:
-    count = 0
-    while piece := list(islice(records, CSV_ROWS_AT_ONCE)):
-        count += len(piece)
-        if count > limit:
-            problems.add(header.member, None, f"has more than {limit} rows")
+    good = _good_records(records, header, allowance, problems)
+    while piece := list(_take_piece(good)):
+        lines, rows = zip(*piece, strict=True)
+        cells = dict(zip(header.columns, zip(*rows, strict=True), strict=True))
+        nothing = ("",) * len(piece)
+        named = {name: nothing if place is None else cells[place] for name, place in header.places.items()}
+        yield CsvRows(header.member, np.array(lines, dtype=np.int64), named, problems)
+
+
+def _good_records(
+    records: Iterator[tuple[int, list[str]]], header: _Header, allowance: RowAllowance, problems: ArchiveProblems
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Line and promised cells of each row that has as many cells as the header; of the others nothing is kept."""
+    promised = itemgetter(*header.columns)
+    for line, row in records:
+        allowance.taken += 1
+        if allowance.taken > allowance.limit:
+            reason = f"is behind row {allowance.limit} of the CSV members, which have no more together"
+            problems.add(header.member, line, reason)
             return
-        good = [record for record in piece if len(record[1]) == header.width]
-        if len(good) < len(piece):
-            _refuse_ragged(piece, header, problems)
-        if good:
-            lines, rows = zip(*good, strict=True)
-            columns = list(zip(*rows, strict=True))
-            nothing = ("",) * len(good)
-            named = {name: nothing if column is None else columns[column] for name, column in header.places.items()}
-            yield CsvRows(header.member, np.array(lines, dtype=np.int64), named, problems)
+        if len(row) == header.width:
+            yield line, promised(row)
+            continue
+        problems.add(header.member, line, f"has {len(row)} columns, the header has {header.width}", "ragged")
+        if len(row) > MOST_COLUMNS:
+            return
 
 
-def _refuse_ragged(piece: list[tuple[int, list[str]]], header: _Header, problems: ArchiveProblems) -> None:
-    for line, row in piece:
-        if len(row) != header.width:
-            reason = f"has {len(row)} columns, the header has {header.width}"
-            problems.add(header.member, line, reason, "ragged")
+def _take_piece(good: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Rows until they are CSV_ROWS_AT_ONCE, or so long that together they would not be small."""
+    characters = 0
+    for line, row in islice(good, CSV_ROWS_AT_ONCE):
+        yield line, row
+        characters += sum(map(len, row))
+        if characters > CSV_CHARACTERS_AT_ONCE:
+            return
 
 
 def _header(
@@ -200,6 +243,9 @@ def _header(
     names = [field["name"] for field in promised]
     missing = [field["name"] for field in promised if field["name"] not in row and not field.get("optional")]
     twice = sorted({name for name in names if row.count(name) > 1})
+    if len(row) > MOST_COLUMNS:
+        problems.add(member, line, f"has {len(row)} columns, more than {MOST_COLUMNS}")
+        return None
     if missing:
         problems.add(member, line, f"has no column {', '.join(missing)}")
     if twice:
@@ -207,10 +253,13 @@ def _header(
     return None if missing or twice else {name: row.index(name) if name in row else None for name in names}
 
 
-def _lines(text: io.TextIOWrapper) -> Iterator[list[str]]:
+def _lines(text: io.TextIOWrapper, most_lines: int) -> Iterator[list[str]]:
     """Lines by the block, with their ends; the last one of a block may go on in the next, and waits for it."""
-    rest = ""
+    rest, ends = "", 0
     while block := text.read(LONGEST_LINE):
+        ends += max(block.count("\n"), block.count("\r"))
+        if ends > most_lines:
+            raise csv.Error(f"more than {most_lines} lines")
         lines = list(io.StringIO(rest + block, newline=""))
         if "\0" in block:  # which the csv module takes for text, and no database does
             yield list(takewhile(lambda line: "\0" not in line, lines))
@@ -230,3 +279,8 @@ def _undecodable_line(content: IO[bytes]) -> int | None:
         except UnicodeDecodeError:
             return number
     return None
+
+
+def _shortened(cell: str) -> str:
+    """A number as it stands in the file, unless somebody wrote it with a thousand digits."""
+    return cell if len(cell) <= LONGEST_NUMBER else quoted(cell)

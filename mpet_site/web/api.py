@@ -6,31 +6,48 @@ from django.db.models import F
 from django.http import HttpResponsePermanentRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
-from django_filters.rest_framework import DjangoFilterBackend, TypedChoiceFilter
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import MethodNotAllowed, NotFound, ValidationError
 from rest_framework.filters import OrderingFilter, SearchFilter
 from rest_framework.generics import ListAPIView, RetrieveAPIView
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
+from mpet_site.web.filters import StrictFilterBackend
 from mpet_site.web.pagination import Pagination
 from mpet_site.web.problems import InvalidRequest, invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
+from mpet_site.web.searching import MOST_CHARACTERS, MOST_WORDS, search_refusal
 
 LIST_PARAMETERS = ("page", "page_size", "search", "ordering")
 ROWS_PER_QUERY = 500
 UNKNOWN_PATH = "api-unknown-path"
 
 
-class ApiView(APIView):
-    """Refuses query parameters that mean nothing here: a misspelt filter would answer with the wrong rows."""
+class StrictView(APIView):
+    """Refuses what it does not know: methods with 405, whoever asks; query parameters with 400.
+
+    A misspelt filter would answer with the wrong rows.
+    """
 
     query_parameters: ClassVar[tuple[str, ...]] = ()
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if request.method not in self.allowed_methods:
+            raise MethodNotAllowed(str(request.method))
         super().initial(request, *args, **kwargs)
+        if request.method != "OPTIONS":
+            self.refuse_unknown_parameters(request)
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        """What OPTIONS tells of a view has no other form than JSON, whatever the view itself answers in."""
+        if request.method == "OPTIONS":
+            return JSONRenderer(), JSONRenderer.media_type
+        return super().perform_content_negotiation(request, force)
+
+    def refuse_unknown_parameters(self, request: Request) -> None:
         allowed = {"format", *self.known_parameters()}
         listed = ", ".join(sorted(allowed))
         errors = [
@@ -47,6 +64,10 @@ class ApiView(APIView):
     def known_parameters(self) -> tuple[str, ...]:
         return self.query_parameters
 
+
+class ApiView(StrictView):
+    """Its answers may be kept, and are asked about every time."""
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
         mark_cacheable(request, response)
@@ -54,36 +75,43 @@ class ApiView(APIView):
 
 
 class StrictSearchFilter(SearchFilter):
+    """Refuses a search of too many words."""
+
     def get_search_terms(self, request: Request) -> list[str]:
+        if refusal := search_refusal(request.query_params.get(self.search_param, "")):
+            raise invalid_request(self.search_param, refusal)
         try:
             return super().get_search_terms(request)
         except ValidationError as error:
             raise ValidationError({self.search_param: error.detail}) from error
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        words = rf"^[\s,]*(?:[^\s,\x00]+(?:[\s,]+|$)){{0,{MOST_WORDS}}}$"
+        schema = {"type": "string", "maxLength": MOST_CHARACTERS, "pattern": words}
+        text = f"Rows in which every word occurs: at most {MOST_WORDS}."
+        return [{"name": self.search_param, "in": "query", "required": False, "description": text, "schema": schema}]
 
 
 class StrictOrderingFilter(OrderingFilter):
     """Unknown fields are an error; unknown values come last; equal rows keep one order from page to page."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
-        terms = [term.strip() for term in request.query_params.get(self.ordering_param, "").split(",") if term.strip()]
-        names = dict(self.get_valid_fields(queryset, view, {"request": request}))
+        text = request.query_params.get(self.ordering_param)
+        terms = text.split(",") if text else []
         for term in terms:
-            if term.removeprefix("-") not in names:
-                raise invalid_request(self.ordering_param, f"'{term}' is not one of: {', '.join(names)}.")
+            if term.removeprefix("-") not in view.ordering_fields:
+                raise invalid_request(
+                    self.ordering_param, f"'{term}' is not one of: {', '.join(view.ordering_fields)}."
+                )
         fields = [(F(view.ordering_fields[term.removeprefix("-")]), term.startswith("-")) for term in terms]
         ordered = [field.desc(nulls_last=True) if down else field.asc(nulls_last=True) for field, down in fields]
         return queryset.order_by(*ordered, "pk") if ordered else queryset
 
-    def get_valid_fields(self, queryset: Any, view: Any, context: Any = None) -> list[tuple[str, str]]:
-        return [(name, name) for name in view.ordering_fields]
-
-
-class StrictBooleanFilter(TypedChoiceFilter):
-    """true or false; django-filter's own takes anything else for no filter at all."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        choices = (("true", "true"), ("false", "false"))
-        super().__init__(choices=choices, coerce=lambda text: text == "true", **kwargs)
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        name = f"-?(?:{'|'.join(view.ordering_fields)})"
+        schema = {"type": "string", "pattern": f"^{name}(?:,{name})*$"}
+        text = "Names with commas between; with -: descending. Unknown values come last."
+        return [{"name": self.ordering_param, "in": "query", "required": False, "description": text, "schema": schema}]
 
 
 class ListView(ApiView, ListAPIView):
@@ -91,13 +119,16 @@ class ListView(ApiView, ListAPIView):
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     pagination_class = Pagination
-    filter_backends = (DjangoFilterBackend, StrictSearchFilter, StrictOrderingFilter)
+    filter_backends = (StrictFilterBackend, StrictSearchFilter, StrictOrderingFilter)
     filterset_class: Any = None
     ordering_fields: ClassVar[dict[str, str]] = {}
     csv_serializer_class: Any = None
 
     def known_parameters(self) -> tuple[str, ...]:
-        return (*LIST_PARAMETERS, *self.filterset_class.base_filters)
+        return (*LIST_PARAMETERS, *self.filterset_class.base_filters) if self.request.method in SAFE_METHODS else ()
+
+    def get_renderers(self) -> Any:
+        return super().get_renderers() if self.request.method in SAFE_METHODS else [JSONRenderer()]
 
     @property
     def wants_csv(self) -> bool:
@@ -127,11 +158,6 @@ class ListView(ApiView, ListAPIView):
         )
         response["Content-Disposition"] = f'attachment; filename="{self.get_queryset().model._meta.model_name}s.csv"'
         return response
-
-    def options(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        request.accepted_renderer = JSONRenderer()
-        request.accepted_media_type = JSONRenderer.media_type
-        return super().options(request, *args, **kwargs)
 
 
 class DetailView(ApiView, RetrieveAPIView):

@@ -11,6 +11,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from rest_framework.request import Request
 
+PRIVATE = "private, no-store"
+
 
 def etag_of(*parts: Any) -> str:
     """Weak: the same content, whatever compression a proxy chose."""
@@ -27,7 +29,8 @@ def respond_unless_unchanged(request: Request, etag: str, build: Callable[[], Ht
 
 
 def mark_cacheable(request: Request, response: HttpResponseBase) -> None:
-    """Kept copies are asked about every time (no-cache), and never shared between viewers."""
+    """Kept copies are asked about every time (no-cache), and never shared between viewers; what is answered to somebody
+    known is kept by no cache at all. Its ETag is still answered with 304: a program may keep its own answers."""
     patch_vary_headers(response, ("Authorization", "Accept", "Cookie"))
     if not response.has_header("Cache-Control"):
-        response["Cache-Control"] = "private, no-cache" if request.user.is_authenticated else "no-cache"
+        response["Cache-Control"] = PRIVATE if request.user.is_authenticated else "no-cache"

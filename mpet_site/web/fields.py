@@ -1,8 +1,12 @@
-"""The kinds of values that answers of the API are made of."""
+"""The kinds of values that the API reads and writes. It reads what JSON has: "8" and true are no numbers."""
 
+import math
 from typing import Any
 
+from django.core.validators import RegexValidator
 from rest_framework import serializers
+
+LARGEST_NUMBER = 10**18  # that is read: sums and products of what is read stay finite
 
 Text = serializers.CharField
 Integer = serializers.IntegerField
@@ -17,9 +21,37 @@ def numbers(**options: Any) -> Any:
 
 
 class PlainNumber(serializers.FloatField):
-    """A JSON number as it came: 8 stays an int, "8" and true are none."""
+    """A JSON number as it came: 8 stays an int."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"min_value": -LARGEST_NUMBER, "max_value": LARGEST_NUMBER} | options)
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, bool) or not isinstance(data, int | float):
+        if isinstance(data, bool) or not isinstance(data, int | float) or math.isnan(min(data, LARGEST_NUMBER)):
             self.fail("invalid")
         return data
+
+
+class PlainInteger(serializers.IntegerField):
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return data
+
+
+class PlainBoolean(serializers.BooleanField):
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class PlainText(serializers.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.validators.append(RegexValidator(r"^[^\x00]*$", "Null characters are not allowed."))
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)

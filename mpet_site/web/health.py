@@ -1,16 +1,18 @@
 """The address that tells a supervisor whether the server works."""
 
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 
+@require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """200 when the database answers and every migration is applied, 503 otherwise."""
     try:
         executor = MigrationExecutor(connection)
         pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
+    except Error:
         return JsonResponse({"status": "unavailable", "reason": "the database does not answer"}, status=503)
     if pending:
         return JsonResponse(

@@ -1,8 +1,15 @@
-"""Every answer carries a content security policy."""
+"""What holds for every request: the content security policy, the methods of pages, the length of parameters, rates."""
 
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from mpet_site.web.etags import PRIVATE
+from mpet_site.web.problems import invalid_request, problem_response
+from mpet_site.web.throttling import too_many_requests, wait_of_request
 
 # Everything comes from this server. Plotly writes style attributes into its drawings: hence 'unsafe-inline' there.
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -17,6 +24,21 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+API_PREFIX = "/api/"
+HEALTH_PATH = "/healthz"
+PAGE_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+MOST_PARAMETER_CHARACTERS = 2_000  # names and slugs are shorter; the comparison of six platforms has six of them
+
+
+def is_api(request: HttpRequest) -> bool:
+    """Whether a program asks: errors are then problem documents, not pages."""
+    return request.path_info.startswith(API_PREFIX)
+
+
+def is_page(request: HttpRequest) -> bool:
+    """Whether a person asks: not a program, not a supervisor, and not a browser for the files of a page."""
+    path = request.path_info
+    return not (is_api(request) or path == HEALTH_PATH or path.startswith(settings.STATIC_URL))
 
 
 class ContentSecurityPolicyMiddleware:
@@ -29,3 +51,76 @@ class ContentSecurityPolicyMiddleware:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return response
+
+
+class PrivateAnswersMiddleware:
+    """What is answered to somebody who is signed in, by session or token, is kept by no cache: it may show what is
+    private. A view that says itself how long its answer keeps has public answers only."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        cookie = settings.SESSION_COOKIE_NAME
+        if cookie in request.COOKIES or cookie in response.cookies or "Authorization" in request.headers:
+            response.headers.setdefault("Cache-Control", PRIVATE)
+        return response
+
+
+class PageRateMiddleware:
+    """Pages may be asked for as often as the API, and are counted apart: a program's requests lock no browser out."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if is_page(request) and (wait_s := wait_of_request(request, "page")):
+            return too_many_requests(request, wait_s)
+        return self.get_response(request)
+
+
+class PageMethodsMiddleware:
+    """405 for methods that no page has. What this page has of the others it says itself; the API does so alone."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if request.method in PAGE_METHODS or is_api(request):
+            return self.get_response(request)
+        return HttpResponseNotAllowed(PAGE_METHODS)
+
+
+class ParameterBoundsMiddleware:
+    """400 for a parameter of the address that is too long for anything we store, or that no database can hold."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        for name, values in request.GET.lists():
+            if name == "search":
+                continue  # has a bound of its own, and a message at its field (mpet_site.web.searching)
+            if reason := next(filter(None, map(parameter_refusal, (name, *values))), ""):
+                return refused_parameter(request, name[:MOST_PARAMETER_CHARACTERS], reason)
+        return self.get_response(request)
+
+
+def parameter_refusal(text: str) -> str:
+    """Why this name or value of a parameter is not looked at; "" where it is.
+
+    >>> parameter_refusal("fft"), parameter_refusal("a" * 2_001)
+    ('', 'It has 2001 characters; at most 2000 are read.')
+    """
+    if "\0" in text:
+        return "It has a null character."
+    if len(text) > MOST_PARAMETER_CHARACTERS:
+        return f"It has {len(text)} characters; at most {MOST_PARAMETER_CHARACTERS} are read."
+    return ""
+
+
+def refused_parameter(request: HttpRequest, name: str, reason: str) -> HttpResponse:
+    if is_api(request):
+        return problem_response(invalid_request(name, reason))
+    return render(request, "400.html", {"parameter": name[:50], "reason": reason}, status=400)

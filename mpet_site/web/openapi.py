@@ -1,7 +1,8 @@
-"""What drf-spectacular cannot infer: the one shape of errors, and that CSV is text."""
+"""What drf-spectacular cannot infer: the one shape of errors, what every answer carries, and that CSV is text."""
 
 from typing import Any
 
+from mpet_site.web.parameters import SLUG_PATTERN
 from mpet_site.web.problems import MEDIA_TYPE
 
 PROBLEM = {
@@ -25,23 +26,118 @@ PROBLEM = {
     "required": ["type", "title", "status", "detail"],
     "additionalProperties": True,
 }
+TEXT = {"type": "string"}
+HEADERS: dict[str, dict[str, Any]] = {
+    "Allow": {"required": True, "schema": TEXT},
+    "Cache-Control": {"required": True, "schema": TEXT},
+    "ETag": {"description": "For If-None-Match.", "schema": {"type": "string", "pattern": '^W/"[0-9a-f]+"$'}},
+    "Location": {"required": True, "schema": {"type": "string", "format": "uri"}},
+    "Retry-After": {"description": "Seconds.", "required": True, "schema": {"type": "integer", "minimum": 1}},
+    "WWW-Authenticate": {"required": True, "schema": {"type": "string", "pattern": "^Bearer"}},
+}
+PROBLEMS = {
+    "400": ("InvalidRequest", "A parameter or a field is unknown or has a wrong value: `errors` names each."),
+    "401": ("Unauthorised", "The token is unknown, has expired or was revoked; or one is needed."),
+    "403": ("Forbidden", "The token has not the scope for this, or a session no CSRF token."),
+    "404": ("NotFound", "There is nothing here that you may see."),
+    "405": ("MethodNotAllowed", "The path has not this method."),
+    "406": ("NotAcceptable", "The answer has no form that `Accept` names."),
+    "413": ("PayloadTooLarge", "The body has more than `limit_bytes`."),
+    "415": ("UnsupportedMediaType", "The body is not of the media type that is taken here."),
+    "422": ("NoPrediction", "Too little was measured to answer: `found` of `needed`."),
+    "429": ("TooManyRequests", "Over the rate of requests."),
+    "500": ("ServerError", "The server made a mistake."),
+    "503": ("Busy", "The server is busy; the same request will be answered later."),
+}
+HEADER_OF_PROBLEM = {"401": "WWW-Authenticate", "405": "Allow", "429": "Retry-After", "503": "Retry-After"}
+ALWAYS = ("400", "401", "405", "406", "429", "500", "503")
+OF_WRITING = ("403", "413", "415")
+NOT_MODIFIED = "NotModified"
 
 
-def operations(result: dict[str, Any]) -> list[dict[str, Any]]:
-    return [operation for path in result["paths"].values() for operation in path.values()]
+def operations(result: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """(path, method, operation) of all."""
+    return [(path, method, item) for path, methods in result["paths"].items() for method, item in methods.items()]
+
+
+def headers(*names: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def described_problem(status: str) -> dict[str, Any]:
+    named = ["Cache-Control", *filter(None, [HEADER_OF_PROBLEM.get(status)])]
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": PROBLEMS[status][1], "headers": headers(*named), "content": content}
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = PROBLEM
-    answer = {"description": "Any error", "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-    for operation in operations(result):
-        operation["responses"]["default"] = answer
+    """Every operation names each status it may answer with: those of all, its own, and those that its view declares."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Problem"] = PROBLEM
+    answers = {name: described_problem(status) for status, (name, _) in PROBLEMS.items()}
+    components.setdefault("responses", {}).update(answers)
+    for path, method, operation in operations(result):
+        responses = operation["responses"]
+        names = {parameter["name"] for parameter in operation.get("parameters", ())}
+        own = OF_WRITING if method == "post" else ()
+        missing = ("404",) if "{" in path or "page" in names else ()
+        declared = [status for status in responses if status in PROBLEMS]
+        for status in {*ALWAYS, *own, *missing, *declared}:
+            responses[status] = {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"}
+        operation["responses"] = dict(sorted(responses.items()))
+    return result
+
+
+def add_headers(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """What can be kept says by which ETag it is asked about again; what was made says where it is."""
+    unchanged = {"description": "What `If-None-Match` names is still so.", "headers": headers("ETag")}
+    result.setdefault("components", {}).update(headers=HEADERS, responses={NOT_MODIFIED: unchanged})
+    for _path, method, operation in operations(result):
+        responses = operation["responses"]
+        if method == "get":
+            responses["200"]["headers"] = headers("ETag", "Cache-Control")
+            responses["304"] = {"$ref": f"#/components/responses/{NOT_MODIFIED}"}
+            if "202" in responses:
+                responses["202"]["headers"] = headers("Retry-After", "Cache-Control")
+        for status in {"201", "202"} & set(responses) if method == "post" else ():
+            responses[status]["headers"] = headers("Location")
+    return result
+
+
+def close_requests(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A field of a body that is unknown is an error, and so is no body at all."""
+    schemas = result["components"]["schemas"]
+    for _path, _method, operation in operations(result):
+        if "requestBody" in operation:
+            operation["requestBody"]["required"] = True
+            for content in operation["requestBody"]["content"].values():
+                schemas[content["schema"]["$ref"].rpartition("/")[2]]["additionalProperties"] = False
+    return result
+
+
+def allow_empty_parameters(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """An empty value is as one that is left out."""
+    for _path, _method, operation in operations(result):
+        for parameter in operation.get("parameters", ()):
+            if parameter["in"] == "query" and not parameter.get("required"):
+                parameter["allowEmptyValue"] = True
+    return result
+
+
+def describe_slugs(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    for _path, _method, operation in operations(result):
+        for parameter in operation.get("parameters", ()):
+            if parameter["in"] == "path" and parameter["name"] == "slug":
+                parameter["schema"] |= {"pattern": f"^{SLUG_PATTERN}$"}
     return result
 
 
 def describe_csv(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    for operation in operations(result):
-        for response in operation["responses"].values():
+    """Rows are text. How far a computation is, is JSON whatever was asked for."""
+    for _path, _method, operation in operations(result):
+        for status, response in operation["responses"].items():
             if "text/csv" in response.get("content", {}):
                 response["content"]["text/csv"] = {"schema": {"type": "string"}}
+                if status == "202":
+                    del response["content"]["text/csv"]
     return result

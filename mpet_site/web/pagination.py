@@ -6,7 +6,9 @@ from django.core.paginator import Page, Paginator
 from rest_framework.pagination import PageNumberPagination
 from rest_framework.request import Request
 
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.parameters import WholeNumber
+
+LARGEST_PAGE = 10**9
 
 
 class KeyPaginator(Paginator):
@@ -24,6 +26,10 @@ class KeyPaginator(Paginator):
         return Page([row_of[key] for key in keys if key in row_of], number, self)
 
 
+PAGE = WholeNumber("page", "A page beyond the last is 404.", default=1, low=1, high=LARGEST_PAGE)
+PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", default=50, low=1, high=LARGEST_PAGE)
+
+
 class Pagination(PageNumberPagination):
     """50 rows a page, `?page_size=` up to 500 (more is 500); what is no number of at least 1 is an error."""
 
@@ -32,18 +38,14 @@ class Pagination(PageNumberPagination):
     max_page_size = 500
 
     def get_page_size(self, request: Request) -> int:
-        return min(positive_parameter(request, "page_size", self.page_size), self.max_page_size)
+        return min(PAGE_SIZE.read(request), self.max_page_size)
 
     def get_page_number(self, request: Request, paginator: Any) -> int:
-        return positive_parameter(request, self.page_query_param, 1)
+        return PAGE.read(request)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return [parameter.openapi for parameter in (PAGE, PAGE_SIZE)]
 
 
 class KeyPagination(Pagination):
     django_paginator_class = KeyPaginator
-
-
-def positive_parameter(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name, "") or str(default)
-    if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) >= 1):
-        raise invalid_request(name, "A whole number of at least 1.")
-    return int(text)

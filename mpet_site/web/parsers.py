@@ -1,5 +1,6 @@
 """Bodies of requests are read up to a limit."""
 
+from io import BytesIO
 from typing import IO, Any
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from rest_framework.request import Request
 from mpet_site.web.problems import PayloadTooLarge
 
 JSON_MAX_BYTES = 2**20
+JSON_MAX_CONTAINERS = 10_000  # lists and objects: an empty one is two bytes of text and a hundred of memory
+JSON_MAX_COMMAS = 50_000
 MULTIPART_FRAME_BYTES = 2**16  # boundaries, headers and the other fields around an uploaded file
 
 
@@ -20,11 +23,25 @@ def check_length(request: Request, limit: int) -> None:
         raise PayloadTooLarge(f"The body has {length} bytes; at most {limit} are taken.", limit_bytes=limit)
 
 
+def check_json_size(content: bytes) -> None:
+    """Before anything is made of it. Brackets and commas inside of texts count: no request needs so many."""
+    for count, limit, what in (
+        (content.count(b"[") + content.count(b"{"), JSON_MAX_CONTAINERS, "lists and objects"),
+        (content.count(b","), JSON_MAX_COMMAS, "values"),
+    ):
+        if count > limit:
+            raise PayloadTooLarge(f"The body has more than {limit} {what}.")
+
+
 class JSONParser(parsers.JSONParser):
+    """UTF-8, whatever the request calls its charset: JSON has no other (RFC 8259)."""
+
     def parse(self, stream: IO, media_type: str | None = None, parser_context: Any = None) -> Any:
         check_length(parser_context["request"], JSON_MAX_BYTES)
+        content = stream.read(JSON_MAX_BYTES + 1)
+        check_json_size(content)
         try:
-            return super().parse(stream, media_type, parser_context)
+            return super().parse(BytesIO(content), media_type, {"encoding": "utf-8"})
         except RecursionError as error:
             raise ParseError("JSON parse error - nested too deeply") from error
 

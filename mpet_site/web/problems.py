@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
+from mpet_site.web.busy import RETRY_AFTER_S, is_busy
 from mpet_site.web.plain_json import nan_to_null
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,22 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     for kind, answer in ERROR_RESPONSES:
         if isinstance(error, kind):
             return answer(error)
+    if is_busy(error):
+        logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
+        return busy_problem()
     logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
+    return mistake_problem()
+
+
+def busy_problem() -> HttpResponse:
+    """503: the database could not answer now (mpet_site.web.busy)."""
+    response = error_response(503, "The database is busy. Nothing was stored; try again soon.")
+    response["Retry-After"] = str(RETRY_AFTER_S)
+    return response
+
+
+def mistake_problem() -> HttpResponse:
+    """500."""
     return error_response(500, "The server made a mistake; it is in the log.")
 
 

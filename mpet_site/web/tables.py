@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-NUMBER, NAME = "number", "name"  # classes of site.css
+NUMBER, NAME, VALUE = "number", "name", "value"  # classes of site.css
 
 
 @dataclass(frozen=True)

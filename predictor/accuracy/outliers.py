@@ -6,19 +6,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from predictor.core import outliers as core
 from predictor.core.threads import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile, Source
 from profiles.outliers import keep_verdicts, own_reasons, profiles_to_judge
-from profiles.scaling.names import CURVE_NAMES, FRACTIONS
+from profiles.stored import stored_curves
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory
 MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
-STORED_FRACTIONS = slice(2, 2 + len(FRACTIONS))  # of the stored curves: after time and redundancy
 
 
 def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
@@ -50,20 +47,19 @@ def contradictions_in_snapshot(
 def measured_in_snapshot(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:
     """A stored profile by its positions in the snapshot; None where nothing in the snapshot compares with it."""
     database = snapshot.database
-    curves = getattr(profile, "curves", None)
+    curves = stored_curves(profile)
     group = (profile.decomposed, profile.workload.runtime or "", "+".join((profile.origin,)))
     if curves is None or profile.platform.slug not in database.platforms or group not in database.groups:
         return None
     if profile.workload.slug not in database.workloads:
         return None
-    values = curves.values.reshape(1 + len(CURVE_NAMES), -1)
     return core.MeasuredProfile(
         database.workloads.index(profile.workload.slug),
         database.platforms.index(profile.platform.slug),
         database.groups.index(group),
-        curves.n.astype(np.int64),
-        values[0],
-        values[STORED_FRACTIONS] if profile.decomposed else None,
+        curves.n,
+        curves.time_s,
+        curves.fractions,
     )
 
 

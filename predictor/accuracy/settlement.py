@@ -18,6 +18,7 @@ from django.utils import timezone
 from predictor.models import Prediction
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.models import Platform, Profile, Source
+from profiles.stored import stored_curves
 
 SETTLED_ORDERINGS = {
     "settled_at": "settled_at",
@@ -150,10 +151,10 @@ def may_settle(profile: Profile, prediction: Prediction) -> bool:
 
 def _fill(prediction: Prediction, profile: Profile) -> bool:
     """Write the settlement to the prediction's columns; False where the two have no n in common."""
-    curves = getattr(profile, "curves", None)
+    curves = stored_curves(profile)
     if curves is None:
         return False
-    settlement = compare_with_measured(prediction.answer, curves.n, curves.values[: len(curves.n)])
+    settlement = compare_with_measured(prediction.answer, curves.n, curves.time_s)
     if settlement.full is None and settlement.t1 is None and settlement.scaling is None:
         return False
     prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin

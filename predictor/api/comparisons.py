@@ -1,11 +1,11 @@
 """The twins of the pages that compare: /compare/, /distances/ and /maps/."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,8 +13,11 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
+from mpet_site.web.parameters import Flag, OneOf, Slug, Slugs, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
+from predictor.api.long_answers import ComputationSerializer, answer_or_progress
+from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.comparisons.selection import (
     FEWEST_COMPARED,
     MOST_COMPARED,
@@ -22,27 +25,27 @@ from predictor.comparisons.selection import (
     provenance,
     select_profiles,
 )
+from predictor.computations.kinds import LongQuestion
 from predictor.core.arrays import slug_index
 from predictor.core.comparisons.documents import (
     ProfileSummary,
     SharedWorkload,
     compare_platforms,
     compare_workloads,
-    distance_matrix,
-    workload_map,
 )
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
 
-INCLUDE_SIMULATED = OpenApiParameter(
+INCLUDE_SIMULATED = Flag(
     "include_simulated",
-    bool,
-    description="true: simulated profiles take part; false: they do not; left out: they do, alone, where nothing of "
-    "what is compared was measured",
+    "true: simulated profiles take part; false: they do not; left out: they do, alone, where nothing of what is "
+    "compared was measured",
 )
-ORIGIN_PARAMETER = OpenApiParameter("origin", str, enum=PREDICTION_ORIGINS, description="profiles of this one alone")
-SELECTION_PARAMETERS = [ORIGIN_PARAMETER, INCLUDE_SIMULATED]
+ORIGIN_PARAMETER = OneOf(
+    "origin", "profiles of this one alone, whatever include_simulated says", choices=PREDICTION_ORIGINS
+)
+SELECTION_PARAMETERS = (ORIGIN_PARAMETER, INCLUDE_SIMULATED)
 
 
 PROVENANCE_FIELDS: dict[str, serializers.Field] = {
@@ -148,23 +151,29 @@ class ComparisonView(ApiView):
     query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated")
 
     def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> ComparedProfiles:
-        origin, simulated = request.query_params.get("origin", ""), simulated_parameter(request)
-        if origin and origin not in PREDICTION_ORIGINS:
-            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
-        if origin and simulated is not None:
-            raise invalid_request("origin", "Either this or include_simulated.")
-        return select_profiles(request.user, origin=origin, include_simulated=simulated, kind=kind, slugs=slugs)
+        origin, simulated = ORIGIN_PARAMETER.read(request) or "", INCLUDE_SIMULATED.read(request)
+        wanted = None if origin else simulated
+        return select_profiles(request.user, origin=origin, include_simulated=wanted, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
         return respond_unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
 
+    def answer_matrix(self, request: Request, selection: ComparedProfiles, kind: Kind) -> HttpResponseBase:
+        question = MatrixQuestion(selection.snapshot, selection.origins, kind)
+        return self.answer_long(request, selection, question, lambda document: not document["slugs"])
 
-def simulated_parameter(request: Request) -> bool | None:
-    """include_simulated=true or false; None where the rule of predictor.comparisons.selection is left to choose."""
-    text = request.query_params.get("include_simulated", "")
-    if text not in {"", "true", "false"}:
-        raise invalid_request("include_simulated", "true or false.")
-    return text == "true" if text else None
+    def answer_long(
+        self,
+        request: Request,
+        selection: ComparedProfiles,
+        question: LongQuestion,
+        is_empty: Callable[[Mapping[str, Any]], bool],
+    ) -> HttpResponseBase:
+        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
+            shared = provenance(request.user, selection, is_empty=is_empty(document))
+            return self.answer(request, lambda: {**document, **shared})
+
+        return answer_or_progress(request, question, respond, request.user)
 
 
 def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
@@ -175,15 +184,14 @@ def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
 
 
 def chosen_slugs(request: Request) -> list[str]:
-    slugs = list(dict.fromkeys(slug for slug in request.query_params.get("slugs", "").split(",") if slug))
-    if not FEWEST_COMPARED <= len(slugs) <= MOST_COMPARED:
-        raise invalid_request("slugs", f"{FEWEST_COMPARED} to {MOST_COMPARED} slugs with commas between.")
+    slugs = list(dict.fromkeys(SLUGS_PARAMETER.read(request)))
+    if len(slugs) < FEWEST_COMPARED:
+        raise invalid_request("slugs", SLUGS_PARAMETER.explanation)
     return slugs
 
 
-SLUGS_PARAMETER = OpenApiParameter(
-    "slugs", str, required=True, description=f"{FEWEST_COMPARED} to {MOST_COMPARED}, with commas between"
-)
+SLUGS_PARAMETER = Slugs("slugs", required=True, fewest=FEWEST_COMPARED, most=MOST_COMPARED)
+ON_PARAMETER = Slug("on", "slug of the platform", required=True)
 
 
 class PlatformMatrix(ComparisonView):
@@ -192,12 +200,12 @@ class PlatformMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_platforms_matrix",
         summary="Distances of platforms",
-        parameters=SELECTION_PARAMETERS,
-        responses=MatrixSerializer,
+        parameters=described(*SELECTION_PARAMETERS),
+        responses={200: MatrixSerializer, 202: ComputationSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
-        return self.answer(request, lambda: matrix_document(request.user, selection, "platforms"))
+        return self.answer_matrix(request, selection, "platforms")
 
 
 class WorkloadMatrix(ComparisonView):
@@ -206,24 +214,12 @@ class WorkloadMatrix(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_matrix",
         summary="Distances of workloads",
-        parameters=SELECTION_PARAMETERS,
-        responses=MatrixSerializer,
+        parameters=described(*SELECTION_PARAMETERS),
+        responses={200: MatrixSerializer, 202: ComputationSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
-        return self.answer(request, lambda: matrix_document(request.user, selection, "workloads"))
-
-
-def matrix_document(user: Any, selection: ComparedProfiles, kind: Kind) -> dict[str, Any]:
-    matrix = distance_matrix(selection.database, kind)
-    document = {
-        "revision": matrix.revision,
-        "of": matrix.kind,
-        "slugs": matrix.slugs,
-        "mean": matrix.mean,
-        "count": matrix.count,
-    }
-    return document | provenance(user, selection, is_empty=not matrix.slugs)
+        return self.answer_matrix(request, selection, "workloads")
 
 
 class WorkloadMap(ComparisonView):
@@ -232,22 +228,13 @@ class WorkloadMap(ComparisonView):
     @extend_schema(
         operation_id="distances_workloads_map",
         summary="Map of workloads",
-        parameters=SELECTION_PARAMETERS,
-        responses=MapSerializer,
+        parameters=described(*SELECTION_PARAMETERS),
+        responses={200: MapSerializer, 202: ComputationSerializer},
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
-        return self.answer(request, lambda: map_document(request.user, selection))
-
-
-def map_document(user: Any, selection: ComparedProfiles) -> dict[str, Any]:
-    similarity_map = workload_map(selection.database)
-    document = {
-        "revision": similarity_map.revision,
-        "stress": similarity_map.stress,
-        "workloads": [asdict(point) for point in similarity_map.points],
-    }
-    return document | provenance(user, selection, is_empty=not similarity_map.points)
+        question = MapQuestion(selection.snapshot, selection.origins)
+        return self.answer_long(request, selection, question, lambda document: not document["workloads"])
 
 
 def profile_document(profile: ProfileSummary) -> dict[str, Any]:
@@ -285,7 +272,7 @@ class ComparePlatforms(ComparisonView):
     @extend_schema(
         operation_id="compare_platforms",
         summary="Compare platforms",
-        parameters=[SLUGS_PARAMETER, *SELECTION_PARAMETERS],
+        parameters=described(SLUGS_PARAMETER, *SELECTION_PARAMETERS),
         responses=ComparedPlatformsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -314,15 +301,11 @@ class CompareWorkloads(ComparisonView):
     @extend_schema(
         operation_id="compare_workloads",
         summary="Compare workloads",
-        parameters=[
-            SLUGS_PARAMETER,
-            OpenApiParameter("on", str, required=True, description="slug of the platform"),
-            *SELECTION_PARAMETERS,
-        ],
+        parameters=described(SLUGS_PARAMETER, ON_PARAMETER, *SELECTION_PARAMETERS),
         responses=ComparedWorkloadsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        slugs, on = chosen_slugs(request), request.query_params.get("on", "")
+        slugs, on = chosen_slugs(request), ON_PARAMETER.read(request)
         selection = self.select(request, "workloads", slugs)
         database = selection.database
         workloads = [position_of_slug("slugs", slug, database.workloads) for slug in slugs]

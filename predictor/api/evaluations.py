@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django_filters.rest_framework import ChoiceFilter, FilterSet, NumberFilter
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view, inline_serializer
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import extend_schema, extend_schema_view, inline_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.generics import GenericAPIView
@@ -16,8 +16,9 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import Text, number
-from mpet_site.web.pagination import Pagination
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
+from mpet_site.web.pagination import PAGE, PAGE_SIZE, Pagination
+from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
@@ -100,9 +101,9 @@ class EvaluationRowSerializer(serializers.ModelSerializer):
 
 
 class EvaluationFilter(FilterSet):
-    origin = ChoiceFilter(choices=Evaluation.Origin.choices)
-    holdout = ChoiceFilter(choices=[(name, name) for name in HOLDOUTS])
-    revision = NumberFilter()
+    origin = ChoiceFilter(tuple(Evaluation.Origin.values))
+    holdout = ChoiceFilter(tuple(HOLDOUTS))
+    revision = WholeNumberFilter()
 
     class Meta:
         model = Evaluation
@@ -152,7 +153,7 @@ class EvaluationErrors(ApiView):
     @extend_schema(
         operation_id="evaluations_errors",
         summary="Errors of every prediction",
-        parameters=[OpenApiParameter(name, int) for name in query_parameters],
+        parameters=described(PAGE, PAGE_SIZE),
         responses=inline_serializer(
             "PredictionErrors",
             {
@@ -181,6 +182,25 @@ class EvaluationErrors(ApiView):
         return pagination.get_paginated_response(page)
 
 
+PaperTablesSerializer = inline_serializer(
+    "PaperTables",
+    {
+        "id": serializers.UUIDField(),
+        "created_at": serializers.DateTimeField(),
+        "revision": serializers.IntegerField(),
+        "origin": Text(),
+        "method_version": Text(),
+        "sample": serializers.IntegerField(allow_null=True),
+        "seed": serializers.IntegerField(),
+        "results": inline_serializer(
+            "PaperResults",
+            {name: serializers.ListField(child=serializers.DictField()) for name in PAPER_TABLES},
+        ),
+    },
+)
+REPORTED_ORIGIN = OneOf("origin", "default: the newest of any", choices=PREDICTION_ORIGINS)
+
+
 class PaperTables(ApiView):
     """The paper's tables and figures on this database, as they were last made; rows by the name of the table."""
 
@@ -189,30 +209,11 @@ class PaperTables(ApiView):
     @extend_schema(
         operation_id="evaluations_paper",
         summary="The paper's tables and figures",
-        parameters=[
-            OpenApiParameter("origin", str, enum=list(PREDICTION_ORIGINS), description="default: the newest of any")
-        ],
-        responses=inline_serializer(
-            "PaperTables",
-            {
-                "id": serializers.UUIDField(),
-                "created_at": serializers.DateTimeField(),
-                "revision": serializers.IntegerField(),
-                "origin": Text(),
-                "method_version": Text(),
-                "sample": serializers.IntegerField(allow_null=True),
-                "seed": serializers.IntegerField(),
-                "results": inline_serializer(
-                    "PaperResults",
-                    {name: serializers.ListField(child=serializers.DictField()) for name in PAPER_TABLES},
-                ),
-            },
-        ),
+        parameters=described(REPORTED_ORIGIN),
+        responses={200: PaperTablesSerializer, 404: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        origin = request.query_params.get("origin") or None
-        if origin not in (None, *PREDICTION_ORIGINS):
-            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
+        origin = REPORTED_ORIGIN.read(request)
         reports = PaperReport.objects.filter(**({"origin": origin} if origin else {}))
         report = reports.first()
         if report is None:

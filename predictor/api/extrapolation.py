@@ -4,15 +4,17 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
+from mpet_site.web.parameters import Slugs, WholeNumber, described
 from mpet_site.web.problems import invalid_request
 from predictor.api.scaling_models import ScalingFitSerializer, number, points_serializer
+from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.extrapolation.document import (
     DEFAULT_MODELS,
     OFFERED_MODELS,
@@ -71,6 +73,15 @@ BeyondSerializer = inline_serializer(
 )
 
 
+MODELS_PARAMETER = Slugs(
+    "models",
+    f"Of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}.",
+    pattern="|".join(OFFERED_MODELS),
+    most=len(OFFERED_MODELS),
+)
+TO_PARAMETER = WholeNumber("to", "The largest thread count that is asked for.", low=1, high=LARGEST_THREAD_COUNT)
+
+
 class ProfileBeyond(ApiView):
     """One profile at thread counts and input sizes that nobody ran, by the scaling models; its penalty plot."""
 
@@ -79,17 +90,12 @@ class ProfileBeyond(ApiView):
     @extend_schema(
         operation_id="profiles_beyond",
         summary="One profile beyond what was measured",
-        parameters=[
-            OpenApiParameter(
-                "models", str, description=f"Of {', '.join(OFFERED_MODELS)}; default {','.join(DEFAULT_MODELS)}."
-            ),
-            OpenApiParameter("to", int, description="The largest thread count that is asked for."),
-        ],
+        parameters=described(MODELS_PARAMETER, TO_PARAMETER),
         responses=BeyondSerializer,
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
-        question = extrapolation_question(request.query_params.get("models"), request.query_params.get("to"))
+        question = extrapolation_question(MODELS_PARAMETER.read(request), TO_PARAMETER.read(request))
 
         def build() -> Response:
             return Response(extrapolation_document(profile, request.user, question))
@@ -97,11 +103,8 @@ class ProfileBeyond(ApiView):
         return respond_unless_unchanged(request, database_etag(request), build)
 
 
-def extrapolation_question(models: str | None, to: str | None) -> ExtrapolationQuestion:
-    names = tuple(name for name in (models or "").split(",") if name) if models is not None else DEFAULT_MODELS
-    if to and not to.isdecimal():
-        raise invalid_request("to", "Not a whole number.")
+def extrapolation_question(models: list[str] | None, to: int | None) -> ExtrapolationQuestion:
     try:
-        return ExtrapolationQuestion(names, int(to) if to else None)
+        return ExtrapolationQuestion(DEFAULT_MODELS if models is None else tuple(dict.fromkeys(models)), to)
     except InvalidFit as error:
         raise invalid_request(error.name, error.reason) from error

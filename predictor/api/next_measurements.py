@@ -1,5 +1,6 @@
 """What to measure next, to narrow the interval of an answer."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http.response import HttpResponseBase
@@ -11,8 +12,10 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
+from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.models import Prediction
-from predictor.predictions.next_measurements import next_measurements
+from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
+from predictor.predictions.request import RequestError
 from profiles.etags import database_etag
 
 MeasureNextSerializer: Any = inline_serializer(
@@ -45,10 +48,18 @@ class MeasureNext(ApiView):
     """The measurements that are expected to narrow the interval most, the best first. Of what is known now."""
 
     @extend_schema(
-        operation_id="predictions_measure_next", summary="What to measure next", responses=MeasureNextSerializer
+        operation_id="predictions_measure_next",
+        summary="What to measure next",
+        responses={200: MeasureNextSerializer, 202: ComputationSerializer},
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         prediction = get_object_or_404(Prediction.objects.visible_to(request.user), uid=id)
-        return respond_unless_unchanged(
-            request, database_etag(request), lambda: Response(next_measurements(prediction, request.user))
-        )
+
+        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
+            return respond_unless_unchanged(request, database_etag(request), lambda: Response(document))
+
+        try:
+            question = NextMeasurementsQuestion.of(prediction, request.user)
+        except RequestError:
+            return respond(no_next_measurements(prediction.answer))
+        return answer_or_progress(request, question, respond, viewer_of(prediction, request.user))

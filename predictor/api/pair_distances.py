@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.problems import invalid_request
-from predictor.api.comparisons import INCLUDE_SIMULATED, PROVENANCE_FIELDS, position_of_slug, simulated_parameter
+from mpet_site.web.parameters import Slug, described
+from predictor.api.comparisons import INCLUDE_SIMULATED, PROVENANCE_FIELDS, position_of_slug
 from predictor.comparisons.selection import ComparedProfiles, provenance, select_profiles
 from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import Kind
@@ -60,6 +60,10 @@ PlatformDistanceSerializer = distance_serializer("PlatformDistance", "workload")
 WorkloadDistanceSerializer = distance_serializer("WorkloadDistance", "platform")
 
 
+COMPARED = (Slug("a", "slug of one", required=True), Slug("b", "slug of another", required=True))
+COMPARED_ON = Slug("platform", "on this platform alone")
+
+
 class DistanceView(ApiView):
     """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
 
@@ -67,10 +71,9 @@ class DistanceView(ApiView):
     query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated")
 
     def select(self, request: Request) -> ComparedProfiles:
-        slugs = [request.query_params.get(name, "") for name in "ab"]
-        return select_profiles(
-            request.user, include_simulated=simulated_parameter(request), kind=self.kind, slugs=slugs
-        )
+        slugs = [parameter.read(request) for parameter in COMPARED]
+        simulated = INCLUDE_SIMULATED.read(request)
+        return select_profiles(request.user, include_simulated=simulated, kind=self.kind, slugs=slugs)
 
     def answer(
         self, request: Request, a: str, b: str, selection: ComparedProfiles, measure: Callable[[], PairDistances]
@@ -95,16 +98,8 @@ def distances_document(distances: PairDistances, kind: Kind) -> dict[str, Any]:
     }
 
 
-def position_parameter(request: Request, name: str, slugs: tuple[str, ...]) -> int:
-    slug = request.query_params.get(name, "")
-    if not slug:
-        raise invalid_request(name, "Needed: a slug.")
-    return position_of_slug(name, slug, slugs)
-
-
-def distance_parameters(**texts: str) -> list[OpenApiParameter]:
-    named = (OpenApiParameter(k, str, required=k in "ab", description=v) for k, v in texts.items())
-    return [*named, INCLUDE_SIMULATED]
+def position_parameter(request: Request, parameter: Slug, slugs: tuple[str, ...]) -> int:
+    return position_of_slug(parameter.name, parameter.read(request), slugs)
 
 
 class PlatformDistance(DistanceView):
@@ -115,13 +110,13 @@ class PlatformDistance(DistanceView):
     @extend_schema(
         operation_id="distances_platforms",
         summary="Distance of two platforms",
-        parameters=distance_parameters(a="slug of a platform", b="slug of another"),
+        parameters=described(*COMPARED, INCLUDE_SIMULATED),
         responses=PlatformDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
         database = selection.database
-        a, b = (position_parameter(request, name, database.platforms) for name in "ab")
+        a, b = (position_parameter(request, parameter, database.platforms) for parameter in COMPARED)
         measure = lambda: platform_distances(database, a, b)  # noqa: E731
         return self.answer(request, database.platforms[a], database.platforms[b], selection, measure)
 
@@ -136,14 +131,14 @@ class WorkloadDistance(DistanceView):
     @extend_schema(
         operation_id="distances_workloads",
         summary="Distance of two workloads",
-        parameters=distance_parameters(a="slug of a workload", b="slug of another", platform="on this platform alone"),
+        parameters=described(*COMPARED, COMPARED_ON, INCLUDE_SIMULATED),
         responses=WorkloadDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
         selection = self.select(request)
         database = selection.database
-        a, b = (position_parameter(request, name, database.workloads) for name in "ab")
-        slug = request.query_params.get("platform")
-        platform = position_parameter(request, "platform", database.platforms) if slug else None
+        a, b = (position_parameter(request, parameter, database.workloads) for parameter in COMPARED)
+        slug = COMPARED_ON.read(request)
+        platform = position_of_slug(COMPARED_ON.name, slug, database.platforms) if slug else None
         measure = lambda: workload_distances(database, a, b, platform)  # noqa: E731
         return self.answer(request, database.workloads[a], database.workloads[b], selection, measure)

@@ -5,65 +5,99 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
-from mpet_site.web.fields import Integer, PlainNumber, Text, number, numbers
+from mpet_site.web.fields import Integer, PlainBoolean, PlainInteger, PlainNumber, PlainText, Text, number, numbers
 from mpet_site.web.problems import InvalidRequest
 from predictor.api.settled import SettlementSerializer, settlement_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
-from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.core.scenarios.changes import (
+    CHARACTERISTICS,
+    FASTEST_MHZ,
+    LARGEST_CHANGE_FACTOR,
+    LARGEST_N_MAX,
+    SLOWEST_MHZ,
+    least_factor,
+)
 from predictor.models import Prediction
 from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 
+CHANGED_COUNT = {"type": "integer", "minimum": 1, "maximum": LARGEST_N_MAX}
+WORKLOAD_CHANGES = {
+    name: {"type": "number", "minimum": least_factor(name), "maximum": LARGEST_CHANGE_FACTOR}
+    for name in CHARACTERISTICS
+}
+PLATFORM_VALUES = {
+    "n_nu": {**CHANGED_COUNT, "nullable": True},
+    "n_ht": {**CHANGED_COUNT, "nullable": True},
+    "n_max": CHANGED_COUNT,
+    "base_mhz": {"type": "number", "minimum": SLOWEST_MHZ, "maximum": FASTEST_MHZ},
+}
+JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
 
-def changes_field(names: tuple[str, ...], help_text: str, *, null_is_a_value: bool) -> Any:
-    field = extend_schema_field(
-        {
-            "type": "object",
-            "nullable": True,
-            "properties": {name: {"type": "number", "nullable": null_is_a_value} for name in names},
-            "additionalProperties": False,
-            "description": help_text,
-        }
-    )(type("Changes", (serializers.DictField,), {}))
-    return field(child=PlainNumber(allow_null=null_is_a_value), allow_null=True, default=None, help_text=help_text)
+
+def object_field(members: dict[str, Any], help_text: str, child: Any, **options: Any) -> Any:
+    """A dictionary with these members (name -> its schema). What their values may be is for the service to say."""
+    schema = {"type": "object", "nullable": True, "properties": members, "additionalProperties": False}
+    kind = extend_schema_field(schema | {"description": help_text})(type("Members", (serializers.DictField,), {}))
+    return kind(child=child, allow_null=True, help_text=help_text, **options)
+
+
+def setting_schemas() -> dict[str, Any]:
+    """Every setting of every method, with its type."""
+    settings = {name: kind for method in METHODS.values() for name, kind in method.describe().settings.items()}
+    return {name: {"type": JSON_TYPE.get(kind.type, "string")} for name, kind in settings.items()}
+
+
+@extend_schema_field({"type": "string", "enum": list(METHODS), "nullable": True})
+class MethodField(PlainText):
+    """Which there are is for the service to say, with what was meant."""
 
 
 class PredictionRequestSerializer(serializers.Serializer):
     """How would `workload` run on `target`? Slugs, or names that only one row has."""
 
-    workload = Text(max_length=200)
-    target = Text(max_length=200)
+    workload = PlainText(max_length=200)
+    target = PlainText(max_length=200)
     references = serializers.ListField(
-        child=Text(max_length=200),
+        child=PlainText(max_length=200),
         allow_null=True,
         default=None,
+        min_length=1,
         max_length=1000,
         help_text="Platforms whose profiles of the workload may be used; null = all.",
     )
-    method = Text(max_length=50, default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
+    method = MethodField(default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
     n = serializers.ListField(
-        child=Integer(min_value=1, max_value=LARGEST_THREAD_COUNT),
+        child=PlainInteger(min_value=1, max_value=LARGEST_THREAD_COUNT),
         allow_null=True,
         default=None,
+        min_length=1,
         max_length=MOST_THREAD_COUNTS,
-        help_text="Thread counts; null = 1 to the target's n_max.",
+        help_text="Thread counts; null = 1 to the target's n_max, at most 512 of them.",
     )
-    settings = serializers.DictField(default=dict, allow_null=True, help_text="Of the method; the rest is its default.")
-    include_simulated = serializers.BooleanField(default=False, help_text="Simulated profiles may take part.")
-    include_outliers = serializers.BooleanField(
-        default=False, help_text="Profiles that were found to be outliers may take part."
+    settings = object_field(
+        setting_schemas(), "Of the method; the rest is its default.", serializers.JSONField(), default=dict
     )
+    include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
+    include_outliers = PlainBoolean(default=False, help_text="Profiles that were found to be outliers may take part.")
     scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
     strategy = serializers.ChoiceField(
         STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
     )
-    workload_changes = changes_field(
-        CHARACTERISTICS, "Factors on characteristics of the workload: a virtual workload.", null_is_a_value=False
+    workload_changes = object_field(
+        WORKLOAD_CHANGES,
+        "Factors on characteristics of the workload: a virtual workload.",
+        PlainNumber(),
+        default=None,
     )
-    platform_changes = changes_field(
-        PLATFORM_CHANGES, "New values of the target: a virtual platform. Null: no such effect.", null_is_a_value=True
+    platform_changes = object_field(
+        PLATFORM_VALUES,
+        "New values of the target: a virtual platform. Null: no such effect.",
+        PlainNumber(allow_null=True),
+        default=None,
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

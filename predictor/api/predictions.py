@@ -49,7 +49,7 @@ class PredictionList(SettledRows, ListView):
         operation_id="predictions_create",
         summary="Predict",
         request=PredictionRequestSerializer,
-        responses={201: PredictionSerializer},
+        responses={201: PredictionSerializer, 422: None},
     )
     def post(self, request: Request) -> Response:
         serializer = PredictionRequestSerializer(data=request.data)

@@ -2,19 +2,27 @@
 
 from typing import ClassVar
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.parameters import Name, Number, OneOf, QueryParameter, WholeNumber, described
 from predictor.api.prediction_serializers import PredictionSerializer
 from predictor.api.predictions import problem_of
-from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.core.methods import METHODS
+from predictor.core.scenarios.changes import (
+    CHARACTERISTICS,
+    FASTEST_MHZ,
+    LARGEST_CHANGE_FACTOR,
+    LARGEST_N_MAX,
+    SLOWEST_MHZ,
+    least_factor,
+)
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from predictor.predictions.service import preview_answer
-from predictor.predictions.sliders import WHAT_IF_PARAMETERS, InvalidParameter, slider_request, slider_values
+from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
 
 ONLY_STORED = ("id", "url", "created_at", "settlement")
 PreviewSerializer = inline_serializer(
@@ -27,10 +35,20 @@ PreviewSerializer = inline_serializer(
 )
 
 
-def change_parameters() -> list[OpenApiParameter]:
-    factors = [OpenApiParameter(name, float, description="factor; 1 = the baseline") for name in CHARACTERISTICS]
-    values = [OpenApiParameter(name, float, description="new value; n_nu, n_ht: 0 = none") for name in PLATFORM_CHANGES]
-    return [*factors, *values]
+QUESTION = (
+    Name("workload", "slug, or a name that only one row has", required=True),
+    Name("target", "slug, or a name that only one row has", required=True),
+    OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
+)
+CHANGES: tuple[QueryParameter, ...] = (
+    *(
+        Number(name, "factor; 1 = the baseline", low=least_factor(name), high=LARGEST_CHANGE_FACTOR)
+        for name in CHARACTERISTICS
+    ),
+    *(WholeNumber(name, "new value; 0 = none", high=LARGEST_N_MAX) for name in ("n_nu", "n_ht")),
+    WholeNumber("n_max", "new value", low=1, high=LARGEST_N_MAX),
+    Number("base_mhz", "new value", low=SLOWEST_MHZ, high=FASTEST_MHZ),
+)
 
 
 class PredictionPreview(ApiView):
@@ -41,21 +59,15 @@ class PredictionPreview(ApiView):
     @extend_schema(
         operation_id="predictions_preview",
         summary="Predict without keeping the answer",
-        parameters=[
-            OpenApiParameter("workload", str, required=True, description="slug, or a name that only one row has"),
-            OpenApiParameter("target", str, required=True, description="slug, or a name that only one row has"),
-            OpenApiParameter("method", str, description="a name from methods/", default=DEFAULT_METHOD),
-            *change_parameters(),
-        ],
-        responses=PreviewSerializer,
+        parameters=described(*QUESTION, *CHANGES),
+        responses={200: PreviewSerializer, 422: None},
     )
     def get(self, request: Request) -> Response:
-        parameters = request.query_params.dict()
+        names = {parameter.name: parameter.read(request) for parameter in QUESTION}
+        values = {parameter.name: parameter.read(request) for parameter in CHANGES}
+        changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
-            question = slider_request(parameters, slider_values(parameters))
-            answer = preview_answer(question, request.user)
-        except InvalidParameter as error:
-            raise invalid_request(error.name, "A number.") from error
+            answer = preview_answer(slider_request(names, changes), request.user)
         except RequestError as error:
             raise problem_of(error) from error
         return Response({"id": None, "url": None} | answer)

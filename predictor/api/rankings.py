@@ -1,10 +1,11 @@
 """One workload over all platforms, as JSON or CSV."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,10 +13,13 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
+from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.predictions import problem_of
-from predictor.predictions.rankings import RANKING_COLUMNS, rank_platforms
+from predictor.core.methods import METHODS
+from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
+from predictor.predictions.rankings import RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
 
@@ -51,8 +55,19 @@ RankingSerializer = inline_serializer(
 )
 
 
+RANKING_PARAMETERS = (
+    Name("workload", "slug, or a name that only one row has", required=True),
+    OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
+    Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
+    Flag("include_simulated", "Simulated profiles take part.", default=False),
+)
+
+
 class RankingView(ApiView):
-    """One workload predicted on every platform, by rising time; each as if it had not been measured there."""
+    """One workload predicted on every platform, by rising time; each as if it had not been measured there.
+
+    202 while it is computed: `progress`, and when to ask again.
+    """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
     query_parameters: ClassVar[tuple[str, ...]] = ("workload", "method", "level", "include_simulated")
@@ -60,47 +75,31 @@ class RankingView(ApiView):
     @extend_schema(
         operation_id="rankings_read",
         summary="Where would a workload be the fastest?",
-        parameters=[
-            OpenApiParameter("workload", str, required=True, description="slug, or a name that only one row has"),
-            OpenApiParameter("method", str, description="a name from methods/", default=DEFAULT_METHOD),
-            OpenApiParameter("level", float, description="of the intervals, 0.5 to 0.99"),
-            OpenApiParameter("include_simulated", bool, description="Simulated profiles take part.", default=False),
-            OpenApiParameter("format", str, enum=["json", "csv"]),
-        ],
-        responses=RankingSerializer,
+        parameters=described(*RANKING_PARAMETERS, OneOf("format", choices=("json", "csv"))),
+        responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        arguments = ranking_arguments(request)
         try:
-            ranking = rank_platforms(viewer=request.user, **arguments)
+            question = RankingQuestion.of(viewer=request.user, **ranking_arguments(request))
         except RequestError as error:
             raise problem_of(error) from error
 
-        def build() -> HttpResponseBase:
-            if request.accepted_renderer.format != "csv":
-                return Response(ranking.document())
-            lines = csv_lines(list(RANKING_COLUMNS), ranking.results)
-            response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
-            response["Content-Disposition"] = f'attachment; filename="{ranking.workload}.csv"'
-            return response
+        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
+            return respond_unless_unchanged(
+                request, database_etag(request), lambda: ranking_response(request, document)
+            )
 
-        return respond_unless_unchanged(request, database_etag(request), build)
+        return answer_or_progress(request, question, respond, request.user)
+
+
+def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpResponseBase:
+    if request.accepted_renderer.format != "csv":
+        return Response(ranking)
+    lines = csv_lines(list(RANKING_COLUMNS), ranking["results"])
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
+    response["Content-Disposition"] = f'attachment; filename="{ranking["workload"]}.csv"'
+    return response
 
 
 def ranking_arguments(request: Request) -> dict[str, Any]:
-    texts = request.query_params
-    if not texts.get("workload"):
-        raise invalid_request("workload", "Needed: a slug.")
-    simulated = texts.get("include_simulated") or "false"
-    if simulated not in {"true", "false"}:
-        raise invalid_request("include_simulated", "true or false.")
-    try:
-        level = float(texts["level"]) if texts.get("level") else None
-    except ValueError:
-        raise invalid_request("level", "A number.") from None
-    return {
-        "workload": texts["workload"],
-        "method": texts.get("method") or DEFAULT_METHOD,
-        "level": level,
-        "include_simulated": simulated == "true",
-    }
+    return {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}

@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
@@ -12,7 +13,7 @@ from rest_framework.response import Response
 from accounts.permissions import MayPredict
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.fields import number
+from mpet_site.web.fields import PlainInteger, PlainNumber, number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import InvalidRequest, Unprocessable, invalid_request
 from predictor.core.answers import LARGEST_THREAD_COUNT
@@ -25,31 +26,44 @@ from predictor.scaling_models.task_graph import TASK_MEASURES
 from profiles.models import Profile
 
 MOST_POINTS = 500
+SHORTEST_S, LONGEST_S = 1e-12, 1e12
+LARGEST_CLOCK_RATIO = 1e6
+LEAST_LEVEL = 0.001
+
+
+def plain_number(**options: Any) -> PlainNumber:
+    return PlainNumber(allow_null=True, default=None, **options)
 
 
 class AskedPointSerializer(serializers.Serializer):
-    n = serializers.IntegerField(min_value=1, max_value=LARGEST_THREAD_COUNT, help_text="Thread count.")
-    size = number(default=None, help_text="Input size, in any unit.")
-    clock_ratio = number(default=None, help_text="Processor clock over memory clock.")
+    n = PlainInteger(min_value=1, max_value=LARGEST_THREAD_COUNT, help_text="Thread count.")
+    size = plain_number(help_text="Input size, in any unit.")
+    clock_ratio = plain_number(
+        min_value=1 / LARGEST_CLOCK_RATIO,
+        max_value=LARGEST_CLOCK_RATIO,
+        help_text="Processor clock over memory clock.",
+    )
 
 
 class FitPointSerializer(AskedPointSerializer):
-    time_s = serializers.FloatField(help_text="Measured; above 0.")
-    work_s = number(default=None, help_text="Task graph: thread seconds of useful work.")
-    delay_s = number(default=None, help_text="Task graph: thread seconds in which a task waited for an idle core.")
-    no_work_s = number(default=None, help_text="Task graph: thread seconds without a task.")
-    tasks = number(default=None, help_text="Task graph: tasks created.")
-    waits = number(default=None, help_text="Task graph: waits for tasks.")
+    time_s = PlainNumber(min_value=SHORTEST_S, max_value=LONGEST_S, help_text="Measured.")
+    work_s = plain_number(help_text="Task graph: thread seconds of useful work.")
+    delay_s = plain_number(help_text="Task graph: thread seconds in which a task waited for an idle core.")
+    no_work_s = plain_number(help_text="Task graph: thread seconds without a task.")
+    tasks = plain_number(help_text="Task graph: tasks created.")
+    waits = plain_number(help_text="Task graph: waits for tasks.")
 
 
 class ScalingFitRequestSerializer(serializers.Serializer):
     """Either `profile` or `points`."""
 
     profile = serializers.UUIDField(default=None, allow_null=True, help_text="id of a profile that you may see.")
-    points = FitPointSerializer(many=True, default=list)
-    predict = AskedPointSerializer(many=True, default=list, help_text="Where to predict.")
+    points = FitPointSerializer(many=True, default=list, max_length=MOST_POINTS)  # type: ignore[call-arg]
+    predict = AskedPointSerializer(  # type: ignore[call-arg]
+        many=True, default=list, max_length=MOST_POINTS, help_text="Where to predict."
+    )
     settings = serializers.DictField(default=dict, help_text="Of the model; the rest is its default.")
-    level = serializers.FloatField(default=0.9, help_text="Of the intervals, between 0 and 1.")
+    level = PlainNumber(default=0.9, min_value=LEAST_LEVEL, max_value=1 - LEAST_LEVEL, help_text="Of the intervals.")
     companions = serializers.ChoiceField(
         choices=SCOPES, default="all", help_text="Automatic choice for a profile: which other profiles it may know."
     )
@@ -60,11 +74,6 @@ class ScalingFitRequestSerializer(serializers.Serializer):
             raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
         if (attrs["profile"] is None) == (not attrs["points"]):
             raise invalid_request("points", "Either a profile or points are needed.")
-        for name in ("points", "predict"):
-            if len(attrs[name]) > MOST_POINTS:
-                raise invalid_request(name, f"At most {MOST_POINTS}.")
-        if not 0 < attrs["level"] < 1:
-            raise invalid_request("level", "Between 0 and 1.")
         return attrs
 
 
@@ -141,8 +150,9 @@ class ScalingModelFit(ApiView):
     @extend_schema(
         operation_id="scaling_models_fit",
         summary="Fit a scaling model",
+        parameters=[OpenApiParameter("name", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(SCALING_MODELS))],
         request=ScalingFitRequestSerializer,
-        responses={200: ScalingFitSerializer},
+        responses={200: ScalingFitSerializer, 422: None},
     )
     def post(self, request: Request, name: str) -> Response:
         if name not in SCALING_MODELS:

@@ -4,17 +4,18 @@ from typing import Any, ClassVar
 
 from django.db.models import Max, QuerySet
 from django.http.response import HttpResponseBase
-from django_filters.rest_framework import CharFilter, ChoiceFilter, FilterSet
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, inline_serializer
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from mpet_site.web.api import ApiView, StrictBooleanFilter
+from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import number
-from mpet_site.web.problems import invalid_request
+from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
+from mpet_site.web.parameters import OneOf, described
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.models import Prediction
 from predictor.snapshot.building import PREDICTION_ORIGINS
@@ -94,12 +95,12 @@ class SettledRowSerializer(serializers.Serializer):
 class SettledFilter(FilterSet):
     """Only settled predictions are listed: `settled=true` says so."""
 
-    settled = ChoiceFilter(choices=[("true", "true")], method="keep_all", help_text="true: others are not listed")
-    origin = ChoiceFilter(field_name="settled_origin", choices=[(origin, origin) for origin in PREDICTION_ORIGINS])
-    blind = StrictBooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
-    method = CharFilter()
-    workload = CharFilter(help_text="slug")
-    target = CharFilter(help_text="slug")
+    settled = ChoiceFilter(("true",), method="keep_all", help_text="true: others are not listed")
+    origin = ChoiceFilter(PREDICTION_ORIGINS, field_name="settled_origin")
+    blind = BooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
+    method = TextFilter()
+    workload = TextFilter(help_text="slug")
+    target = TextFilter(help_text="slug")
 
     class Meta:
         model = Prediction
@@ -147,6 +148,9 @@ ScoreSerializer = inline_serializer(
 )
 
 
+SCORED_ORIGIN = OneOf("origin", default=PREDICTION_ORIGINS[0], choices=PREDICTION_ORIGINS)
+
+
 class ScoreView(ApiView):
     """How every method did on pairs that nobody had measured when it predicted them."""
 
@@ -155,13 +159,11 @@ class ScoreView(ApiView):
     @extend_schema(
         operation_id="predictions_score",
         summary="The track record",
-        parameters=[OpenApiParameter("origin", str, enum=PREDICTION_ORIGINS, default=PREDICTION_ORIGINS[0])],
+        parameters=described(SCORED_ORIGIN),
         responses=ScoreSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        origin = request.query_params.get("origin") or PREDICTION_ORIGINS[0]
-        if origin not in PREDICTION_ORIGINS:
-            raise invalid_request("origin", f"One of: {', '.join(PREDICTION_ORIGINS)}.")
+        origin = SCORED_ORIGIN.read(request)
         newest = Prediction.objects.settled_for(request.user).aggregate(newest=Max("settled_at"))
         etag = database_etag(request, newest["newest"])
         return respond_unless_unchanged(

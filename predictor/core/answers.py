@@ -22,7 +22,7 @@ class Query:
     """Workload A on target T. Whatever was measured for (T,A), in any group, is hidden from the method.
 
     `group` None: the group in which A has the most reference platforms (a tie: decomposed first, then group order).
-    `references` None: every platform that has A. `n` None: T's 1..n_max.
+    `references` None: every platform that has A. `n` None: T's 1..n_max, at most 512 of them.
     """
 
     workload: int

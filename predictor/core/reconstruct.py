@@ -15,6 +15,7 @@ from profiles.scaling.times import reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
+MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
 
 
 class PredictedCurves(NamedTuple):
@@ -25,10 +26,29 @@ class PredictedCurves(NamedTuple):
     warnings: list[str]
 
 
+def answered_thread_counts(n_max: int) -> IntArray:
+    """The thread counts at which an answer for a machine is given: every one of 1..n_max, as far as there are at most
+    512 of them; of more 1 to 256, powers of two, and others evenly in ln n, up to n_max.
+
+    What an answer costs is bounded by this, not by what a platform says of itself.
+
+    >>> answered_thread_counts(4), len(answered_thread_counts(512)), answered_thread_counts(2**20)[[0, 255, -1]]
+    (array([1, 2, 3, 4]), 512, array([      1,     256, 1048576]))
+    >>> len(answered_thread_counts(2**20)) <= 512
+    True
+    """
+    if n_max <= MOST_ANSWERED_COUNTS:
+        return np.arange(1, n_max + 1, dtype=np.int64)
+    powers = 2 ** np.arange(1 + np.log2(n_max), dtype=np.int64)
+    spread = np.geomspace(EVERY_COUNT_TO, n_max, MOST_ANSWERED_COUNTS - EVERY_COUNT_TO - len(powers)).round()
+    counts = np.concatenate([np.arange(1, EVERY_COUNT_TO), powers, spread.astype(np.int64)])
+    return np.unique(counts[counts <= n_max])
+
+
 def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] | None) -> IntArray:
-    """The n asked for, or the target's 1..n_max. Raises InvalidThreadCounts for none, or any under 1."""
+    """The n asked for, or the target's `answered_thread_counts`. Raises InvalidThreadCounts for none and for 0."""
     if n is None:
-        return np.arange(1, database.n_max[target] + 1, dtype=np.int64)
+        return answered_thread_counts(int(database.n_max[target]))
     if not n or min(n) < 1:
         raise InvalidThreadCounts(n)
     return np.array(n, dtype=np.int64)

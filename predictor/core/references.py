@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, UnknownTarget, UnknownWorkload
 from profiles.arrays import IntArray
+
+MixRuntimes: TypeAlias = Literal["auto", "never", "always"]
 
 
 def check_query(database: Database, query: Query) -> None:
@@ -29,35 +33,60 @@ def reference_rows(database: Database, query: Query) -> IntArray:
     return rows
 
 
-def choose_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: bool) -> tuple[int, ...]:
-    """The group of the query, and with it, where runtimes are mixed, those that differ in nothing else.
+def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
+    """The group of the query; without one, that in which A (rows `rows_pa`) has the most reference platforms.
 
-    Without a group in the query: the one in which A (rows `rows_pa`) has the most reference platforms; of several
-    such ones a decomposed one, then the first.
+    Of several such ones a decomposed one, then the first.
     """
-    options = range(len(database.groups)) if query.group is None else [query.group]
-    if len(options) == 1:
-        return groups_compared_with(database, options[0], mix_runtimes)
-    merged = {g: groups_compared_with(database, g, mix_runtimes) for g in options}
+    if query.group is not None:
+        return query.group
 
-    def preference(g: int) -> tuple[int, bool, int]:
-        references = database.platform_index[rows_pa[np.isin(database.group[rows_pa], merged[g])]]
-        return -len(np.unique(references)), not database.groups[g].decomposed, g
+    def preference(group: int) -> tuple[int, bool, int]:
+        references = database.platform_index[rows_pa[database.group[rows_pa] == group]]
+        return -len(np.unique(references)), not database.groups[group].decomposed, group
 
-    return merged[min(options, key=preference)]
+    return min(range(len(database.groups)), key=preference)
 
 
-def groups_compared_with(database: Database, group: int, mix_runtimes: bool) -> tuple[int, ...]:
-    """The group, and where runtimes are mixed, behind it those that differ from it in the runtime alone."""
-    if not mix_runtimes:
-        return (group,)
-    kept = database.groups[group]
-    others = [
-        g
-        for g, other in enumerate(database.groups)
-        if g != group and (other.decomposed, other.origin) == (kept.decomposed, kept.origin)
-    ]
-    return (group, *others)
+def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tuple[int, ...]:
+    """A's group, and behind it all others of its origin: how platforms compare is told by all that both measured."""
+    own = choose_group(database, query, rows_pa)
+    origin = database.groups[own].origin
+    return (own, *(g for g, group in enumerate(database.groups) if g != own and group.origin == origin))
+
+
+def feature_groups(database: Database, query: Query, rows_pa: IntArray, mix_runtimes: MixRuntimes) -> tuple[int, ...]:
+    """A's group, and behind it those whose features may stand in one distance with it (Section 3.3).
+
+    `never`: no other. `always`: those that differ in nothing but the runtime. `auto`: no other where that leaves a
+    candidate; else those that differ in the runtime; where they leave none either, all.
+    """
+    own = choose_group(database, query, rows_pa)
+    if mix_runtimes == "never" or len(database.groups) == 1:
+        return (own,)
+    every = evidence_groups(database, query, rows_pa)
+    decomposed = database.groups[own].decomposed
+    of_any_runtime = tuple(group for group in every if database.groups[group].decomposed == decomposed)
+    if mix_runtimes == "always":
+        return of_any_runtime
+    widening = ((own,), of_any_runtime, every)
+    return next((groups for groups in widening if _leaves_candidate(database, query, rows_pa, groups)), every)
+
+
+def _leaves_candidate(database: Database, query: Query, rows_pa: IntArray, groups: tuple[int, ...]) -> bool:
+    """Whether a platform that has A shares a workload with T, in these groups."""
+    platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]])
+    rows_t = database.rows_of_platform(query.target)
+    workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]])
+    return bool((database.lookup(platforms[:, None], workloads, groups) >= 0).any())
+
+
+def groups_of_question(database: Database, query: Query, rows_pa: IntArray, settings: object) -> tuple[int, ...]:
+    """The groups that a method with these settings looks rows up in: only those that compare features choose."""
+    mix_runtimes: MixRuntimes | None = getattr(settings, "mix_runtimes", None)
+    if mix_runtimes is None:
+        return evidence_groups(database, query, rows_pa)
+    return feature_groups(database, query, rows_pa, mix_runtimes)
 
 
 def explain_missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
@@ -70,29 +99,31 @@ def explain_missing_benchmarks(database: Database, query: Query, groups: tuple[i
         runtimes = ", ".join(sorted(g.runtime or "unknown" for g in have))
         return (
             f"{workload_slug(database, query)} uses runtime {wanted.runtime or 'unknown'}, "
-            f"the workloads measured on {target} use {runtimes}; set mix_runtimes to compare across runtimes"
+            f"the workloads measured on {target} use {runtimes}; set mix_runtimes to auto to compare across runtimes"
         )
     kinds = ", ".join(sorted(f"{'decomposed' if g.decomposed else 'time-only'} {g.origin}" for g in have))
     return (
         f"profiles of {workload_slug(database, query)} are {'decomposed' if wanted.decomposed else 'time-only'} "
-        f"{wanted.origin}, those on {target} are {kinds}: not comparable"
+        f"{wanted.origin}, those on {target} are {kinds}: set mix_runtimes to auto to compare them"
     )
 
 
-def comparability_warnings(database: Database, target: int, platforms: IntArray, groups: tuple[int, ...]) -> list[str]:
-    """Why the profiles of these references may not compare with the target's: instruction set, runtimes."""
-    warnings = []
+def architecture_warnings(database: Database, target: int, platforms: IntArray) -> list[str]:
+    """A sentence where none of the references has the target's instruction set."""
     architecture = database.platform_table["architecture"]
     isa = architecture[target]
-    if isa and all(architecture[platform] != isa for platform in platforms):
-        warnings.append(
-            f"no reference platform has the instruction set of {database.platforms[target]} ({isa}): "
-            "expect errors of 30 to 70 %"
-        )
-    runtimes = sorted({database.groups[group].runtime or "unknown" for group in groups})
-    if len(runtimes) > 1:
-        warnings.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
-    return warnings
+    if not isa or any(architecture[platform] == isa for platform in platforms):
+        return []
+    return [
+        f"no reference platform has the instruction set of {database.platforms[target]} ({isa}): "
+        "expect errors of 30 to 70 %"
+    ]
+
+
+def runtimes_of_rows(database: Database, rows: IntArray) -> list[str]:
+    """The runtimes of these profiles (-1 = none), in alphabetical order; one that nobody named is `unknown`."""
+    groups = np.unique(database.group[rows[rows >= 0]])
+    return sorted({database.groups[group].runtime or "unknown" for group in groups.tolist()})
 
 
 def workload_slug(database: Database, query: Query) -> str:

@@ -14,13 +14,16 @@ from predictor.extrapolation.fits import (
     FitRequest,
     InvalidFit,
     fitted_answer,
+    measured_runs,
     parallel_quality,
     points_over_sizes,
     request_for_profile,
     unlearned_error,
 )
+from predictor.scaling_models.measured import MeasuredPoints
 from predictor.scaling_models.registry import SCALING_MODELS
-from profiles.models import Profile
+from profiles.models import Profile, Run
+from profiles.stored import stored_curves
 
 OFFERED_MODELS = ("automatic", "mpet_curve", "growth", "amdahl", "usl", "parallel_penalty", "memory_wall")
 DEFAULT_MODELS = ("automatic", "mpet_curve", "amdahl", "usl")
@@ -56,12 +59,12 @@ def extrapolation_document(
     profile: Profile, user: Any, question: ExtrapolationQuestion = ExtrapolationQuestion()
 ) -> dict[str, Any]:
     """The document of the page and of its JSON twin. Where a model refuses, `refusal` says why."""
-    curves = getattr(profile, "curves", None)
-    n = np.asarray(curves.n).tolist() if curves else []
-    time_s = np.asarray(curves.values)[: len(n)].tolist() if curves else []
+    curves = stored_curves(profile)
+    n = curves.thinned.n.tolist() if curves else []
+    time_s = curves.thinned.time_s.tolist() if curves else []
     points = [{"n": count, "time_s": seconds} for count, seconds in zip(n, time_s, strict=True)]
     new_points = [{"n": count} for count in counts_beyond(n, question.to or farthest_count(profile, n))] if n else []
-    quality = parallel_quality([point for point in points if np.isfinite(point["time_s"]) and point["time_s"] > 0])
+    quality = parallel_quality(points)
     document: dict[str, Any] = {
         "profile": str(profile.uid),
         "workload": profile.workload.slug,
@@ -132,10 +135,13 @@ def serial_fraction_sentence(quality: Sequence[dict[str, Any]]) -> str:
 
 def sizes_document(profile: Profile) -> dict[str, Any] | None:
     """The model that best predicts the larger measured sizes from the smaller ones, beyond them; None for one size."""
+    if not Run.objects.filter(profile=profile, size__isnull=False).exists():
+        return None
+    measured = measured_runs(profile)
     requests = [
         request
         for name, settings in SIZE_MODELS
-        if (request := request_over_sizes(profile, name, settings)) is not None
+        if (request := request_over_sizes(measured, name, settings)) is not None
     ]
     if not requests:
         return None
@@ -170,10 +176,10 @@ def possible_answer(request: FitRequest) -> dict[str, Any] | None:
     return answer | {"label": request_label(request)} if possible else None
 
 
-def request_over_sizes(profile: Profile, name: str, settings: dict[str, Any]) -> FitRequest | None:
+def request_over_sizes(measured: MeasuredPoints, name: str, settings: dict[str, Any]) -> FitRequest | None:
     """What the model is asked beyond the measured sizes; None where the profile lacks what the model needs."""
     try:
-        points = points_over_sizes(profile, SCALING_MODELS[name])
+        points = points_over_sizes(measured, SCALING_MODELS[name])
     except ValueError:
         return None
     largest = max(point["size"] for point in points)

@@ -20,8 +20,12 @@ from predictor.scaling_models.task_graph import TASK_MEASURES, TaskGraphModel
 from predictor.snapshot.cache import read_database
 from profiles.derivation import run_tables
 from profiles.models import Profile
+from profiles.scaling.validity import MOST_CURVE_POINTS, valid_counts, valid_scale, valid_times
+from profiles.stored import stored_curves
 
 POINT_COLUMNS = ("n", "size", "clock_ratio")
+MOST_RUNS_READ = 50_000  # of a profile: of more the first repeats
+QUIET: Any = {"over": "ignore", "divide": "ignore", "invalid": "ignore"}  # what overflows is null in the answer
 
 
 class InvalidFit(ValueError):
@@ -71,30 +75,41 @@ def points_of_profile(
     The clock of the memory is not recorded: a clock ratio is the processor's clock over the platform's base clock.
     """
     if "size" in model.needed or ("size" in model.optional and _any_names(predict, "size")):
-        return points_over_sizes(profile, model)
+        return points_over_sizes(measured_runs(profile), model)
     if "clock_ratio" in model.optional:
         points = measured_runs(profile).over_clocks
         if len(points) and (_any_names(predict, "clock_ratio") or not predict):
             return _points_over_clocks(profile, points)
-    if not hasattr(profile, "curves"):
-        raise TooFewPoints(model.title, 0, 2, "thread counts; this profile has no curves (manage.py refit makes them)")
-    n = np.asarray(profile.curves.n).tolist()
-    time_s = np.asarray(profile.curves.values)[: len(n)].tolist()
-    return [{"n": count, "time_s": seconds} for count, seconds in zip(n, time_s, strict=True)]
+    curves = stored_curves(profile)
+    if curves is None:
+        wanted = "thread counts; this profile has no usable curves (manage.py refit makes them)"
+        raise TooFewPoints(model.title, 0, 2, wanted)
+    pairs = zip(curves.thinned.n.tolist(), curves.thinned.time_s.tolist(), strict=True)
+    return [{"n": count, "time_s": seconds} for count, seconds in pairs]
 
 
 def measured_runs(profile: Profile) -> MeasuredPoints:
-    """A point for each thread count, size and clock that the profile was run with."""
-    return measured_points(run_tables([profile.pk])[profile.pk], profile.workload.size)
+    """A point for each thread count, size and clock that the profile was run with; runs with a size or a time that
+    cannot be computed with are left out."""
+    runs = run_tables([profile.pk], MOST_RUNS_READ)[profile.pk]
+    usable = valid_times(runs.time_s) & valid_counts(runs.n)
+    for column in (runs.size, runs.clock_mhz):
+        if column is not None:
+            usable &= np.isnan(column) | valid_scale(column)
+    own = profile.workload.size
+    return measured_points(
+        runs if usable.all() else runs.take(np.flatnonzero(usable)),
+        own if own is not None and valid_scale(np.array(own)) else None,
+    )
 
 
 def _any_names(points: list[dict[str, Any]], column: str) -> bool:
     return any(point.get(column) is not None for point in points)
 
 
-def points_over_sizes(profile: Profile, model: type[ScalingModel]) -> list[dict[str, Any]]:
+def points_over_sizes(measured: MeasuredPoints, model: type[ScalingModel]) -> list[dict[str, Any]]:
     """The runs of all sizes at the platform's own clocks. InvalidFit: there is one size, or no profile pass of all."""
-    points = measured_runs(profile).over_sizes
+    points = measured.over_sizes
     if len(points.sizes) < 2:
         raise InvalidFit("profile", f"{model.title} needs runs of several sizes; this profile has one size.")
     columns = {"n": points.n, "size": points.size, "time_s": points.time_s}
@@ -113,12 +128,22 @@ def _points_over_clocks(profile: Profile, points: MeasuredPoints) -> list[dict[s
 
 
 def _as_points(columns: dict[str, np.ndarray]) -> list[dict[str, Any]]:
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    """A point a row; of very many, some evenly."""
+    step = -(-len(next(iter(columns.values()))) // MOST_CURVE_POINTS)
+    rows = zip(*(column[:: max(step, 1)].tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) | {"n": int(row[0])} for row in rows]
 
 
 def fitted_answer(request: FitRequest) -> dict[str, Any]:
     """Parameters, residuals, predictions with interval, reasons. ValueError: the model refuses (its own words)."""
+    try:
+        with np.errstate(**QUIET):
+            return _fitted_answer(request)
+    except ArithmeticError:
+        raise InvalidFit("points", "Their numbers are beyond what the model can compute with.") from None
+
+
+def _fitted_answer(request: FitRequest) -> dict[str, Any]:
     model = _model(request)
     X, t = _design_rows(model, request.points, "points"), np.array([point["time_s"] for point in request.points])
     model.fit(X, t, **_fit_arguments(request))
@@ -276,16 +301,17 @@ def unlearned_error(request: FitRequest, is_left_out: Sequence[bool]) -> float |
     )
     model = _model(request)
     try:
-        model.fit(
-            _design_rows(model, learned.points, "points"),
-            [point["time_s"] for point in learned.points],
-            **_fit_arguments(learned),
-        )
-        left_out = [point for point, is_out in zip(points, is_left_out, strict=True) if is_out]
-        predicted = model.predict(_design_rows(model, left_out, "predict"))
-    except ValueError:
+        with np.errstate(**QUIET):
+            model.fit(
+                _design_rows(model, learned.points, "points"),
+                [point["time_s"] for point in learned.points],
+                **_fit_arguments(learned),
+            )
+            left_out = [point for point, is_out in zip(points, is_left_out, strict=True) if is_out]
+            predicted = model.predict(_design_rows(model, left_out, "predict"))
+            error = float(np.abs(predicted / np.array([point["time_s"] for point in left_out]) - 1.0).mean())
+    except (ValueError, ArithmeticError):
         return None
-    error = float(np.abs(predicted / np.array([point["time_s"] for point in left_out]) - 1.0).mean())
     return error if np.isfinite(error) and (predicted > 0).all() else None
 
 

@@ -78,7 +78,7 @@ DATASETS = {
         "methods says something, not the size of the errors.",
     ),
     "kit": Dataset(
-        "The benchmark kit: 34 workloads, decomposed, on two shared virtual machines with two threads each",
+        "The benchmark kit: 34 workloads, decomposed, on three shared virtual machines with two threads each",
         "Each profile is predicted from the one of the other machine. With one reference nothing can be learned but "
         "one ratio of speed, which every method finds; what remains is how differently the two processors are good at "
         "things, and how busy the second machine's neighbours were while it was measured (a run of twice the length, "

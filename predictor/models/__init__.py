@@ -1,6 +1,7 @@
 """What is stored of predictions, and of how right they were."""
 
+from predictor.models.computations import Computation
 from predictor.models.evaluations import EvaluatedMethod, Evaluation, PaperReport
 from predictor.models.predictions import Prediction
 
-__all__ = ["EvaluatedMethod", "Evaluation", "PaperReport", "Prediction"]
+__all__ = ["Computation", "EvaluatedMethod", "Evaluation", "PaperReport", "Prediction"]

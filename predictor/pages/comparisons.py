@@ -33,6 +33,7 @@ from predictor.pages.presenting import names_by_slug
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.models import Platform, Source, Workload
+from profiles.page_cache import kept_for_visitors
 
 WORKLOADS_IN_FIGURE_9 = 8
 
@@ -62,6 +63,7 @@ def slugs_in_address(request: HttpRequest, parameter: str) -> tuple[str, ...]:
 
 
 @require_safe
+@kept_for_visitors
 def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
     """Platforms: ?platform=&platform=[&workload=]. Workloads: ?workload=&workload=&on=<platform>. Without a choice,
     those with the most profiles, under an address that holds it."""

@@ -1,37 +1,52 @@
 """The pages of all mean distances: the heat maps, and the workloads on a map."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
-from predictor.comparisons.selection import MODEL_OF_KIND
-from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, distance_matrix, workload_map
+from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
+from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles
+from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, DistanceMatrix, SimilarityMap
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
 from predictor.pages.comparisons import compared_profiles, datasets_compared, short_names
+from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
 from profiles.models import Workload
+from profiles.page_cache import kept_for_visitors
 
 HEAT_MAP_SHADES = 8  # of a heat map
 
 
 @require_safe
+@kept_for_visitors
 def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
     """?origin=, and ?mark= a workload."""
     mark = request.GET.get("mark", "")
     selection = compared_profiles(request, "workloads", [mark])
-    similarity_map = workload_map(selection.database)
+    question = MapQuestion(selection.snapshot, selection.origins)
+    shown = shown_answer(request, question, request.user)
+    return respond_with(
+        request, shown, "predictor/map.html", lambda: map_context(request, selection, shown.document, mark)
+    )
+
+
+def map_context(
+    request: HttpRequest, selection: ComparedProfiles, document: Mapping[str, Any] | None, mark: str
+) -> dict[str, Any]:
+    """The map of a document, less what the viewer may no longer see; without places while there is none."""
+    similarity_map = map_from(document) if document else SimilarityMap(selection.database.revision, 0.0, ())
     names = names_by_slug(Workload, request.user, [point.workload for point in similarity_map.points])
     places = [
         MapPlace(
-            name=names.get(point.workload, point.workload),
+            name=names[point.workload],
             strategy=point.strategy,
             address=reverse("workload", args=[point.workload]),
             x=point.x,
@@ -39,9 +54,10 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
             marked=point.workload == mark,
         )
         for point in similarity_map.points
+        if point.workload in names
     ]
     with_position = [place for place in places if np.isfinite(place.x)]
-    context = {
+    return {
         "origin": selection.origin,
         "charts": mark_origin([map_chart(with_position, similarity_map.stress)], selection.origin)
         if with_position
@@ -54,34 +70,32 @@ def workloads_on_a_map(request: HttpRequest) -> HttpResponse:
         "sources": datasets_compared(request.user, selection),
         "twin": json_address("api-workload-map", query=urlencode(selection.parameters)),
     }
-    return render(request, "predictor/map.html", context)
 
 
 @require_safe
+@kept_for_visitors
 def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
     """All mean distances as a heat map; ?near=<slug> sorts rows and columns by their distance to one, ?origin=."""
     near = request.GET.get("near", "")
     selection = compared_profiles(request, kind, [near])
-    matrix = distance_matrix(selection.database, kind)
-    slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
-    order = list(range(len(slugs)))
-    if near in slugs:
-        order = mean[slugs.index(near)].argsort(kind="stable").tolist()
-        order.sort(key=lambda index: slugs[index] != near)
+    question = MatrixQuestion(selection.snapshot, selection.origins, kind)
+    shown = shown_answer(request, question, request.user)
+    return respond_with(
+        request, shown, "predictor/distances.html", lambda: matrix_context(request, selection, kind, shown, near)
+    )
+
+
+def matrix_context(
+    request: HttpRequest, selection: ComparedProfiles, kind: Kind, shown: ShownAnswer, near: str
+) -> dict[str, Any]:
+    """The matrix of a document, less what the viewer may no longer see; without rows while there is none."""
+    matrix = matrix_from(shown.document) if shown.document else None
+    slugs = matrix.slugs if matrix else ()
     names = short_names(names_by_slug(MODEL_OF_KIND[kind], request.user, slugs), selection.origin)
-    finite = mean[np.isfinite(mean)].tolist()
-    largest = max(finite, default=0.0) or 1.0
-    heads = [(slugs[index], names.get(slugs[index], slugs[index])) for index in order]
     context = {
         "kind": kind,
         "origin": selection.origin,
-        "near": near if near in slugs else "",
-        "heads": heads,
-        "rows": [
-            (slugs[a], name, [heat_map_cell(mean[a, b], int(count[a, b]), largest, slugs[b], slugs[a]) for b in order])
-            for a, (_, name) in zip(order, heads, strict=True)
-        ],
-        "largest": largest,
+        "near": near if near in names else "",
         "shades": range(HEAT_MAP_SHADES),
         "parameter": kind[:-1],
         "is_cut": len(slugs) == LARGEST_MATRIX,
@@ -89,7 +103,27 @@ def distances(request: HttpRequest, kind: Kind) -> HttpResponse:
         "sources": datasets_compared(request.user, selection),
         "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selection.parameters)),
     }
-    return render(request, "predictor/distances.html", context)
+    return context | (matrix_rows(matrix, names, near) if matrix else {})
+
+
+def matrix_rows(matrix: DistanceMatrix, names: Mapping[str, str], near: str) -> dict[str, Any]:
+    """Heads and rows of the heat map, in the order of the names or by the distance to `near`."""
+    slugs, mean, count = matrix.slugs, matrix.mean, matrix.count
+    order = list(range(len(slugs)))
+    if near in slugs:
+        order = mean[slugs.index(near)].argsort(kind="stable").tolist()
+        order.sort(key=lambda index: slugs[index] != near)
+    order = [index for index in order if slugs[index] in names]
+    largest = max(mean[np.isfinite(mean)].tolist(), default=0.0) or 1.0
+    heads = [(slugs[index], names[slugs[index]]) for index in order]
+    return {
+        "heads": heads,
+        "rows": [
+            (slugs[a], name, [heat_map_cell(mean[a, b], int(count[a, b]), largest, slugs[b], slugs[a]) for b in order])
+            for a, (_, name) in zip(order, heads, strict=True)
+        ],
+        "largest": largest,
+    }
 
 
 def heat_map_cell(mean: float, count: int, largest: float, column: str, row: str) -> dict[str, Any]:

@@ -21,10 +21,12 @@ from predictor.figures.extrapolation import beyond_charts
 from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.figures import Breakpoints
 from profiles.models import Profile
+from profiles.page_cache import kept_for_visitors
 from profiles.views import time_unit
 
 
 @require_safe
+@kept_for_visitors
 def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     """?model=, several times, and &to=: the largest thread count."""
     profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from django import forms
 
+from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from predictor.core.methods import METHODS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
@@ -31,6 +32,8 @@ STRATEGY_CHOICES = [
     (strategy, strategy.replace("_", " ")) for strategy in STRATEGIES if strategy not in NO_PARALLEL_STRATEGY
 ]
 NO_EFFECT_WORD = "none"
+MOST_NAME_CHARACTERS = 200  # as many as a slug or a name has at most
+MOST_DIGITS = 10
 
 
 def change_field(name: str) -> forms.Field:
@@ -38,7 +41,10 @@ def change_field(name: str) -> forms.Field:
     label, help_text = TITLES.get(name, name.replace("_", " ").capitalize()), HELP[name]
     if name in ("n_nu", "n_ht"):
         return CountOrNone(
-            label=label, required=False, help_text=f"{help_text}; “{NO_EFFECT_WORD}” where there is no such effect"
+            label=label,
+            required=False,
+            max_length=MOST_DIGITS,
+            help_text=f"{help_text}; “{NO_EFFECT_WORD}” where there is no such effect",
         )
     if name == "n_max":
         return forms.IntegerField(label=label, required=False, help_text=help_text)
@@ -69,15 +75,20 @@ def setting_field(kind: Any, default: Any) -> forms.Field:
         return forms.ChoiceField(choices=choices, required=False, initial=default)
     number = {int: forms.IntegerField, float: forms.FloatField}.get(kind)
     widget = forms.NumberInput(attrs={"placeholder": str(default), "step": "any" if kind is float else 1})
-    return number(required=False, widget=widget) if number else forms.CharField(required=False)
+    if number:
+        return number(required=False, widget=widget)
+    return forms.CharField(required=False, max_length=MOST_NAME_CHARACTERS)
 
 
 class PredictionForm(forms.Form):
     """Which workload, on which platform, by which method; one group of fields more for each method's settings."""
 
-    workload = forms.CharField(widget=forms.TextInput(attrs={"list": "workloads", "autocomplete": "off"}))
+    workload = forms.CharField(
+        max_length=MOST_NAME_CHARACTERS, widget=forms.TextInput(attrs={"list": "workloads", "autocomplete": "off"})
+    )
     target = forms.CharField(
         label="Target platform",
+        max_length=MOST_NAME_CHARACTERS,
         widget=forms.TextInput(attrs={"list": "platforms", "autocomplete": "off"}),
         help_text="The platform to predict for; nobody needs to have run the workload there.",
     )
@@ -85,10 +96,14 @@ class PredictionForm(forms.Form):
     references = forms.CharField(
         label="Reference platforms",
         required=False,
+        max_length=MOST_PARAMETER_CHARACTERS,
         help_text="Slugs with commas between; empty: every platform that has the workload.",
     )
     n = forms.CharField(
-        label="Thread counts", required=False, help_text="For example 1, 2, 4, 8; empty: all that the target has."
+        label="Thread counts",
+        required=False,
+        max_length=MOST_PARAMETER_CHARACTERS,
+        help_text="For example 1, 2, 4, 8; empty: all that the target has.",
     )
     include_simulated = forms.BooleanField(label="Use simulated profiles too", required=False)
     scenario = forms.ChoiceField(

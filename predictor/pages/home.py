@@ -18,11 +18,13 @@ from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from profiles.figures import Breakpoints, mark_origin
 from profiles.models import Platform, Profile, Source, Workload
+from profiles.page_cache import kept_for_visitors
 
 LATEST = 5
 
 
 @require_safe
+@kept_for_visitors
 def home(request: HttpRequest) -> HttpResponse:
     """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
     workload, target = request.GET.get("workload", ""), request.GET.get("target", "")

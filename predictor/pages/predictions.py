@@ -1,15 +1,16 @@
 """The form of a prediction, the page of a stored one, and what to measure next for it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_safe
-from django.views.decorators.vary import vary_on_headers
+from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
+from predictor.computations.asking import LongAnswer
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin, measured_label
 from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
@@ -17,28 +18,40 @@ from predictor.models import Prediction
 from predictor.pages import snippets
 from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
+from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST
+from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
 from predictor.predictions.feasibility import Possibility, possibility
-from predictor.predictions.next_measurements import next_measurements
+from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.request import RequestError
-from predictor.predictions.service import predict
+from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
+from profiles.page_cache import kept_for_visitors
 
 POSSIBILITY_FIELDS = ("workload", "target", "scenario", "strategy", "method")
 
 
+@require_http_methods(["GET", "HEAD", "POST"])
+@kept_for_visitors
 def prediction_form(request: HttpRequest) -> HttpResponse:
-    """GET shows the form, filled from ?workload=&target=&method=; POST answers with the stored prediction's page."""
+    """GET shows the form, filled from ?workload=&target=&method=; POST answers with the stored prediction's page, and
+    for somebody without an account with that of an answer which is not kept."""
     form = PredictionForm(request.POST if request.method == "POST" else None, initial=request.GET.dict())
     if form.is_valid():
+        if not request.user.is_authenticated:
+            return redirect(question_address(question_parameters(form)))
         try:
             prediction = predict(form.prediction_request(), request.user)
         except RequestError as error:
             form.refuse(error)
         else:
             return redirect("prediction", uid=prediction.uid)
+    return form_page(request, form)
+
+
+def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
     context = {
         "form": form,
         "possible": possibility_of_fields(
@@ -53,6 +66,7 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def possible(request: HttpRequest) -> HttpResponse:
     """The part of the form's page that says what can be predicted for what is in its fields now."""
     possibility_shown = possibility_of_fields(request, {name: request.GET.get(name, "") for name in POSSIBILITY_FIELDS})
@@ -67,15 +81,52 @@ def possibility_of_fields(request: HttpRequest, fields: dict[str, str]) -> Possi
 def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     """The stored answer: what it says, why, what it was made from, and how to ask it again."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
-    answer = stored.answer
+    context = answer_page_context(request, stored.answer) | {
+        "prediction": stored,
+        "next_address": reverse("measure-next", args=[stored.uid]),
+        "twin": json_address("api-prediction", stored.uid),
+    }
+    return render(request, "predictor/prediction.html", context)
+
+
+@require_safe
+@kept_for_visitors
+def unstored_answer(request: HttpRequest) -> HttpResponse:
+    """The answer to the question of the address, computed anew and not kept; the form, with what is wrong, where it has
+    none."""
+    form = form_of_question(request.GET)
+    answer = answer_of_form(form, request.user)
+    if answer is None:
+        return form_page(request, form)
+    parameters = question_parameters(form)
+    context = answer_page_context(request, answer) | {
+        "parameters": parameters,
+        "here": question_address(parameters),
+        "next_address": question_address(parameters, "unstored-measure-next"),
+        "twin": twin_of_question(form.prediction_request()),
+    }
+    return render(request, "predictor/prediction.html", context)
+
+
+def answer_of_form(form: PredictionForm, user: Any) -> dict[str, Any] | None:
+    """The answer, not kept; None where there is none, which the form then says."""
+    if not form.is_valid():
+        return None
+    try:
+        return preview_answer(form.prediction_request(), user)
+    except RequestError as error:
+        form.refuse(error)
+        return None
+
+
+def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[str, Any]:
     platforms, workloads = rows_in_answer(request.user, answer)
     target = platforms.get(answer["target"])
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
     behind = candidate_curves(answer, request.user)
     origin = answer_origin(answer)
-    context = {
-        "prediction": stored,
+    return {
         "answer": answer,
         "target": target,
         "workload": workloads.get(answer["workload"]),
@@ -90,43 +141,72 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "known": measured_label(origin),
         "time_unit": drawing.time_unit,
         **answer_facts(answer),
-        **prediction_snippets(request, stored),
+        **answer_snippets(request, answer),
         "sources": answer["sources"],
         "section": "predict",
-        "twin": json_address("api-prediction", stored.uid),
     }
-    return render(request, "predictor/prediction.html", context)
 
 
 @require_safe
-@vary_on_headers("HX-Request")
 def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
-    document = next_measurements(stored, request.user)
-    platforms, workloads = rows_named_in(request.user, [pair_of_answer(stored.answer), *document["results"]])
-    context = {
-        "prediction": stored,
-        "answer": stored.answer,
-        "workload": workloads.get(stored.answer["workload"]),
-        "target": platforms.get(stored.answer["target"]),
+    addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-measure-next", stored.uid)}
+    viewer = viewer_of(stored, request.user)
+    return next_measurements_response(request, stored.answer, viewer, addresses)
+
+
+@require_safe
+def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
+    """The same for an answer that is not kept."""
+    form = form_of_question(request.GET)
+    answer = answer_of_form(form, request.user)
+    if answer is None:
+        return form_page(request, form)
+    viewer = request.user if request.user.is_authenticated else None
+    addresses = {"back": question_address(question_parameters(form))}
+    return next_measurements_response(request, answer, viewer, addresses)
+
+
+def next_measurements_response(
+    request: HttpRequest, answer: dict[str, Any], viewer: Any, addresses: dict[str, str]
+) -> HttpResponse:
+    try:
+        question = NextMeasurementsQuestion.of_answer(answer, viewer)
+    except RequestError:
+        shown = ShownAnswer(no_next_measurements(answer), LongAnswer(None, is_whole=True))
+    else:
+        shown = shown_answer(request, question, viewer)
+    return respond_with(
+        request,
+        shown,
+        "predictor/measure_next.html",
+        lambda: next_measurements_context(request, answer, shown.document or no_next_measurements(answer)) | addresses,
+        part="predictor/measure_next_rows.html",
+    )
+
+
+def next_measurements_context(
+    request: HttpRequest, answer: dict[str, Any], document: Mapping[str, Any]
+) -> dict[str, Any]:
+    platforms, workloads = rows_named_in(request.user, [pair_of_answer(answer), *document["results"]])
+    return {
+        "answer": answer,
+        "workload": workloads.get(answer["workload"]),
+        "target": platforms.get(answer["target"]),
         "method": document["method"],
-        "known": measured_label(answer_origin(stored.answer)),
+        "known": measured_label(answer_origin(answer)),
         "rows": [(row, workloads.get(row["workload"]), platforms.get(row["platform"])) for row in document["results"]],
         "section": "predict",
-        "twin": json_address("api-measure-next", stored.uid),
     }
-    is_part = request.headers.get("HX-Request") == "true"
-    return render(request, f"predictor/measure_next{'_rows' if is_part else ''}.html", context)
 
 
-def prediction_snippets(request: HttpRequest, stored: Prediction) -> dict[str, str]:
+def answer_snippets(request: HttpRequest, answer: dict[str, Any]) -> dict[str, str]:
     address = request.build_absolute_uri(reverse("api-predictions"))
     return {
-        "curl": snippets.curl_command(stored.answer, address),
-        "python": snippets.python_program(stored.answer, address),
-        "stored": request.build_absolute_uri(reverse("api-prediction", args=[stored.uid])),
-        "question": urlencode({name: stored.answer[name] for name in ("workload", "target", "method")}),
+        "curl": snippets.curl_command(answer, address),
+        "python": snippets.python_program(answer, address),
+        "question": urlencode({name: answer[name] for name in ("workload", "target", "method")}),
     }
 
 

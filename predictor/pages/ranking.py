@@ -10,24 +10,29 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import json_address
+from mpet_site.web.pages import json_address, page_of
 from predictor.core.methods import METHODS
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
+from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import first_pair, offered_names
 from predictor.pages.presenting import rows_by_slug
-from predictor.predictions.rankings import Ranking, rank_platforms
+from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Workload
+from profiles.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import unmarked
 
 RANKING_FILTERS = ("device_class", "architecture")
+RANKED_PER_PAGE = 100
 
 
 @require_safe
+@kept_for_visitors
 def ranking(request: HttpRequest) -> HttpResponse:
-    """?workload=[&method=&include_simulated=true] and, of what is shown, &device_class=&architecture=."""
+    """?workload=[&method=&include_simulated=true] and, of what is shown, &device_class=&architecture=&page=. What takes
+    longer than a request is shown as far as it is."""
     slug = request.GET.get("workload", "")
     if not slug:
         first, _ = first_pair(request.user)
@@ -45,14 +50,21 @@ def ranking(request: HttpRequest) -> HttpResponse:
         "section": "predict",
     }
     try:
-        computed = rank_platforms(slug, request.user, method=method, include_simulated=include_simulated)
+        question = RankingQuestion.of(slug, request.user, method=method, include_simulated=include_simulated)
     except RequestError as error:
         return render(request, "predictor/ranking.html", context | {"refusal": str(error)}, status=422)
-    context |= ranking_context(request, computed, include_simulated=include_simulated) | {
-        "ranking": computed,
-        "twin": ranking_json_address(computed, include_simulated),
+    shown = shown_answer(request, question, request.user)
+    return respond_with(
+        request, shown, "predictor/ranking.html", lambda: context | ranking_page_context(request, question, shown)
+    )
+
+
+def ranking_page_context(request: HttpRequest, question: RankingQuestion, shown: ShownAnswer) -> dict[str, Any]:
+    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
+    return ranking_context(request, ranking, include_simulated=question.include_simulated) | {
+        "ranking": ranking,
+        "twin": ranking_json_address(ranking, question.include_simulated),
     }
-    return render(request, "predictor/ranking.html", context)
 
 
 def ranking_context(request: HttpRequest, ranking: Ranking, *, include_simulated: bool) -> dict[str, Any]:
@@ -76,12 +88,14 @@ def ranking_context(request: HttpRequest, ranking: Ranking, *, include_simulated
         if result["platform"] in passing
     ]
     workload = Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first()
+    page = page_of(request, rows, RANKED_PER_PAGE)
     simulated = any(result["origin"] == "simulated" for _, result, _ in rows)
     origin = answer_origin({"simulated": simulated, "include_simulated": include_simulated})
     unit = "unknown unit" if ranking.time_kind == "relative" else "s"
     return {
         "workload": workload,
-        "rows": rows,
+        "rows": page.object_list,
+        "page": page,
         "refused": [
             (platforms[result["platform"]], result["reason"])
             for result in ranking.refused
@@ -92,7 +106,7 @@ def ranking_context(request: HttpRequest, ranking: Ranking, *, include_simulated
         "is_simulated": simulated,
         "known": measured_label(origin),
         "time_unit": unit,
-        "charts": mark_origin(ranking_charts(rows, unit, measured_label(origin)), origin),
+        "charts": mark_origin(ranking_charts(list(page.object_list), unit, measured_label(origin)), origin),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -26,17 +27,22 @@ from predictor.predictions.sliders import (
 )
 from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
+from profiles.page_cache import kept_for_visitors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@kept_for_visitors
 def what_if(request: HttpRequest) -> HttpResponse:
-    """GET: the sliders of the address and their answer. POST, to the same address, keeps the answer."""
+    """GET: the sliders of the address and their answer. POST, to the same address, keeps the answer, for
+    somebody with an account."""
     if not (request.GET.get("workload") and request.GET.get("target")):
         workload, target = first_pair(request.user)
         if workload and target:
             return redirect(f"{request.path}?{urlencode({'workload': workload, 'target': target})}")
         return render(request, "predictor/what_if.html", {"section": "predict"})
     state = slider_state(request)
+    if request.method == "POST" and not request.user.is_authenticated:
+        return redirect_to_login(f"{request.path}?{state['state']}")
     if request.method == "POST" and "question" in state:
         try:
             return redirect("prediction", uid=predict(state["question"], request.user).uid)
@@ -57,6 +63,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@kept_for_visitors
 def what_if_answer(request: HttpRequest) -> HttpResponse:
     """The part of the page that follows the sliders."""
     state = slider_state(request)

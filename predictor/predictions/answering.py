@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from predictor.core import methods, scenarios
 from predictor.core.database import Database
-from predictor.core.references import choose_groups, reference_rows
+from predictor.core.references import groups_of_question, reference_rows
 from predictor.predictions.basis import Basis
 from predictor.predictions.question import Question
 from predictor.predictions.request import InvalidField, NoPrediction
@@ -63,14 +63,14 @@ def scenario_facts(question: Question, snapshot: Snapshot) -> scenarios.Scenario
 
 
 def comparable_groups(question: Question, query: methods.Query, database: Database) -> tuple[int, ...]:
-    """The groups that every method chooses for this query; an answer's rows are looked up in them."""
+    """The groups that the method chooses for this query; an answer's rows are looked up in them."""
     if question.scenario.uses_only_n1_of_workload or is_about_itself(question):
         return tuple(sorted(range(len(database.groups)), key=lambda g: (not database.groups[g].decomposed, g)))
     try:
         rows = reference_rows(database.without(query.target, query.workload), query)
     except methods.NoReference:
         return ()  # the method says so itself, in its own words
-    return choose_groups(database, query, rows, getattr(question.settings, "mix_runtimes", False))
+    return groups_of_question(database, query, rows, question.settings)
 
 
 def is_about_itself(question: Question) -> bool:

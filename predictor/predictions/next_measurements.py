@@ -2,46 +2,85 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
-from django.core.cache import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 from predictor.core import methods
 from predictor.core.answers import Query
+from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
-from predictor.core.why.next_measurement import NextMeasurement, rank_next_measurements
+from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
 from predictor.models import Prediction
 from predictor.predictions.answering import comparable_groups
-from predictor.predictions.question import resolve_with_snapshot
+from predictor.predictions.question import Question, resolve_with_snapshot
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
-from profiles.models import Revision
+from predictor.snapshot.building import Snapshot
 
-KEPT_SECONDS = 24 * 3600
 SMALLEST_GAIN = 1e-3  # of the interval's factor, from which a measurement is worth its time
+ASKED_AGAIN = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "include_outliers")
 
 
-def next_measurements(prediction: Prediction, user: Any = None) -> dict[str, Any]:
-    """{method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best first.
+@dataclass(frozen=True, eq=False)
+class NextMeasurementsQuestion:
+    """What to measure next for a prediction, against what its viewers may predict from now."""
 
-    They are computed from what the user may predict from now, not from the revision that the prediction was made from.
-    """
-    viewer = user if prediction.private_to_id is not None else None
-    public, own = Revision.current(viewer)
-    key = f"measure-next:{prediction.uid}:{public}:{own}"
-    document: dict[str, Any] | None = cache.get(key)
-    if document is None:
-        document = compute_next_measurements(prediction.answer, viewer)
-        cache.set(key, document, KEPT_SECONDS)
-    return document
+    kind: ClassVar[str] = "measure-next"
+    request: PredictionRequest
+    question: Question
+    snapshot: Snapshot
+
+    @classmethod
+    def of(cls, prediction: Prediction, user: Any) -> NextMeasurementsQuestion:
+        """Raises a RequestError where what the prediction was about is gone."""
+        return cls.of_answer(prediction.answer, viewer_of(prediction, user))
+
+    @classmethod
+    def of_answer(cls, answer: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
+        """The same for an answer that need not be stored."""
+        return cls._of_request(request_again(answer), viewer)
+
+    @classmethod
+    def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
+        return cls._of_request(PredictionRequest(**question), viewer)
+
+    @classmethod
+    def _of_request(cls, request: PredictionRequest, viewer: Any) -> NextMeasurementsQuestion:
+        question, snapshot, _ = resolve_with_snapshot(request, viewer)
+        return cls(request, question, snapshot)
+
+    def canonical(self) -> dict[str, Any]:
+        return {name: getattr(self.request, name) for name in ASKED_AGAIN}
+
+    def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+        """A step for each prediction that is made; nothing of an earlier document is used."""
+        database, asked = self.snapshot.database, self.question
+        query = Query(asked.workload, asked.target, references=asked.references, n=asked.n)
+        groups = comparable_groups(asked, query, database)
+        grouped_query = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
+        try:
+            for tried in try_measurements(database, grouped_query, asked.method, asked.settings):
+                yield self.step(tried)
+        except methods.PredictionError:
+            yield self.step(MeasurementsTried(1, 1, []))  # it cannot be predicted any more
+
+    def step(self, tried: MeasurementsTried) -> ComputedStep:
+        method, measurements = self.question.method.name, list(tried.measurements)
+        return ComputedStep(tried.done, tried.total, lambda: next_measurements_document(method, measurements))
 
 
-def compute_next_measurements(answer: dict[str, Any], viewer: Any) -> dict[str, Any]:
+def viewer_of(prediction: Prediction, user: Any) -> Any:
+    """For whom the next measurements of a prediction are computed: for nobody, where everybody may see it."""
+    return user if prediction.private_to_id is not None else None
+
+
+def request_again(answer: Mapping[str, Any]) -> PredictionRequest:
+    """What the answer was asked, by its method; by the default one where that has no intervals."""
     method = methods.get_method(answer["method"]) if answer["method"] in methods.METHODS else None
     if method is None or method.baseline or answer["curve"][0]["low_s"] is None:
         method = methods.get_method(DEFAULT_METHOD)
     own = method.name == answer["method"] and method.version == answer["method_version"]
-    request = PredictionRequest(
+    return PredictionRequest(
         workload=answer["workload"],
         target=answer["target"],
         references=answer["references"],
@@ -51,16 +90,28 @@ def compute_next_measurements(answer: dict[str, Any], viewer: Any) -> dict[str, 
         include_simulated=answer["include_simulated"],
         include_outliers=answer.get("include_outliers", False),
     )
+
+
+def next_measurements(prediction: Prediction, user: Any = None) -> dict[str, Any]:
+    """{method, results: [{kind, workload, platform, interval_now, interval_expected, sentence}]}, the best first.
+
+    They are computed from what the user may predict from now, not from the revision that the prediction was made from.
+    """
     try:
-        question, snapshot, _ = resolve_with_snapshot(request, viewer)
-        query = Query(question.workload, question.target, references=question.references, n=question.n)
-        groups = comparable_groups(question, query, snapshot.database)
-        grouped_query = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
-        with single_thread():
-            ranked = rank_next_measurements(snapshot.database, grouped_query, question.method, question.settings)
-    except (RequestError, methods.PredictionError):
-        ranked = []  # what was asked about is gone, or cannot be predicted any more
-    return {"method": method.name, "results": [next_measurement_row(measurement) for measurement in ranked]}
+        question = NextMeasurementsQuestion.of(prediction, user)
+    except RequestError:
+        return no_next_measurements(prediction.answer)
+    with single_thread():
+        return last_step(question.steps()).document()
+
+
+def no_next_measurements(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The document where what the prediction was about is gone."""
+    return next_measurements_document(request_again(answer).method, [])
+
+
+def next_measurements_document(method: str, measurements: list[NextMeasurement]) -> dict[str, Any]:
+    return {"method": method, "results": [next_measurement_row(measurement) for measurement in measurements]}
 
 
 def next_measurement_row(measurement: NextMeasurement) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
 from predictor.core.answers import Answer
 from predictor.core.database import Database
+from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.question import (
@@ -26,7 +27,6 @@ from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidS
 from predictor.snapshot.building import Snapshot
 from profiles.models import Workload
 
-KEPT_RANKINGS = 64  # of a snapshot
 RANKING_COLUMNS = (
     "platform",
     "n_best",
@@ -51,66 +51,131 @@ class Ranking:
     settings: Mapping[str, Any]
     revision: int
     time_kind: str
-    results: tuple[Mapping[str, Any], ...] = field(repr=False)
-    refused: tuple[Mapping[str, Any], ...] = field(repr=False)
+    results: Sequence[Mapping[str, Any]] = field(repr=False)
+    refused: Sequence[Mapping[str, Any]] = field(repr=False)
 
     def document(self) -> dict[str, Any]:
         return {**vars(self), "results": list(self.results), "refused": list(self.refused)}
 
 
+@dataclass(frozen=True, eq=False)
+class RankingQuestion:
+    """A workload's ranking by one method, against one snapshot."""
+
+    kind: ClassVar[str] = "ranking"
+    snapshot: Snapshot
+    workload: int
+    method: methods.Method[Any]
+    settings: Any
+    include_simulated: bool
+    origins: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        workload: str,
+        viewer: Any = None,
+        *,
+        method: str = DEFAULT_METHOD,
+        level: float | None = None,
+        include_simulated: bool = False,
+    ) -> RankingQuestion:
+        """`level` of the intervals; None: the method's default. Raises a RequestError where the workload or the method
+        is unknown, or the method takes no level."""
+        chosen = registered_method(method)
+        try:
+            settings = checked_settings(chosen, {} if level is None else {"level": level})
+        except InvalidSettings as error:
+            raise InvalidField("level", error.reason) from error
+        return cls._against_snapshot(workload, viewer, chosen, settings, include_simulated)
+
+    @classmethod
+    def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
+        """The question that `canonical` wrote down, against what the viewer sees now. Raises a RequestError."""
+        chosen = registered_method(question["method"])
+        settings = checked_settings(chosen, question["settings"])
+        return cls._against_snapshot(question["workload"], viewer, chosen, settings, question["include_simulated"])
+
+    @classmethod
+    def _against_snapshot(
+        cls, workload: str, viewer: Any, method: methods.Method[Any], settings: Any, include_simulated: bool
+    ) -> RankingQuestion:
+        snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
+        index = position_named(workload, snapshot.database.workloads, Workload, viewer, UnknownWorkloadName)
+        return cls(snapshot, index, method, settings, include_simulated, origins)
+
+    def canonical(self) -> dict[str, Any]:
+        return {
+            "workload": self.snapshot.database.workloads[self.workload],
+            "method": self.method.name,
+            "method_version": self.method.version,
+            "settings": methods.settings_values(self.settings),
+            "include_simulated": self.include_simulated,
+            "origins": list(self.origins),
+        }
+
+    def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+        """A step for each platform; the document is that of a `Ranking` of the platforms so far."""
+        database = self.snapshot.database
+        results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []
+        refused: list[Mapping[str, Any]] = list(earlier["refused"]) if earlier else []
+        known = {row["platform"] for row in (*results, *refused)}
+        total = len(database.platforms)
+
+        def document() -> dict[str, Any]:
+            return self.ranking(results, refused).document()
+
+        yield ComputedStep(len(known), total, document)
+        for target in ranking_order(database, self.workload):
+            slug = database.platforms[target]
+            if slug not in known:
+                try:
+                    results.append(nan_to_null(self.row(target)))
+                except methods.PredictionError as error:
+                    refused.append({"platform": slug, "reason": str(error)})
+                yield ComputedStep(len(results) + len(refused), total, document)
+
+    def row(self, target: int) -> dict[str, Any]:
+        query = methods.Query(self.workload, target)
+        answer = self.method.predict(self.snapshot.database, query, self.settings)
+        question = Question(self.workload, target, None, None, self.method, self.settings)
+        return ranking_row(self.snapshot, question, answer)
+
+    def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
+        database = self.snapshot.database
+        by_time = sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"]))
+        return Ranking(
+            workload=database.workloads[self.workload],
+            method=self.method.name,
+            method_version=self.method.version,
+            settings=methods.settings_values(self.settings),
+            revision=database.revision,
+            time_kind=str(database.workload_table["time_kind"][self.workload]),
+            results=tuple(by_time),
+            refused=tuple(sorted(refused, key=itemgetter("platform"))),
+        )
+
+
+def ranking_order(database: Database, workload: int) -> list[int]:
+    """The platforms in the order in which a ranking is worth having: those first where nobody measured the workload,
+    then by rising measured time."""
+    fastest = np.full(len(database.platforms), -np.inf)
+    for row in database.rows_of_workload(workload).tolist():
+        _, time_s = database.curve(row)
+        fastest[database.platform_index[row]] = time_s.min(initial=np.inf)
+    return [int(platform) for platform in np.argsort(fastest, kind="stable")]
+
+
 def rank_platforms(
-    workload: str,
-    viewer: Any = None,
-    *,
-    method: str = DEFAULT_METHOD,
-    level: float | None = None,
-    include_simulated: bool = False,
+    workload: str, viewer: Any = None, *, progress: Callable[[ComputedStep], Any] | None = None, **choices: Any
 ) -> Ranking:
     """Predict the workload on every platform that the viewer sees, each as if it had not been measured there.
 
-    `level` of the intervals; None: the method's default. Computed once per revision, viewer and question. Raises a
-    RequestError where the workload or the method is unknown, or the method takes no level.
+    `choices` as in `RankingQuestion.of`, which says what it raises; `progress` hears of each platform.
     """
-    chosen = registered_method(method)
-    try:
-        settings = checked_settings(chosen, {} if level is None else {"level": level})
-    except InvalidSettings as error:
-        raise InvalidField("level", error.reason) from error
-    snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
-    database = snapshot.database
-    index = position_named(workload, database.workloads, Workload, viewer, UnknownWorkloadName)
-    kept: OrderedDict[Any, Ranking] = database.derive(("rankings",), OrderedDict)
-    key = index, method, settings, origins
-    ranking = kept.get(key)
-    if ranking is None:
-        with single_thread():
-            ranking = kept[key] = compute_ranking(snapshot, index, chosen, settings)
-        while len(kept) > KEPT_RANKINGS:
-            kept.popitem(last=False)
-    return ranking
-
-
-def compute_ranking(snapshot: Snapshot, workload: int, method: methods.Method[Any], settings: Any) -> Ranking:
-    database = snapshot.database
-    results, refused = [], []
-    for target, slug in enumerate(database.platforms):
-        question = Question(workload, target, None, None, method, settings)
-        try:
-            answer = method.predict(database, methods.Query(workload, target), settings)
-            results.append(ranking_row(snapshot, question, answer))
-        except methods.PredictionError as error:
-            refused.append({"platform": slug, "reason": str(error)})
-    results.sort(key=lambda result: (result["time_s"] is None, result["time_s"], result["platform"]))
-    return Ranking(
-        workload=database.workloads[workload],
-        method=method.name,
-        method_version=method.version,
-        settings=methods.settings_values(settings),
-        revision=database.revision,
-        time_kind=str(database.workload_table["time_kind"][workload]),
-        results=tuple(nan_to_null(results)),
-        refused=tuple(nan_to_null(refused)),
-    )
+    with single_thread():
+        step = last_step(RankingQuestion.of(workload, viewer, **choices).steps(), progress)
+    return Ranking(**step.document())
 
 
 def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:

@@ -12,7 +12,7 @@ MOST_THREAD_COUNTS = 4096
 
 @dataclass(frozen=True)
 class PredictionRequest:
-    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max.
+    """`workload`, `target` and `references` by slug or by exact name. None: all references, n = 1..n_max, at most 512.
 
     `scenario` is one of predictor.core.scenarios.SCENARIOS; `parallelisation` takes a `strategy`. `workload_changes`
     are factors on characteristics of the workload, `platform_changes` new values of the platform (docs/scenarios.md).

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.core.scenarios.changes import CHARACTERISTICS, FASTEST_MHZ, LARGEST_N_MAX, PLATFORM_CHANGES
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from profiles.arrays import FloatArray
 from profiles.models import Platform, Workload
@@ -136,7 +136,12 @@ def drop_neutral_values(values: Mapping[str, float], platform: Platform) -> dict
 def neutral_values(platform: Platform) -> dict[str, float]:
     factors = dict.fromkeys(CHARACTERISTICS, 1.0)
     topology = {"n_nu": platform.n_nu or NO_EFFECT, "n_ht": platform.n_ht or NO_EFFECT, "n_max": platform.n_max}
-    return factors | topology | ({"base_mhz": platform.base_mhz} if platform.base_mhz else {})
+    return factors | topology | ({"base_mhz": clock} if (clock := known_clock(platform)) else {})
+
+
+def known_clock(platform: Platform) -> float | None:
+    """The clock that a slider begins at; None where it is unknown or none that a change may have."""
+    return platform.base_mhz if platform.base_mhz and 0 < platform.base_mhz <= FASTEST_MHZ else None
 
 
 def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapping[str, float]) -> list[Slider]:
@@ -161,12 +166,12 @@ def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapp
 
 def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Slider]:
     neutral = neutral_values(platform)
-    most = max(4 * platform.n_max, 16)
+    most = max(min(4 * platform.n_max, LARGEST_N_MAX), platform.n_max, 16)
     limits: dict[str, tuple[float, float, float]] = {"n_nu": (0, most, 1), "n_ht": (0, most, 1), "n_max": (1, most, 1)}
-    clock = platform.base_mhz or UNKNOWN_MHZ
+    clock = known_clock(platform) or UNKNOWN_MHZ
     steps = clock // STEP_MHZ  # counted from the clock as it is, so that the slider can stand there
     limits["base_mhz"] = (clock - STEP_MHZ * (steps // 2), clock + STEP_MHZ * steps, STEP_MHZ)
-    why = {} if platform.base_mhz else {"base_mhz": "the clock of this platform is not known"}
+    why = {} if known_clock(platform) else {"base_mhz": "the clock of this platform is not known"}
     return [
         Slider(
             name, *limits[name], neutral.get(name, clock), values.get(name, neutral.get(name, clock)), why.get(name, "")

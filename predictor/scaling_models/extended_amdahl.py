@@ -130,6 +130,8 @@ class ExtendedAmdahl(ScalingModel):
         if highest.n <= 1 or not hasattr(self, "polynomial_"):
             return float("nan")
         sequential_s = float(self.sequential_time(highest.size))
+        if sequential_s == 0.0:
+            return float("nan")
         return highest.n / (1.0 - highest.n) * (highest.mean_s / sequential_s - 1.0)
 
 

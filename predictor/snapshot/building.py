@@ -1,20 +1,20 @@
 """From stored rows to the one read-only `Database` that all predictions of one revision share.
 
 A snapshot holds what one viewer may predict from: everything public that is not emulated and, for an owner of private
-profiles, those too. It is built with a fixed number of queries, once per process and revision, and never changes.
+profiles, those too. It is built with a fixed number of queries, once per process and revision, and never changes. A
+row that cannot be computed with is left out, counted and logged, whatever wrote it (profiles.usability).
 docs/decisions/representative-profile.md says which profile stands for a pair that was measured more than once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from django.db.models import BinaryField, ExpressionWrapper, F
-from django.db.models.functions import Substr
 
 from predictor.core.arrays import stretch_positions
 from predictor.core.database import (
@@ -26,7 +26,15 @@ from predictor.core.database import (
 )
 from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
-from profiles.scaling.features import FEATURE_NAMES
+from profiles.scaling.validity import (
+    LARGEST_VALUE,
+    MOST_CURVE_POINTS,
+    platform_faults,
+    slug_faults,
+    thinned_positions,
+    valid_counts,
+)
+from profiles.usability import batches, byte_columns, usable_arrays
 
 MEASURED = ("measured",)
 SIMULATED = ("simulated",)
@@ -47,7 +55,10 @@ PROFILE_FIELDS = {
     "fit_error": np.float64,
     "n_measured": np.int64,
 }
-ROWS_PER_BATCH = 20_000
+THREAD_COLUMNS = frozenset({"physical_cores", "threads"})  # of PLATFORM_NUMBER_COLUMNS
+
+logger = logging.getLogger(__name__)
+_logged: set[int] = set()  # profiles that this process has told of
 
 TableRow = tuple[Any, ...]
 Columns = dict[str, TableRow]
@@ -56,7 +67,9 @@ RecordProgress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A `Database`, and what an answer tells about its N profiles although no method needs it."""
+    """A `Database`, and what an answer tells about its N profiles although no method needs it. `unusable` are the
+    primary keys of the U profiles that were left out because nothing can be computed with them, `unusable_reasons` why.
+    """
 
     database: Database
     profile_ids: np.ndarray
@@ -64,19 +77,23 @@ class Snapshot:
     fit_error: np.ndarray
     t1_is_stand_in: np.ndarray
     is_simulated: np.ndarray
+    unusable: np.ndarray
+    unusable_reasons: tuple[str, ...]
     holds_private: bool
     private_revision: int
 
 
 @dataclass
 class ProfileColumns:
-    """Profiles by column; the measured times of each are `lengths` elements of the two flat curve arrays."""
+    """Profiles by column; the measured times of each are `lengths` elements of the two flat curve arrays. `unusable`:
+    by primary key, why a profile that was read is not among them."""
 
     values: dict[str, np.ndarray]
     features: np.ndarray
     lengths: np.ndarray
     curve_n: np.ndarray
     curve_time_s: np.ndarray
+    unusable: dict[int, str] = field(default_factory=dict)
 
     def take(self, rows: np.ndarray) -> ProfileColumns:
         starts = np.cumsum(self.lengths) - self.lengths
@@ -88,6 +105,7 @@ class ProfileColumns:
             lengths=lengths,
             curve_n=self.curve_n[flat],
             curve_time_s=self.curve_time_s[flat],
+            unusable=self.unusable,
         )
 
 
@@ -104,14 +122,13 @@ def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False
 
 def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False) -> Snapshot:
     platforms = columns_with_owner(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
+    platforms, of_platform = drop_faulty(platforms, faults_of_platforms(platforms))
     workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
+    workloads, of_workload = drop_faulty(workloads, slug_faults(workloads["slug"]))
     profiles = read_profiles(viewer, origins, outliers)
-    platform_index = positions_of_ids(platforms["pk"], profiles.values["platform_id"])
-    workload_index = positions_of_ids(workloads["pk"], profiles.values["workload_id"])
-    profiles.values |= {"platform": platform_index, "workload": workload_index}
-    visible = (platform_index >= 0) & (workload_index >= 0)
-    if not visible.all():
-        profiles = profiles.take(np.flatnonzero(visible))
+    unusable = profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)
+    log_unusable(unusable)
+    profiles = place_profiles(profiles, platforms["pk"], workloads["pk"])
     owners = chain(platforms["private_to_id"], workloads["private_to_id"], profiles.values["private_to_id"])
     database, profiles = assemble_database(
         platforms, workloads, profiles, origin="+".join(origins), revision=revision[0]
@@ -123,9 +140,55 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
         fit_error=profiles.values["fit_error"],
         t1_is_stand_in=profiles.values["t1_is_stand_in"],
         is_simulated=profiles.values["origin"] == "simulated",
+        unusable=np.array(list(unusable), dtype=np.int64),
+        unusable_reasons=tuple(unusable.values()),
         holds_private=any(owner is not None for owner in owners),
         private_revision=revision[1],
     )
+
+
+def faults_of_platforms(platforms: Columns) -> dict[int, str]:
+    """By row of the columns why no curve can be computed on the platform."""
+    counts = (np.array(platforms[name], dtype=np.float64) for name in ("n_nu", "n_ht", "n_max"))
+    return platform_faults(*counts) | slug_faults(platforms["slug"])
+
+
+def drop_faulty(columns: Columns, faults: Mapping[int, str]) -> tuple[Columns, dict[int, str]]:
+    """The columns without those rows, and the faults by primary key instead."""
+    if not faults:
+        return columns, {}
+    by_key = {columns["pk"][row]: why for row, why in faults.items()}
+    kept = {
+        name: tuple(value for row, value in enumerate(column) if row not in faults) for name, column in columns.items()
+    }
+    return kept, by_key
+
+
+def faults_of_pairs(
+    values: Mapping[str, np.ndarray], of_platform: Mapping[int, str], of_workload: Mapping[int, str]
+) -> dict[int, str]:
+    """By primary key of a profile why its platform or its workload cannot be used."""
+    faults: dict[int, str] = {}
+    for name, of_key in (("workload_id", of_workload), ("platform_id", of_platform)):
+        for row in np.flatnonzero(np.isin(values[name], list(of_key))) if of_key else ():
+            faults[int(values["pk"][row])] = of_key[int(values[name][row])]
+    return faults
+
+
+def log_unusable(unusable: Mapping[int, str]) -> None:
+    """Tell of each profile once a process."""
+    for key in unusable.keys() - _logged:
+        logger.warning("profile %d is left out of predictions: %s", key, unusable[key])
+    _logged.update(unusable)
+
+
+def place_profiles(profiles: ProfileColumns, platforms: Sequence[int], workloads: Sequence[int]) -> ProfileColumns:
+    """The profiles whose platform and workload are among these primary keys, with the positions of both."""
+    platform_index = positions_of_ids(platforms, profiles.values["platform_id"])
+    workload_index = positions_of_ids(workloads, profiles.values["workload_id"])
+    profiles.values |= {"platform": platform_index, "workload": workload_index}
+    visible = (platform_index >= 0) & (workload_index >= 0)
+    return profiles if visible.all() else profiles.take(np.flatnonzero(visible))
 
 
 def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
@@ -153,41 +216,45 @@ def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False)
     Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's
     15 curves only the first, the times, leaves the database.
     """
-    raw = BinaryField()
     rows = (
         Profile.objects.candidates_for(viewer, outliers=outliers)
         .filter(origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
         .order_by()
-        .values_list(
-            *PROFILE_FIELDS,
-            ExpressionWrapper(F("feature_vector__values"), output_field=raw),
-            ExpressionWrapper(F("curves__n"), output_field=raw),
-            Substr("curves__values", 1, F("n_measured") * 8, output_field=raw),
-        )
+        .values_list(*PROFILE_FIELDS, *byte_columns())
     )
     return concatenate_columns([columns_of_batch(batch) for batch in batches(rows.iterator(chunk_size=2000))])
 
 
-def batches(rows: Iterator[TableRow]) -> Iterator[list[TableRow]]:
-    """Lists of at most ROWS_PER_BATCH rows, and one empty list when there is no row at all."""
-    yield list(islice(rows, ROWS_PER_BATCH))
-    while batch := list(islice(rows, ROWS_PER_BATCH)):
-        yield batch
-
-
 def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
-    *scalars, features, curve_n, times = zip(*rows, strict=True) if rows else [()] * (len(PROFILE_FIELDS) + 3)
+    """The columns of those rows that can be used."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * (len(PROFILE_FIELDS) + len(byte_columns()))
     values: dict[str, np.ndarray] = {
         name: np.array(column, dtype=dtype)
-        for (name, dtype), column in zip(PROFILE_FIELDS.items(), scalars, strict=True)
+        for (name, dtype), column in zip(PROFILE_FIELDS.items(), columns[: len(PROFILE_FIELDS)], strict=True)
     }
+    stored = list(zip(*columns[len(PROFILE_FIELDS) :], strict=True))
+    arrays = usable_arrays(values["t1_s"], values["n_measured"], stored)
+    lengths, points = thinned_curves(arrays.lengths, arrays.curve_n)
     return ProfileColumns(
-        values=values,
-        features=np.frombuffer(b"".join(features), "<f8").reshape(-1, len(FEATURE_NAMES)),
-        lengths=values["n_measured"],
-        curve_n=np.frombuffer(b"".join(curve_n), "<i4"),
-        curve_time_s=np.frombuffer(b"".join(times), "<f8"),
+        values={name: column[arrays.rows] for name, column in values.items()} if arrays.faults else values,
+        features=arrays.features,
+        lengths=lengths,
+        curve_n=arrays.curve_n[points],
+        curve_time_s=arrays.curve_time_s[points],
+        unusable={int(values["pk"][row]): why for row, why in arrays.faults.items()},
     )
+
+
+def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
+    """How long the curves are when none has more than MOST_CURVE_POINTS, and which points of the flat arrays remain."""
+    if (lengths <= MOST_CURVE_POINTS).all():
+        return lengths, slice(None)
+    stops = np.cumsum(lengths)
+    kept = [
+        start + thinned_positions(curve_n[start:stop])
+        for start, stop in zip((stops - lengths).tolist(), stops.tolist(), strict=True)
+    ]
+    return np.array([len(positions) for positions in kept], dtype=np.int64), np.concatenate(kept)
 
 
 def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
@@ -197,6 +264,7 @@ def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
         lengths=np.concatenate([part.lengths for part in parts]),
         curve_n=np.concatenate([part.curve_n for part in parts]),
         curve_time_s=np.concatenate([part.curve_time_s for part in parts]),
+        unusable={key: why for part in parts for key, why in part.unusable.items()},
     )
 
 
@@ -224,11 +292,18 @@ def assemble_database(
         n_nu=np.array(platforms["n_nu"], dtype=np.float64),
         n_ht=np.array(platforms["n_ht"], dtype=np.float64),
         n_max=platforms["n_max"],
-        platform_table={name: np.array(platforms[name], dtype=np.float64) for name in PLATFORM_NUMBER_COLUMNS}
+        platform_table={name: known_numbers(name, platforms[name]) for name in PLATFORM_NUMBER_COLUMNS}
         | {name: texts_or_empty(platforms[name]) for name in PLATFORM_TEXT_COLUMNS},
         workload_table={name: texts_or_empty(workloads[name]) for name in WORKLOAD_TEXT_COLUMNS},
     )
     return database, profiles
+
+
+def known_numbers(name: str, column: Sequence[float | None]) -> np.ndarray:
+    """A number of each platform, NaN where it is unknown or none that a machine has."""
+    numbers = np.array(column, dtype=np.float64)
+    possible = valid_counts(numbers) if name in THREAD_COLUMNS else (numbers > 0) & (numbers <= LARGEST_VALUE)
+    return np.where(possible, numbers, np.nan)
 
 
 def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ import numpy as np
 
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import FloatArray
-from profiles.models import Profile, ScalingCurves
+from profiles.models import Profile
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
 from profiles.scaling.runs import CurveTable
+from profiles.stored import stored_curves
 
+NEEDED = ("decomposed", "t1_s", "t1_is_stand_in", "curves__n", "curves__values")
 RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)
 
 
@@ -26,25 +28,15 @@ def _read(snapshot: Snapshot) -> FloatArray | None:
         return None
     position = dict(zip(snapshot.profile_ids[rows].tolist(), rows.tolist(), strict=True))
     measures = np.full((len(snapshot.database), len(RELATIVE_MEASURES)), np.nan)
-    stored = ScalingCurves.objects.filter(profile_id__in=list(position)).values_list("profile_id", "n", "values")
-    for profile, n, values in stored:
-        single_thread = np.flatnonzero(np.asarray(n) == 1)
-        if len(single_thread):
-            measures[position[profile]] = np.asarray(values).reshape(-1, len(n))[
-                RELATIVE_MEASURE_ROWS, single_thread[0]
-            ]
+    stored = Profile.objects.filter(pk__in=list(position)).select_related("curves").only(*NEEDED)
+    for profile in stored:
+        curves = stored_curves(profile)
+        if curves is not None and curves.n[0] == 1:
+            measures[position[profile.pk]] = curves.values[RELATIVE_MEASURE_ROWS, 0]
     return measures
 
 
-def read_stored_curves(snapshot: Snapshot, row: int) -> CurveTable:
-    """All curves of the profile in that row of the snapshot. One query."""
-    profile = Profile.objects.select_related("curves").get(pk=int(snapshot.profile_ids[row]))
-    n = np.asarray(profile.curves.n, dtype=np.int64)
-    return CurveTable(
-        n=n,
-        values=np.asarray(profile.curves.values).reshape(-1, len(n)),
-        decomposed=profile.decomposed,
-        sequential=n.tolist() == [1],
-        t1_s=float(snapshot.database.t1_s[row]),
-        t1_is_stand_in=profile.t1_is_stand_in,
-    )
+def read_stored_curves(snapshot: Snapshot, row: int) -> CurveTable | None:
+    """All curves of the profile in that row of the snapshot; None where they are no longer stored. One query."""
+    profile = Profile.objects.select_related("curves").filter(pk=int(snapshot.profile_ids[row])).first()
+    return None if profile is None else stored_curves(profile)

@@ -8,8 +8,11 @@ from rest_framework import serializers
 
 from mpet_site.web.fields import numbers
 from profiles.ceilings import roofline_of
-from profiles.models import Platform, Profile, Workload
+from profiles.columns import DELIVERIES_NAMED
+from profiles.descriptions import Difference, differences_of
+from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
+from profiles.stored import stored_curves, stored_features
 
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 
@@ -32,10 +35,6 @@ class _OwnedSerializer(serializers.ModelSerializer):
 
 
 class PlatformSerializer(_OwnedSerializer):
-    placement = serializers.ListField(
-        child=serializers.IntegerField(), read_only=True, allow_null=True, help_text="CPU numbers as threads fill them"
-    )
-
     class Meta:
         model = Platform
         fields: tuple[str, ...] = (
@@ -54,7 +53,6 @@ class PlatformSerializer(_OwnedSerializer):
             "n_nu",
             "n_ht",
             "n_max",
-            "placement",
             "base_mhz",
             "max_mhz",
             "l1d_bytes",
@@ -90,11 +88,52 @@ RooflineSerializer = inline_serializer(
 )
 
 
-class PlatformDetailSerializer(PlatformSerializer):
+class DeliverySerializer(serializers.ModelSerializer):
+    id = serializers.UUIDField(source="uid", read_only=True)
+    upload = serializers.UUIDField(source="upload.uid", read_only=True, default=None, allow_null=True)
+    delivered = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = Source
+        fields = ("id", "upload", "delivered")
+
+
+class DifferenceSerializer(serializers.Serializer):
+    field = serializers.CharField(help_text="Of the platform or workload.")
+    here = serializers.JSONField(help_text="The value that stands; null = unknown. A long one is cut, here and below.")
+    value = serializers.JSONField(help_text="What the deliveries say.")
+    count = serializers.SerializerMethodField(help_text="How many of the newest deliveries say so.")
+    deliveries = serializers.SerializerMethodField(help_text="The newest of them.")
+
+    def get_count(self, difference: Difference) -> int:
+        return len(difference.sources)
+
+    @extend_schema_field(DeliverySerializer(many=True))
+    def get_deliveries(self, difference: Difference) -> list[dict[str, Any]]:
+        return list(DeliverySerializer(difference.sources[:DELIVERIES_NAMED], many=True).data)
+
+
+class _DescribedSerializer(_OwnedSerializer):
+    differences = serializers.SerializerMethodField(
+        help_text="What deliveries that you may see say otherwise, the newest first; it changes nothing here."
+    )
+
+    @extend_schema_field(DifferenceSerializer(many=True))
+    def get_differences(self, row: Any) -> list[dict[str, Any]]:
+        return list(DifferenceSerializer(differences_of(row, self.context["request"].user), many=True).data)
+
+
+class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
+    placement = serializers.ListField(
+        child=serializers.IntegerField(),
+        read_only=True,
+        allow_null=True,
+        help_text="CPU numbers as threads fill them; rows of the list leave it out.",
+    )
     roofline = serializers.SerializerMethodField()
 
     class Meta(PlatformSerializer.Meta):
-        fields = (*PlatformSerializer.Meta.fields, "roofline")
+        fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "differences")
         read_only_fields = fields
 
     @extend_schema_field(RooflineSerializer)
@@ -106,7 +145,7 @@ class PlatformDetailSerializer(PlatformSerializer):
 class WorkloadSerializer(_OwnedSerializer):
     class Meta:
         model = Workload
-        fields = (
+        fields: tuple[str, ...] = (
             "slug",
             "name",
             "application",
@@ -124,6 +163,12 @@ class WorkloadSerializer(_OwnedSerializer):
             "profiles",
             "origin",
         )
+        read_only_fields = fields
+
+
+class WorkloadDetailSerializer(_DescribedSerializer, WorkloadSerializer):
+    class Meta(WorkloadSerializer.Meta):
+        fields = (*WorkloadSerializer.Meta.fields, "differences")
         read_only_fields = fields
 
 
@@ -218,10 +263,10 @@ class ProfileSerializer(ProfileRowSerializer):
 
     @extend_schema_field(CurvesSerializer)
     def get_curves(self, profile: Profile) -> dict[str, Any]:
-        curves = getattr(profile, "curves", None)
-        n = curves.n if curves else np.empty(0, dtype=np.int32)
-        values = curves.values if curves else np.empty(0)
-        return {"n": n.tolist()} | dict(zip(CURVE_ROWS, values.reshape(len(CURVE_ROWS), len(n)).tolist(), strict=True))
+        curves = stored_curves(profile)
+        if curves is None:
+            return {name: [] for name in ("n", *CURVE_ROWS)}
+        return {"n": curves.n.tolist()} | dict(zip(CURVE_ROWS, curves.values.tolist(), strict=True))
 
     @extend_schema_field(FitsSerializer)
     def get_fits(self, profile: Profile) -> dict[str, dict[str, float]]:
@@ -241,11 +286,3 @@ class ProfileSerializer(ProfileRowSerializer):
         source = profile.source
         texts = {name: getattr(source, name) for name in ("kind", "label", "licence", "citation", "note")}
         return {"id": str(source.uid)} | texts
-
-
-def stored_features(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
-    """The 84 elements and 14 residuals; all invalid before the profile has been fitted."""
-    vector = getattr(profile, "feature_vector", None)
-    if vector is None:
-        return np.full(len(FEATURE_NAMES), np.nan), np.full(len(CURVE_NAMES), np.nan)
-    return vector.values, vector.rms

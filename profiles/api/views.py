@@ -4,18 +4,19 @@ from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponsePermanentRedirect
 from django.urls import reverse
-from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 
 from mpet_site.web.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
+from mpet_site.web.filters import StrictFilterBackend
 from mpet_site.web.pagination import KeyPagination
 from profiles.api.serializers import (
     PlatformDetailSerializer,
     PlatformSerializer,
     ProfileRowSerializer,
     ProfileSerializer,
+    WorkloadDetailSerializer,
     WorkloadSerializer,
 )
 from profiles.etags import RevisionEtag
@@ -41,11 +42,15 @@ class PlatformRead(GenericAPIView):
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_list", summary="Machines"))
 class PlatformList(RevisionEtag, ListView, PlatformRead):
-    """The machines that were measured."""
+    """The machines that were measured. A row leaves out what may be long, `placement`: it is at the platform's own
+    address."""
 
     filterset_class = PlatformFilter
     search_fields = PlatformQuerySet.searched
     ordering_fields: ClassVar = PLATFORM_ORDERINGS
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().defer("placement")
 
 
 @extend_schema_view(get=extend_schema(operation_id="platforms_read", summary="One machine"))
@@ -87,6 +92,8 @@ class WorkloadList(RevisionEtag, ListView, WorkloadRead):
 class WorkloadDetail(RevisionEtag, DetailView, WorkloadRead):
     """One parallel section of one program with one input."""
 
+    serializer_class = WorkloadDetailSerializer
+
 
 class ProfileSearch(StrictSearchFilter):
     """As the page searches: the names are looked up in their own, short tables."""
@@ -111,7 +118,7 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
     filterset_class = ProfileFilter
     csv_serializer_class = ProfileRowSerializer
     pagination_class = KeyPagination
-    filter_backends = (DjangoFilterBackend, ProfileSearch, StrictOrderingFilter)
+    filter_backends = (StrictFilterBackend, ProfileSearch, StrictOrderingFilter)
     search_fields = tuple(ProfileQuerySet.searched)
     ordering_fields: ClassVar = PROFILE_ORDERINGS
 

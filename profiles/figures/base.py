@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from mpet_site.web.plain_json import nan_to_null
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.names import SCALING_PARTS
+from profiles.scaling.validity import LARGEST_VALUE
 
 THREADS = "threads n (count)"
 SPEEDUP = "speedup t(1)/t(n) (ratio)"
 USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
 ONE_TICK_EACH = 5
+MOST_DECADES = 20  # with a tick each
 EMPTY_TEMPLATE = go.layout.Template()
 COLOUR_OF_PART = dict(
     zip(
@@ -47,7 +50,7 @@ class Chart:
 
     @property
     def json(self) -> dict[str, Any]:
-        document: dict[str, Any] = self.figure.to_plotly_json()
+        document: dict[str, Any] = nan_to_null(self.figure.to_plotly_json())
         return document
 
 
@@ -182,12 +185,23 @@ def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: 
 
 def room_for(values: Any) -> list[float]:
     """A range from 0 in which what was measured fits; a fitted line that runs away does not set the scale."""
-    return [0.0, 1.05 * float(np.nanmax(np.asarray(values, dtype=float)))]
+    return [0.0, 1.05 * largest_finite(values)]
+
+
+def largest_finite(values: Any) -> float:
+    """The largest number that an axis can reach; 1 where there is none above 0.
+
+    >>> largest_finite([2.0, np.inf, np.nan]), largest_finite([np.nan, -1.0])
+    (2.0, 1.0)
+    """
+    numbers = np.asarray(values, dtype=float)
+    largest = numbers.max(initial=0.0, where=np.abs(numbers) <= LARGEST_VALUE)
+    return float(largest) if largest > 0 else 1.0
 
 
 def room_for_speedup(n: IntArray, speedups: Any) -> list[float]:
     """As `room_for`; the ideal line may leave at the top, so that a speedup far below it can still be read."""
-    return room_for([min(float(n.max()), 1.7 * float(np.nanmax(speedups))), *speedups])
+    return room_for([min(float(n.max()), 1.7 * largest_finite(speedups)), *speedups])
 
 
 def ideal_line(n: IntArray) -> go.Scatter:
@@ -211,11 +225,12 @@ def logarithmic_ticks(values: Any, few: bool = False) -> dict[str, Any]:
     >>> logarithmic_ticks([1.0, 1.5])["ticktext"]
     ['1', '1.2', '1.4', '1.6']
     """
-    finite = np.asarray([v for v in values if v and np.isfinite(v)], dtype=float)
+    finite = np.asarray([v for v in values if v is not None and 1 / LARGEST_VALUE <= v <= LARGEST_VALUE], dtype=float)
     if not len(finite):
         return {"type": "log"}
     low, high = finite.min(), finite.max()
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    decades = range(first, last + 1, 1 + (last - first) // MOST_DECADES)
     span = high / low
     dense, whole = (3.0, 10.0) if few else (10.0, 1e4)
     steps: tuple[float, ...] = (1, 2, 5) if span < whole else (1,)

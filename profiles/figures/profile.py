@@ -149,11 +149,22 @@ def pop_chart(profile: ProfileDrawing) -> Chart:
     )
 
 
+def excess_percent(value: FloatArray, other: FloatArray) -> FloatArray:
+    """100 (value / other - 1), each a vector; NaN where `other` is not above 0, since no percentage is of nothing.
+
+    >>> excess_percent(np.array([3.0, 1.0]), np.array([2.0, 0.0]))
+    array([50., nan])
+    """
+    quotient = np.full(other.shape, np.nan)
+    np.divide(value, other, out=quotient, where=other > 0)
+    return 100 * (quotient - 1)
+
+
 def residuals_chart(profile: ProfileDrawing) -> Chart:
     """How far the fits are from the points: t(n) rebuilt from them (Eq. 3), and R(n)."""
     n = profile.curves.n
-    redundancy = 100 * (profile.fitted(n)[0] / profile.curves.redundancy - 1)
-    rebuilt = 100 * (profile.speedup / profile.fitted_speedup(n) - 1)
+    redundancy = excess_percent(profile.fitted(n)[0], profile.curves.redundancy)
+    rebuilt = excess_percent(profile.speedup, profile.fitted_speedup(n))
     style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
     traces = [
         scatter("t(n), rebuilt", "fitted", n, rebuilt, unit=" %", **style),
@@ -303,4 +314,5 @@ def profile_charts(profile: ProfileDrawing, *, in_time: bool = False) -> list[Ch
         )
     else:
         chart_makers = (speedup_chart, efficiency_chart, redundancy_chart, residuals_chart, counters_chart)
-    return [chart for chart in (make(profile) for make in chart_makers) if chart]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # what no axis shows is a gap
+        return [chart for chart in (make(profile) for make in chart_makers) if chart]

@@ -1,18 +1,27 @@
 """The tables of what was measured and what is derived from it."""
 
+from profiles.models.descriptions import PlatformDescription, WorkloadDescription
+from profiles.models.leases import LeasedQuerySet, LeasedWork, held
 from profiles.models.platforms import Platform
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
 from profiles.models.sources import Revision, Source
+from profiles.models.staging import StagedDelivery
 from profiles.models.workloads import Workload
 
 __all__ = [
     "CounterReading",
     "FeatureVector",
+    "LeasedQuerySet",
+    "LeasedWork",
     "Platform",
+    "PlatformDescription",
     "Profile",
     "Revision",
     "Run",
     "ScalingCurves",
     "Source",
+    "StagedDelivery",
     "Workload",
+    "WorkloadDescription",
+    "held",
 ]

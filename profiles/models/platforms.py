@@ -5,7 +5,8 @@ from django.db import models
 from django.db.models import F, Q
 
 from profiles.measurements import DEVICE_CLASSES
-from profiles.models.sources import Owned
+from profiles.models.fields import bounds_constraint
+from profiles.models.sources import Described
 from profiles.querysets import PlatformQuerySet
 
 
@@ -17,7 +18,13 @@ def size_field() -> models.PositiveBigIntegerField:
     return models.PositiveBigIntegerField(null=True, blank=True)
 
 
-class Platform(Owned):
+BOUNDED_COLUMNS = (
+    *("word_bits", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht", "n_max"),
+    *("base_mhz", "max_mhz", "l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes"),
+)
+
+
+class Platform(Described):
     """One machine: its processor and topology. `n_nu` / `n_ht`: the thread counts beyond which a second NUMA node /
     hyperthreads are used; null where the machine has no such effect."""
 
@@ -88,6 +95,7 @@ class Platform(Owned):
                 condition=Q(n_nu__isnull=True) | Q(n_ht__isnull=True) | Q(n_nu__lt=F("n_ht")),
                 name="platform_numa_before_hyperthreads",
             ),
+            bounds_constraint("platform_in_bounds", *BOUNDED_COLUMNS),
         ]
 
     def __str__(self) -> str:

@@ -7,8 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
-from profiles.measurements import COUNTER_STATUSES
-from profiles.models.fields import ArrayField
+from profiles.bounds import RANGES
+from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS
+from profiles.models.fields import ArrayField, bounds_constraint
 from profiles.models.platforms import Platform
 from profiles.models.sources import Owned, Source
 from profiles.models.workloads import Workload
@@ -78,6 +79,8 @@ class Profile(Owned):
         return f"{self.workload} on {self.platform}"
 
 
+# Rows of a profile are stored before the profile is (profiles.staging): the database does not check that it is there.
+# No index either where a unique one begins with it.
 class Run(models.Model):
     """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns.
 
@@ -88,7 +91,9 @@ class Run(models.Model):
         CLEAN = "clean"
         PROFILE = "profile"
 
-    profile = models.ForeignKey(Profile, on_delete=models.CASCADE, related_name="runs")
+    profile = models.ForeignKey(
+        Profile, on_delete=models.CASCADE, related_name="runs", db_constraint=False, db_index=False
+    )
     n = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
     pass_kind = models.CharField(max_length=7, choices=Pass)
@@ -123,6 +128,11 @@ class Run(models.Model):
             models.CheckConstraint(condition=Q(size__isnull=True) | Q(size__gt=0), name="run_size_positive"),
             models.CheckConstraint(condition=Q(clock_mhz__isnull=True) | Q(clock_mhz__gt=0), name="run_clock_positive"),
             models.CheckConstraint(condition=Q(time_s__gt=0), name="run_time_positive"),
+            bounds_constraint(
+                "run_in_bounds",
+                *("n", "repeat", "time_ns", *PART_COLUMNS, "size", "clock_mhz", "tasks", "waits"),
+                time_s=RANGES["relative time_s"],
+            ),
         ]
 
     def __str__(self) -> str:
@@ -132,7 +142,9 @@ class Run(models.Model):
 class CounterReading(models.Model):
     """One hardware counter in one run, summed over threads; `value` null unless its status is ok or multiplexed."""
 
-    profile = models.ForeignKey(Profile, on_delete=models.CASCADE, related_name="counter_readings")
+    profile = models.ForeignKey(
+        Profile, on_delete=models.CASCADE, related_name="counter_readings", db_constraint=False, db_index=False
+    )
     n = models.PositiveIntegerField()
     repeat = models.PositiveIntegerField()
     counter = models.CharField(max_length=40)
@@ -142,7 +154,8 @@ class CounterReading(models.Model):
     class Meta:
         ordering = ["counter", "n", "repeat"]
         constraints = [
-            models.UniqueConstraint(fields=["profile", "n", "repeat", "counter"], name="counter_reading_once")
+            models.UniqueConstraint(fields=["profile", "n", "repeat", "counter"], name="counter_reading_once"),
+            bounds_constraint("counter_reading_in_bounds", "n", "repeat", "value"),
         ]
 
     def __str__(self) -> str:
@@ -152,7 +165,9 @@ class CounterReading(models.Model):
 class ScalingCurves(models.Model):
     """Derived: the measured curves of a profile over its thread counts (profiles.scaling.runs.CurveTable)."""
 
-    profile = models.OneToOneField(Profile, on_delete=models.CASCADE, primary_key=True, related_name="curves")
+    profile = models.OneToOneField(
+        Profile, on_delete=models.CASCADE, primary_key=True, related_name="curves", db_constraint=False
+    )
     n = ArrayField(dtype="<i4", help_text="the N thread counts, ascending")
     values = ArrayField(
         dtype="<f8", help_text="15 x N, row by row: time_s, then the 14 curves of CURVE_NAMES; NaN = invalid"
@@ -166,7 +181,9 @@ class ScalingCurves(models.Model):
 class FeatureVector(models.Model):
     """Derived: the 84 fitted elements of a profile (Eq. 8-9), NaN = invalid, and each curve's residual."""
 
-    profile = models.OneToOneField(Profile, on_delete=models.CASCADE, primary_key=True, related_name="feature_vector")
+    profile = models.OneToOneField(
+        Profile, on_delete=models.CASCADE, primary_key=True, related_name="feature_vector", db_constraint=False
+    )
     values = ArrayField(dtype="<f8", help_text="84 elements in the order of FEATURE_NAMES")
     rms = ArrayField(dtype="<f8", help_text="root mean square residual of the 14 curves")
     code_version = models.CharField(max_length=20)

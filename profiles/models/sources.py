@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import ORIGINS
+from profiles.models.leases import LeasedWork
 from profiles.querysets import SourceQuerySet
 
 
@@ -25,8 +26,28 @@ class Owned(models.Model):
         abstract = True
 
 
-class Source(Owned):
-    """Where profiles came from: one tarball, one import of a dataset folder, or one run of the simulator."""
+class Described(Owned):
+    """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
+    (profiles.facts)."""
+
+    facts_by = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="the deliverer whose deliveries give the facts, as in Source; empty: no delivery that can be seen",
+    )
+    decided = models.JSONField(
+        default=dict, blank=True, editable=False, help_text="facts that a moderator decided on: above all deliveries"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Source(Owned, LeasedWork):
+    """Where profiles came from: one tarball, one import of a dataset folder, or one run of the simulator.
+    It is in hand until other applications were told of it (profiles.announcing)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
@@ -46,6 +67,13 @@ class Source(Owned):
     log = models.TextField(blank=True)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="sources"
+    )
+    deliverer = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="operator, or user:<id> of the owner, which stays when the account goes",
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 

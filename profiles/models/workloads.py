@@ -4,11 +4,12 @@ from django.db import models
 from django.db.models import Q
 
 from profiles.measurements import BOUNDS, STRATEGIES
-from profiles.models.sources import Owned
+from profiles.models.fields import bounds_constraint
+from profiles.models.sources import Described
 from profiles.querysets import WorkloadQuerySet
 
 
-class Workload(Owned):
+class Workload(Described):
     """One parallel section of one program with one input, in one runtime. Times of a `relative` workload are in an
     unknown unit and can be compared with that workload's own times only."""
 
@@ -45,6 +46,7 @@ class Workload(Owned):
             models.UniqueConstraint(fields=["identity"], condition=Q(private_to=None), name="workload_public_identity"),
             models.UniqueConstraint(fields=["identity", "private_to"], name="workload_private_identity"),
             models.CheckConstraint(condition=Q(strategy__in=STRATEGIES), name="workload_known_strategy"),
+            bounds_constraint("workload_in_bounds", "size"),
         ]
 
     def __str__(self) -> str:

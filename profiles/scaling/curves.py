@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from profiles.arrays import BoolArray, FloatArray, IntArray
+from profiles.scaling.validity import valid_values
 
 Indices = NDArray[np.intp]
 PARAMETERS_PER_CURVE = 6  # m, b, m_nu, b_nu, m_ht, b_ht
@@ -34,7 +35,8 @@ def fit_curves(
     Parameters: `n` (N,) distinct thread counts; `values` (C, N), NaN = not measured; `n_nu`, `n_ht` thread counts,
     None or NaN = no such effect (equal ones: no NUMA pair); `gaussian_sum` (C,).
     Returns: parameters (C, 6) in the order of ELEMENTS and root mean square residuals (C,) over the valid n, in the
-    unit of the values. NaN = invalid. n = [1], a sequential profile, has no scaling: all NaN.
+    unit of the values. NaN = invalid, and so is whatever is beyond `validity.LARGEST_VALUE`. n = [1], a sequential
+    profile, has no scaling: all NaN.
     Errors: ValueError where the shapes disagree.
 
     >>> n = np.array([1, 2, 3, 4, 6])
@@ -49,6 +51,7 @@ def fit_curves(
     rms = np.full(len(values), np.nan)
     if n.tolist() == [1]:
         return parameters, rms
+    values = valid_values(values)
     valid = ~np.isnan(values)
     designs = {g: _design_matrix(n, n_nu, n_ht, g) for g in {bool(g) for g in gaussian_sum}}
     for curves, measured, g in _groups_of_alike_curves(valid, gaussian_sum):
@@ -58,7 +61,7 @@ def fit_curves(
         fitted = _stable_products(y, _least_squares(design))
         parameters[np.ix_(curves, elements)] = fitted
         rms[curves] = np.sqrt(((y - _stable_products(fitted, design)) ** 2).mean(axis=1))
-    return parameters, rms
+    return valid_values(parameters), valid_values(rms)
 
 
 def evaluate_curves(
@@ -80,7 +83,7 @@ def evaluate_curves(
     params, n, gaussian_sum = np.asarray(params, dtype=np.float64), np.asarray(n), np.asarray(gaussian_sum, dtype=bool)
     if params.shape != (*gaussian_sum.shape, PARAMETERS_PER_CURVE):
         raise ValueError(f"{params.shape} parameters for {gaussian_sum.shape} curves")
-    params = np.moveaxis(params, -1, 0).copy()
+    params = valid_values(np.moveaxis(params, -1, 0))
     valid = ~np.isnan(params)
     params[~valid] = 0.0
     values = np.zeros((len(n), *gaussian_sum.shape))  # n first: there are far more curves, and numpy's loops are long

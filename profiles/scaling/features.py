@@ -21,6 +21,7 @@ from profiles.scaling.names import (
 )
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
+from profiles.scaling.validity import valid_values
 
 __all__ = [
     "CURVE_NAMES",
@@ -127,8 +128,9 @@ def _fit_alike(
     gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[parts], params[:, parts].shape[:-1])
     fitted = evaluate_curves(params[:, parts], n, n_nu, n_ht, gaussian_sum)
     t1_s = np.array([profile.t1_s for profile in profiles])
-    time_s = reconstruct(t1_s, fitted[:, 0], fitted[:, 1:] if decomposed else None, n).time_s
-    errors = np.abs(time_s - values[:, 0]) / values[:, 0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        time_s = reconstruct(t1_s, fitted[:, 0], fitted[:, 1:] if decomposed else None, n).time_s
+        errors = valid_values(np.abs(time_s - values[:, 0]) / values[:, 0])
     rebuilt = ~np.isnan(errors)
     count = rebuilt.sum(axis=1)
     total = np.where(rebuilt, errors, 0.0).sum(axis=1)

@@ -33,7 +33,7 @@ def loss_shares(curves: CurveTable) -> FloatArray:
     [0.0, 0.25]
     """
     used = curves.utilisation
-    excess = used * (1 - 1 / curves.redundancy)
+    excess = used * (1 - computation_scaling(curves))
     fractions = np.zeros((len(FRACTIONS), len(curves.n))) if curves.fractions is None else curves.fractions
     return np.vstack([excess, fractions])
 
@@ -68,7 +68,19 @@ def pop_efficiencies(curves: CurveTable) -> PopEfficiencies:
     >>> pop.parallel.tolist(), pop.computation.tolist(), pop.whole.tolist()
     ([1.0, 1.0], [1.0, 0.75], [1.0, 0.75])
     """
-    return PopEfficiencies(curves.utilisation, 1 / curves.redundancy)
+    return PopEfficiencies(curves.utilisation, computation_scaling(curves))
+
+
+def computation_scaling(curves: CurveTable) -> FloatArray:
+    """1/R(n), (N,); NaN where R is not above 0, as where no thread did any useful work.
+
+    >>> values = np.full((15, 2), np.nan); values[1] = 0.0, 1.25
+    >>> computation_scaling(CurveTable(np.array([1, 4]), values, True, False, 1.0)).tolist()
+    [nan, 0.8]
+    """
+    redundancy = curves.redundancy
+    scaling: FloatArray = np.divide(1.0, redundancy, out=np.full(len(redundancy), np.nan), where=redundancy > 0)
+    return scaling
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,7 @@ def bound_without(curves: CurveTable, part: str, n: int) -> SpeedupBound:
     column = curves.n.tolist().index(n)
     share = float(loss_shares(curves)[LOSSES.index(part), column])
     time_s = float(curves.time_s[column]) * (1 - share)
-    return SpeedupBound(part, n, share, time_s, float(curves.t1_s) / time_s)
+    return SpeedupBound(part, n, share, time_s, float(curves.t1_s) / time_s if time_s > 0 else np.nan)
 
 
 def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:

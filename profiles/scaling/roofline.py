@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from profiles.scaling.validity import LARGEST_N
+
 CACHE_LINE_BYTES = 64  # of a cache line
-LARGEST_CEILING = 1e30  # of any number here; beyond, it is none
+SMALLEST_CEILING, LARGEST_CEILING = 1e-30, 1e30  # of any number here; beyond, it is none
+MOST_CEILINGS = 65_536  # of a kind
 
 
 @dataclass(frozen=True)
@@ -100,11 +103,11 @@ def positive_entries(entries: Any, keys: tuple[str, ...], value: str) -> list[tu
     """
     return [
         (tuple(entry[key] for key in keys), float(entry[value]))
-        for entry in (entries if isinstance(entries, list) else [])
+        for entry in (entries[:MOST_CEILINGS] if isinstance(entries, list) else [])
         if isinstance(entry, Mapping)
-        and all(type(entry.get(key)) is int and entry[key] >= 0 for key in keys)
+        and all(type(entry.get(key)) is int and 0 <= entry[key] <= LARGEST_N for key in keys)
         and type(entry.get(value)) in {int, float}
-        and 0 < entry[value] < LARGEST_CEILING
+        and SMALLEST_CEILING < entry[value] < LARGEST_CEILING
     ]
 
 

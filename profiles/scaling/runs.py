@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.names import COUNTER_SYNONYMS, CURVE_NAMES, FRACTIONS, RELATIVE_MEASURES
 from profiles.scaling.times import utilisation
+from profiles.scaling.validity import thinned_positions, valid_values
 
 USABLE_STATUSES = ("ok", "multiplexed")
 NEEDED_COUNTERS = frozenset(counter for ratio in RELATIVE_MEASURES.values() for counter in ratio)
@@ -60,6 +61,16 @@ class CurveTable:
             raise KeyError(name)
         return self._row(1 + CURVE_NAMES.index(name))
 
+    @property
+    def thinned(self) -> CurveTable:
+        """The same curves at no more thread counts than a drawing or a model takes."""
+        positions = thinned_positions(self.n)
+        return (
+            self
+            if len(positions) == len(self.n)
+            else replace(self, n=self.n[positions], values=self.values[:, positions])
+        )
+
     def _row(self, index: int) -> FloatArray:
         row: FloatArray = self.values[index]
         return row
@@ -78,7 +89,7 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     Example: t(1) = 12 s and t(4) = 4 s, time-only: R(4) = 4 * 4 / 12 = 4/3, a third more work than one thread had.
 
     Invalid (NaN): the fractions at an n without profile run, and with them R at that n in a decomposed profile; a
-    relative measure at an n where a counter is missing or the denominator is 0.
+    relative measure at an n where a counter is missing or the denominator is 0; whatever overflows.
 
     Parameters: `runs` of M >= 1 executions in any order (variations of size or clock take no part), `counters` in any
     order (None = none).
@@ -99,17 +110,19 @@ def scaling_curves(runs: RunTable, counters: CounterTable | None = None) -> Curv
     if fractions is not None and np.isnan(fractions[0]).any():
         warnings.append(f"no profile run at n = {_listed(n[np.isnan(fractions[0])])}: no parts and no redundancy there")
     starts_late = n[0] > 1
-    t1_s = float(time_s[0] * n[0])  # t(1) itself where n[0] is 1
+    t1_s = float(time_s[0]) * int(n[0])  # t(1) itself where n[0] is 1
     if starts_late:
         warnings.append(f"no run at n = 1: t({n[0]}) * {n[0]} stands in for t(1)")
 
     values = np.full((1 + len(CURVE_NAMES), len(n)), np.nan)
     values[0] = time_s
-    values[1] = utilisation(fractions, n.shape) * (n * time_s / t1_s)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values[1] = utilisation(fractions, n.shape) * (n * time_s / t1_s)
     if fractions is not None:
         values[FRACTION_ROWS] = fractions
     if counters is not None and len(counters):
         values[FRACTION_ROWS.stop :] = _relative_measures(counters, n)
+    values[1:] = valid_values(values[1:])
     return CurveTable(
         n=n,
         values=values,
@@ -140,7 +153,8 @@ def _medians(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
     keys, values = keys[order].astype(np.int64, copy=False), values[order]
     starts = _starts(keys)
     counts = np.diff(np.append(starts, len(keys)))
-    return keys[starts], (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
+    with np.errstate(over="ignore"):
+        return keys[starts], (values[starts + (counts - 1) // 2] + values[starts + counts // 2]) / 2
 
 
 def _starts(ascending: IntArray) -> NDArray[np.intp]:
@@ -176,7 +190,8 @@ def _relative_measures(counters: CounterTable, n: IntArray) -> FloatArray:
     for numerator, denominator in RELATIVE_MEASURES.values():
         below = medians.get(denominator, invalid)
         above = medians.get(numerator, invalid)
-        rows.append(np.divide(above, below, out=invalid.copy(), where=below != 0))
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows.append(np.divide(above, below, out=invalid.copy(), where=below != 0))
     return np.array(rows)
 
 

@@ -1,7 +1,12 @@
 """Two users, and a folder of their own for uploaded files."""
 
+import io
+
 import pytest
 from django.contrib.auth import get_user_model
+
+from benchmarks.services import keep_tarball
+from tests.benchmarks.uploads import tarball
 
 
 @pytest.fixture
@@ -18,6 +23,12 @@ def alice():
 @pytest.fixture
 def bob():
     return get_user_model().objects.create_user("bob")
+
+
+@pytest.fixture
+def waiting(alice, media):
+    """An upload of alice's that was kept, and that nobody processed yet."""
+    return keep_tarball(io.BytesIO(tarball()), alice, "public", "run.tar.gz")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def ada():
 
 @pytest.fixture
 def upload(ada) -> Upload:
-    client_of(ada).post(API + "uploads/", {"file": tarball()})
+    client_of(ada).post(API + "uploads/", {"file": tarball(), "visibility": "public"})
     return Upload.objects.get()
 
 

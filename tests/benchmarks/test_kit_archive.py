@@ -15,7 +15,7 @@ def members(packed):
 
 
 def test_it_holds_the_sources_and_nothing_that_was_built(kit_folder):
-    assert members(kit_tarball(kit_folder)) == {
+    assert members(kit_tarball(folder=kit_folder)) == {
         "mpet-kit/Makefile": ("0o644", 0),
         "mpet-kit/VERSION": ("0o644", 0),
         "mpet-kit/run.sh": ("0o755", 0),
@@ -24,15 +24,24 @@ def test_it_holds_the_sources_and_nothing_that_was_built(kit_folder):
 
 
 def test_the_same_sources_are_the_same_bytes(kit_folder):
-    before = kit_tarball(kit_folder)
+    before = kit_tarball(folder=kit_folder)
     for path in kit_folder.rglob("*"):
         os.utime(path, (1, 1), follow_symlinks=False)
     (kit_folder / "build" / "b.o").write_text("more")
-    assert kit_tarball(kit_folder) == before
+    assert kit_tarball(folder=kit_folder) == before
     (kit_folder / "Makefile").write_text("all: a\n")
-    assert kit_tarball(kit_folder) != before
+    assert kit_tarball(folder=kit_folder) != before
+
+
+def test_it_knows_the_server_that_it_came_from(kit_folder):
+    packed = kit_tarball("https://mpet.example/", kit_folder)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+        server = archive.extractfile("mpet-kit/SERVER")
+        assert server is not None
+        assert server.read() == b"https://mpet.example\n"
+    assert packed != kit_tarball("https://other.example/", kit_folder)
 
 
 def test_no_version_no_kit(tmp_path):
     with pytest.raises(NoKitError, match="VERSION"):
-        kit_tarball(tmp_path)
+        kit_tarball(folder=tmp_path)

@@ -1,14 +1,20 @@
 """What is stored and reported of a received tarball."""
 
 import gzip
+import uuid
+from datetime import timedelta
+from functools import partial
 
 import pytest
+from django.db import OperationalError
+from django.utils import timezone
 
 from benchmarks import processing
 from benchmarks.models import Upload
-from profiles.models import Platform, Profile, Revision, Source
+from profiles.models import Platform, Profile, Revision, Run, Source, StagedDelivery
+from profiles.models.leases import MOST_ATTEMPTS
 from tests.benchmarks.uploads import kept_files, receive, tarball
-from tests.profiles.deliveries import measured, stored_counts
+from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media")]
@@ -29,11 +35,18 @@ def test_an_accepted_upload(alice, media):
     assert Upload.objects.get().status == Upload.Status.ACCEPTED
 
 
-def test_warnings_of_quality_and_of_matching_are_reported(alice):
+def test_warnings_of_quality_and_of_matching_are_reported(alice, bob):
     receive(tarball(measured([sample_platform(kernel="Linux 5")])), alice)
-    upload = receive(tarball(measured([sample_platform(virtualised=True)])), alice)
+    upload = receive(tarball(measured([sample_platform(virtualised=True)])), bob)
     assert any("was kept as it is known" in warning for warning in upload.report["warnings"])
     assert any("virtual" in warning for warning in upload.report["warnings"])
+
+
+def test_what_the_database_refuses_names_the_member(alice):
+    deliver(measured(time_kinds={0: "relative"}))
+    (error,) = receive(tarball(measured()), alice).report["errors"]
+    assert error["member"] == "workloads.json"
+    assert "known with relative times" in error["reason"]
 
 
 def test_a_private_upload(alice):
@@ -96,10 +109,10 @@ def test_a_refusal_of_ingest_is_reported(alice):
 
 
 def test_a_crash_is_logged_and_nothing_is_stored(alice, media, monkeypatch, caplog):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("a secret detail")
 
-    monkeypatch.setattr(processing, "quality_warnings", fail)  # after ingest
+    monkeypatch.setattr(processing, "ingest", fail)
     upload = receive(tarball(), alice)
     assert upload.status == Upload.Status.REJECTED
     assert upload.report["errors"] == [{"member": None, "line": None, "reason": processing.INTERNAL_ERROR}]
@@ -118,8 +131,69 @@ def test_processing_happens_once(alice, monkeypatch):
     upload = receive(tarball(), alice)
     monkeypatch.setattr(processing, "_ingest_upload", None)
     assert processing.process(upload).status == Upload.Status.ACCEPTED
-    Upload.objects.update(status=Upload.Status.PROCESSING)
-    assert processing.process(upload).status == Upload.Status.PROCESSING
+    assert upload.attempts == 1
+
+
+def test_what_another_process_has_in_hand_is_left_to_it(waiting):
+    assert waiting.claim_to_process()
+    assert processing.process(Upload.objects.get()).status == Upload.Status.PROCESSING
+    assert set(stored_counts().values()) == {0}
+
+
+def test_who_lost_its_lease_stores_nothing(waiting, monkeypatch):
+    """A process that was asleep for longer than its lease does not write over what the next one did."""
+    read = processing.read_archive
+
+    def slow(*arguments, **options):
+        Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        with monkeypatch.context() as patch:
+            patch.setattr(processing, "read_archive", read)
+            assert processing.process(Upload.objects.get()).status == Upload.Status.ACCEPTED
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(processing, "ingest", partial(ingest_as_other_bytes, processing.ingest))
+    monkeypatch.setattr(processing, "read_archive", slow)
+    assert processing.process(waiting).status == Upload.Status.ACCEPTED
+    assert waiting.attempts == 1
+    assert Upload.objects.get().attempts == 2
+    assert Source.objects.count() == 1
+    assert Upload.objects.get().source == Source.objects.get()
+    assert StagedDelivery.objects.count() == 0
+    assert Run.objects.count() == sum(profile.runs.count() for profile in Profile.objects.all())
+
+
+def ingest_as_other_bytes(ingest, measurements, **options):
+    """As if this delivery were not known yet, so that only the lease tells."""
+    return ingest(measurements, **options | {"sha256": uuid.uuid4().hex})
+
+
+def test_a_database_that_does_not_answer_leaves_the_upload_for_later(waiting, monkeypatch):
+    def locked(*_, **__):
+        raise OperationalError("database is locked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(processing, "ingest", locked)
+        left = processing.process(waiting)
+    assert left.status == Upload.Status.PROCESSING
+    assert left.report == {}
+    assert left.lease_until > timezone.now()
+
+
+def test_a_tarball_that_takes_its_processes_along_is_given_up(waiting, media):
+    """trust 5: not retried for ever."""
+    Upload.objects.update(attempts=MOST_ATTEMPTS, status=Upload.Status.PROCESSING)
+    upload = processing.process(Upload.objects.get())
+    assert upload.status == Upload.Status.REJECTED
+    assert upload.report["errors"] == [{"member": None, "line": None, "reason": processing.GIVEN_UP}]
+    assert kept_files(media) == []
+
+
+def test_an_upload_whose_file_is_gone_is_rejected_with_that_reason(waiting, media):
+    (path,) = kept_files(media)
+    path.unlink()
+    upload = processing.process(waiting)
+    assert upload.status == Upload.Status.REJECTED
+    assert upload.report["errors"][0]["reason"] == processing.FILE_GONE
 
 
 def test_profiles_of_two_owners_of_the_same_tarball(alice, bob):

@@ -1,13 +1,16 @@
 """How tarballs are received: what is kept, and what is handed on to be processed."""
 
 import io
+import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.utils import timezone
 
-from benchmarks import processing, services, tasks
+from benchmarks import processing, services
 from benchmarks.models import Upload
 from tests.benchmarks.uploads import kept_files, receive, tarball
 from tests.profiles.deliveries import stored_counts
@@ -112,13 +115,35 @@ def test_an_endless_file_is_not_read_to_its_end(alice, settings):
     assert file.read_bytes <= 5 << 20
 
 
-@pytest.mark.parametrize(("age", "status"), [(timedelta(minutes=5), "processing"), (timedelta(hours=2), "accepted")])
-def test_an_upload_whose_worker_died_is_taken_up_again(alice, monkeypatch, age, status):
-    content = tarball()
-    monkeypatch.setattr(type(tasks.process_upload), "enqueue", lambda task, key: None)
-    upload = receive(content, alice)
-    monkeypatch.undo()
-    Upload.objects.update(status="processing", created_at=timezone.now() - age)
+def test_an_upload_whose_process_died_goes_on_when_it_is_sent_again(alice, waiting):
+    """trust 5: the same tarball again answered 202 although nobody worked on it."""
+    assert waiting.claim_to_process()
+    with waiting.file.open() as file:
+        content = file.read()
+    assert receive(content, alice).status == Upload.Status.PROCESSING  # somebody may be at it
+    Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     again = receive(content, alice)
-    assert again == upload
-    assert again.status == status
+    assert again == waiting
+    assert again.status == Upload.Status.ACCEPTED
+
+
+def test_a_database_that_does_not_answer_leaves_no_file(alice, media, monkeypatch):
+    def locked(*_, **__):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(Upload, "save", locked)
+    with pytest.raises(OperationalError):
+        receive(tarball(), alice)
+    assert kept_files(media) == []
+
+
+def test_the_disk_holds_the_file_before_the_row_is_there(alice, media, monkeypatch):
+    synced = []
+
+    def note(descriptor):
+        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), Upload.objects.exists()))
+
+    monkeypatch.setattr(os, "fsync", note)
+    receive(tarball(), alice)
+    (path,) = kept_files(media)
+    assert synced == [(str(path), False), (str(path.parent), False)]

@@ -7,16 +7,18 @@ from django.urls import reverse
 
 from benchmarks.archive import write_archive
 from benchmarks.models import Upload
-from profiles.models import Profile
+from profiles.models import Platform, Profile
+from profiles.moderation import set_hidden
 from tests.pages import text_of, twin_of, user
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 
 
-def tarball(**fields) -> SimpleUploadedFile:
-    content = io.BytesIO()
-    write_archive(content, sample_measurements(1, 3, **fields), created=datetime(2026, 11, 20, tzinfo=UTC))
+def tarball(platform=None, **fields) -> SimpleUploadedFile:
+    content, measurements = io.BytesIO(), sample_measurements(1, 3, **fields)
+    measurements.platforms[:] = [platform or sample_platform()]
+    write_archive(content, measurements, created=datetime(2026, 11, 20, tzinfo=UTC))
     return SimpleUploadedFile("results.tar.gz", content.getvalue(), "application/gzip")
 
 
@@ -81,6 +83,14 @@ def test_a_file_over_the_limit_is_refused_at_its_field(client, ada, settings):
     assert not Upload.objects.exists()
 
 
+@pytest.mark.parametrize("given", [["public", "private"], ["public", "public"], [""], ["Public"], []])
+def test_trust_12_the_form_takes_visibility_said_once(client, ada, given):
+    page = client.post(reverse("upload"), {"file": tarball(), "visibility": given})
+    assert page.status_code == 422
+    assert set(page.context["form"].errors) == {"visibility"}
+    assert not Upload.objects.exists()
+
+
 def test_the_same_tarball_again_is_the_same_upload(client, ada):
     first, second = send(client, tarball()), send(client, tarball())
     assert first.redirect_chain == second.redirect_chain
@@ -139,6 +149,58 @@ def test_queries_do_not_grow_with_the_rows(client, ada, django_assert_num_querie
     # session, user, count, page
     with django_assert_num_queries(4):
         client.get(reverse("uploads"))
-    # session, user, the upload with its source, count, page with platforms and workloads
-    with django_assert_num_queries(5):
+    # session, user, the upload with its source, compilers, what it says otherwise of platforms and workloads, count,
+    # page with platforms and workloads
+    with django_assert_num_queries(8):
         client.get(address)
+
+
+def vandalised(client):
+    """Ada's platform of unknown vendor, and what another account uploads of it."""
+    unknown = {"vendor": None, "max_mhz": None}
+    send(client, tarball(sample_platform(**unknown)))
+    client.force_login(user("bob"))
+    return send(client, tarball(sample_platform(vendor="VANDAL <b>", compiler="<i>cc"), seed=9))
+
+
+def test_what_an_upload_says_otherwise_is_shown_as_a_difference(client, ada):
+    """trust 11"""
+    report = vandalised(client)
+    words = text_of(report)
+    assert "vendor is unknown here and &#x27;VANDAL &lt;b&gt;&#x27; in the delivery" in words
+    assert "Vendor machine-0 – VANDAL &lt;b&gt;" in words
+    assert "Measured with" in words and "&lt;i&gt;cc -O2 Linux 6.1" in words
+    platform = Platform.objects.get()
+    address = reverse("platform", args=[platform.slug])
+    client.logout()
+    page = client.get(address)
+    assert "Vendor – VANDAL &lt;b&gt; 20" in text_of(page)
+    assert report.redirect_chain[-1][0] in page.content.decode()
+    assert "g++ 12.2 -O2 Linux 6.1" in text_of(page)
+    twin = client.get(twin_of(page)).json()
+    assert [(found["field"], found["here"], found["value"], found["count"]) for found in twin["differences"]] == [
+        ("vendor", None, "VANDAL <b>", 1),
+        ("max_mhz", None, 3000.0, 1),
+    ]
+    upload = client.get(twin_of(report)).json()
+    assert upload["id"] == twin["differences"][0]["deliveries"][0]["upload"]
+    assert upload["differences"][0] == {
+        "of": "platform",
+        "slug": platform.slug,
+        "field": "vendor",
+        "here": None,
+        "value": "VANDAL <b>",
+    }
+
+
+def test_what_a_hidden_upload_says_otherwise_is_shown_nowhere(client, ada):
+    """trust 11"""
+    report = vandalised(client)
+    set_hidden(Upload.objects.get(owner__username="bob").source, True)
+    pages = [report.redirect_chain[-1][0], reverse("platform", args=[Platform.objects.get().slug])]
+    for address in pages:
+        page = client.get(address)
+        twin = client.get(twin_of(page))
+        assert twin.json()["differences"] == []
+        assert "What it says otherwise" not in text_of(page) and "Measured with" not in text_of(page)
+    assert "VANDAL" not in client.get(pages[1]).content.decode()

@@ -1,5 +1,7 @@
 """What people do on the pages in a real browser. Every page at every width, in light and dark: test_walk.py."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -74,7 +76,7 @@ def test_the_keyboard_skips_the_navigation_and_shows_where_it_is(visit, profile)
 
 
 def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
-    page = visit(reverse("predict") + ASKED)
+    page = visit(reverse("predict") + ASKED, user=user("ada"))
     page.locator("#id_target").press("Enter")
     page.wait_for_url("**/predictions/**")
     drawn(page)
@@ -82,6 +84,27 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     assert as_percent(stored.answer["measured"]["error_percent"]) in page.locator("#measured-error").inner_text()
     page.get_by_text("Numbers of “Time”").click()
     assert page.get_by_role("region", name="Numbers of Time").locator("tbody tr").count() == 16
+
+
+def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, profile):
+    Profile.objects.filter(platform__slug="machine-1", workload__slug="app1-section1").delete()
+    Revision.raise_for(None)
+    user("ada")
+    page = visit(reverse("predict") + ASKED)
+    page.locator("#id_target").press("Enter")
+    page.wait_for_url("**/predictions/answer/**")
+    drawn(page)
+    page.get_by_role("link", name="Which measurements would narrow the interval").click()
+    expect(page.get_by_role("region", name="What to measure next").locator("tbody tr").first).to_be_visible()
+    assert not Prediction.objects.exists()
+    page.locator("main").get_by_role("link", name="Sign in").click()
+    page.fill("#id_username", "ada")
+    page.fill("#id_password", PASSWORD)
+    page.locator("main button.primary").click()
+    page.wait_for_url("**/predictions/answer/**")
+    page.get_by_role("button", name="Keep this answer").click()
+    page.wait_for_url(re.compile(r"/predictions/[0-9a-f-]{36}/"))
+    assert page.url.endswith(reverse("prediction", args=[Prediction.objects.get().uid]))
 
 
 def test_what_to_measure_next_comes_on_demand(visit, profile):

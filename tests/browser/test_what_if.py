@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from predictor.models import Prediction
 from tests.browser.walk import drawn
-from tests.pages import store_dataset, store_public
+from tests.pages import store_dataset, store_public, user
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAIR = "?workload=app0-section0&target=machine-1"
@@ -14,11 +14,11 @@ PAIR = "?workload=app0-section0&target=machine-1"
 
 @pytest.fixture
 def opened(visit):
-    """opened(expected=""): the page with its figures drawn."""
+    """opened(**visit): the page with its figures drawn."""
     store_public()
 
-    def open_page(expected: str = ""):
-        page = visit(reverse("what-if") + PAIR, expected=expected)
+    def open_page(**visiting):
+        page = visit(reverse("what-if") + PAIR, **visiting)
         drawn(page)
         return page
 
@@ -96,7 +96,8 @@ def test_an_open_table_stays_open_and_follows(page):
     assert "baseline" in numbers.locator("thead").inner_text()
 
 
-def test_the_shown_answer_can_be_kept(page):
+def test_the_shown_answer_can_be_kept_with_an_account(opened):
+    page = opened(user=user("ada"))
     page.get_by_label("Work", exact=True).fill("2")
     page.wait_for_url("**work=2")
     page.get_by_role("button", name="Keep this answer").click()

@@ -27,13 +27,16 @@ NO_PAGES = {
     "what-if-answer",
     "revoke-token",
     "logout",
+    "admin-login",
+    "admin-password",
+    "confirm-address",
     "healthz",
     "password_reset_confirm",
     "password_reset_done",
     "password_reset_complete",
     "password_change_done",
 }
-OWN = ("upload", "uploads", "tokens", "password_change")
+OWN = ("upload", "uploads", "tokens", "password_change", "address")
 # How many figures a page has at least; the others have none.
 CHARTS = {
     "home": 1,
@@ -46,6 +49,7 @@ CHARTS = {
     "compare-platforms": 7,
     "compare-workloads": 6,
     "prediction": 3,
+    "unstored-answer": 3,
     "prediction, t(1)": 1,
     "prediction, scaling": 1,
     "prediction, changed": 3,
@@ -115,6 +119,8 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
         "predict, filled": reverse("predict") + pair,
         "predict, parallelisation": f"{reverse('predict')}{pair}&scenario=parallelisation&strategy=dynamic_loop",
         "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",
+        "unstored-answer": reverse("unstored-answer") + pair,
+        "unstored-measure-next": reverse("unstored-measure-next") + pair,
         **{name: reverse("prediction", args=[one.uid]) for name, one in answers.items()},
         "measure-next": reverse("measure-next", args=[answers["prediction"].uid]),
         "what-if, moved": f"{reverse('what-if')}{pair}&lock_delay=0.5&n_max=24",

@@ -22,10 +22,15 @@ from tests.paths import ROOT
 DATABASE_TESTS = (  # what speaks to the database in its own words; pages and answers are made of what these read
     "tests/accounts",
     "tests/benchmarks/api",
+    "tests/benchmarks/test_processing.py",
+    "tests/benchmarks/test_recovery.py",
     "tests/benchmarks/test_services.py",
+    "tests/benchmarks/test_workers.py",
     "tests/mpet_site/test_every_page.py",
+    "tests/mpet_site/web/test_busy.py",
     "tests/predictor/accuracy",
     "tests/predictor/api/test_evaluations.py",
+    "tests/predictor/computations",
     "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
     "tests/predictor/snapshot",
     "tests/predictor/test_privacy.py",
@@ -60,10 +65,12 @@ def postgresql_url() -> Iterator[str]:
 
 
 class temporary_server:  # noqa: N801 a context manager, used like a function
-    """A PostgreSQL server on a free local port, data in a temporary folder; user `postgres` runs it for root."""
+    """A PostgreSQL server on a free local port, data in a temporary folder; user `postgres` runs it for root. A
+    `safe` one waits for the disk, as PostgreSQL does by default."""
 
-    def __init__(self, programs: Path) -> None:
+    def __init__(self, programs: Path, safe: bool = False) -> None:
         self.programs = programs
+        self.speed = "" if safe else "-c fsync=off -c synchronous_commit=off"
         self.folder = Path(tempfile.mkdtemp(prefix="mpet-pg-"))
         self.user = "postgres" if os.geteuid() == 0 else None
 
@@ -81,7 +88,7 @@ class temporary_server:  # noqa: N801 a context manager, used like a function
         self.run(str(self.programs / "initdb"), "-D", data, "-U", "mpet", "-A", "trust", "-E", "UTF8", "--no-sync")
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]
-        options = f"-h 127.0.0.1 -p {port} -k {self.folder} -c fsync=off -c synchronous_commit=off"
+        options = f"-h 127.0.0.1 -p {port} -k {self.folder} {self.speed}"
         log = str(self.folder / "log")
         self.run(str(self.programs / "pg_ctl"), "-D", data, "-o", options, "-l", log, "-w", "start")
         return f"postgres://mpet@127.0.0.1:{port}/postgres"

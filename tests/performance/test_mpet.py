@@ -65,7 +65,7 @@ def test_one_prediction_among_350_platforms(benchmark, large_database, method):
 @BOTH
 def test_one_whole_curve_among_350_platforms(benchmark, long_database, method):
     answer = benchmark(method.predict, long_database, Query(3, 5), method.settings())
-    assert len(answer.n) == 2048
+    assert len(answer.n) > 400
     assert answers_with_an_interval(answer)
 
 

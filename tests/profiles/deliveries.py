@@ -13,11 +13,12 @@ from profiles.models import (
     Run,
     ScalingCurves,
     Source,
+    StagedDelivery,
     Workload,
 )
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
-STORED = (Source, Platform, Workload, Profile, Run, CounterReading, ScalingCurves, FeatureVector)
+STORED = (Source, Platform, Workload, Profile, Run, CounterReading, ScalingCurves, FeatureVector, StagedDelivery)
 _numbers = count()
 
 

@@ -1,8 +1,11 @@
+import json
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from profiles.models import Platform, Profile, Revision
+from profiles.facts import FACTS
+from profiles.models import Platform, Profile, Revision, Workload
 from tests.pages import store_private, store_public, text_of, user
 from tests.profiles.test_moderation import deliver
 
@@ -61,3 +64,76 @@ def test_the_admin_shows_no_private_rows_and_makes_none(client, moderator):
 def test_the_admin_is_for_moderators(client):
     client.force_login(user("ada"))
     assert client.get(reverse("admin:profiles_platform_changelist")).url.startswith(reverse("admin:login"))
+
+
+def facts_form(row, **changes) -> dict:
+    """What a moderator's browser sends of a row's facts."""
+    columns = FACTS[type(row)]
+    values = {name: getattr(row, name) for name in columns.own} | changes
+    return {
+        name: "" if value is None else json.dumps(value) if isinstance(value, list) else value
+        for name, value in values.items()
+    }
+
+
+def test_a_moderators_facts_stand_above_deliveries_until_left_to_them(client, moderator):
+    """trust 11"""
+    deliver("first", 0)
+    platform = Platform.objects.get()
+    address = reverse("admin:profiles_platform_change", args=[platform.pk])
+    before = Revision.current()[0]
+    changes = {"vendor": "Maker", "max_mhz": "", "virtualised": "true", "placement": "[1, 0]"}
+    assert client.post(address, facts_form(platform, **changes)).status_code == 302
+    platform.refresh_from_db()
+    assert platform.decided == {"vendor": "Maker", "max_mhz": None, "virtualised": True, "placement": [1, 0]}
+    assert (platform.vendor, platform.max_mhz, platform.memory_bytes) == ("Maker", None, 32 << 30)
+    assert Revision.current()[0] == before + 1
+    page = text_of(client.get(address))
+    assert "vendor: &#x27;Example&#x27; (deliveries: 1)" in page
+    fields = {"action": "leave", "_selected_action": [platform.pk]}
+    assert "Facts of 1 rows follow" in text_of(
+        client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
+    )
+    platform.refresh_from_db()
+    assert (platform.vendor, platform.max_mhz, platform.decided) == ("Example", 3000.0, {})
+
+
+def test_a_moderator_decides_on_workloads_too(client, moderator):
+    deliver("first", 0)
+    workload = Workload.objects.first()
+    address = reverse("admin:profiles_workload_change", args=[workload.pk])
+    changes = {"bound": "communication", "description": "Said better", "slug": "taken", "private_to": moderator.pk}
+    assert client.post(address, facts_form(workload, **changes)).status_code == 302
+    stored = Workload.objects.get(pk=workload.pk)
+    assert (stored.bound, stored.description) == ("communication", "Said better")
+    page = client.post(address, facts_form(workload, size=1e30, description="x" * 10_001))
+    assert page.context["adminform"].form.errors.keys() == {"size", "description"}
+    assert (stored.slug, stored.private_to) == (workload.slug, None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"n_max": number} for number in (0, "", 65_537)),
+        *({"max_mhz": clock} for clock in (0.5, 1e9, "nan")),
+        *({"memory_bytes": 2**61}, {"word_bits": 5000}, {"vendor": "x" * 101}, {"device_class": "toaster"}),
+        *({"placement": text} for text in ('{"a": 1}', "[1.5]", "[true]", "[-1]", json.dumps([*range(17)]))),
+    ],
+)
+def test_a_fact_that_cannot_be_is_refused(client, moderator, changes):
+    deliver("first", 0)
+    platform = Platform.objects.get()
+    page = client.post(reverse("admin:profiles_platform_change", args=[platform.pk]), facts_form(platform, **changes))
+    assert page.status_code == 200
+    assert page.context["adminform"].form.errors.keys() == changes.keys()
+    assert Platform.objects.get().decided == {}
+
+
+def test_a_clock_of_zero_is_unknown_and_no_is_not(client, moderator):
+    deliver("first", 0)
+    platform = Platform.objects.get()
+    address = reverse("admin:profiles_platform_change", args=[platform.pk])
+    changes = {"base_mhz": 0, "l2_bytes": 0, "virtualised": "true"}
+    assert client.post(address, facts_form(platform, **changes)).status_code == 302
+    assert client.post(address, facts_form(Platform.objects.get(), virtualised="false")).status_code == 302
+    assert Platform.objects.get().decided == {"base_mhz": None, "l2_bytes": None, "virtualised": False}

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from profiles.bound_checks import number_outside
 from profiles.datasets import DATASET_PLATFORM_COLUMNS, DatasetError, dataset_sha256, read_dataset
 
 DESCRIPTION = {"schema": "mpet-dataset/1", "licence": "CC0", "source": "somebody", "note": "made up"}
@@ -113,8 +114,8 @@ def test_other_sizes_and_clocks(tmp_path):
 @pytest.mark.parametrize(
     ("row", "line", "reason"),
     [
-        ("p1,sort/merge,2,1,1,absolute,0,", 6, "size is not more than 0"),
-        ("p1,sort/merge,2,1,1,absolute,,-1", 6, "clock_mhz is not more than 0"),
+        ("p1,sort/merge,2,1,1,absolute,0,", 6, "size is 0, less than 1e-09"),
+        ("p1,sort/merge,2,1,1,absolute,,-1", 6, "clock_mhz is -1, less than 1"),
         ("p1,sort/merge,2,1,1,absolute,much,", 6, "size is 'much', not a number"),
         ("p1,sort/new,2,1,1,absolute,5,", 6, "'sort/new' has no run with neither size nor clock_mhz here"),
         ("p1,sort/merge,4,1,0.5,absolute,,", 6, "was there before"),
@@ -155,8 +156,8 @@ def test_threads_unknown_gives_n_max_from_the_runs(tmp_path):
 
 
 def test_times_are_read_to_the_last_digit(tmp_path):
-    times = ["0.1", "683609000000.125", "1.7976931348623157e308", "5e-324", "0.30000000000000004"]
-    runs = [f"p1,w,{index + 1},1,{time},absolute" for index, time in enumerate(times)]
+    times = ["0.1", "683609000000.125", "1.7976931348623157e17", "5e-18", "0.30000000000000004"]
+    runs = [f"p1,w,{index + 1},1,{time},relative" for index, time in enumerate(times)]
     assert read_dataset(write(tmp_path, runs=runs)).profiles[0].runs.time_s.tolist() == [float(time) for time in times]
 
 
@@ -185,8 +186,8 @@ def run(index, row):
         ({"runs": []}, "runs.csv", None, "no rows"),
         ({"runs": run(1, "p2,sort/merge,4,1,0.6,absolute")}, "runs.csv", 3, "'p2' is not in platforms.csv"),
         ({"runs": run(1, "p1,,4,1,0.6,absolute")}, "runs.csv", 3, "workload is empty"),
-        ({"runs": run(2, "p1,sort/merge,4,2,0,absolute")}, "runs.csv", 4, "time_s is not more than 0"),
-        ({"runs": run(2, "p1,sort/merge,4,2,-1,absolute")}, "runs.csv", 4, "time_s is not more than 0"),
+        ({"runs": run(2, "p1,sort/merge,4,2,0,absolute")}, "runs.csv", 4, "time_s is 0, less than 1e-18"),
+        ({"runs": run(2, "p1,sort/merge,4,2,-1,absolute")}, "runs.csv", 4, "time_s is -1, less than 1e-18"),
         ({"runs": run(2, "p1,sort/merge,4,2,,absolute")}, "runs.csv", 4, "time_s is empty"),
         ({"runs": run(2, "p1,sort/merge,4,2,fast,absolute")}, "runs.csv", 4, "'fast', not a number"),
         ({"runs": run(2, "p1,sort/merge,4,2,nan,absolute")}, "runs.csv", 4, "'nan', not a number"),
@@ -210,13 +211,17 @@ def run(index, row):
         ({"platforms": [{"cpu_model": " "}]}, "platforms.csv", 2, "cpu_model is empty"),
         ({"platforms": [{"sockets": "0"}]}, "platforms.csv", 2, "sockets is 0, less than 1"),
         ({"platforms": [{"threads": "many"}]}, "platforms.csv", 2, "threads is 'many', not a number"),
-        ({"platforms": [{"threads": "3000000000"}]}, "platforms.csv", 2, "out of range"),
+        ({"platforms": [{"threads": "3000000000"}]}, "platforms.csv", 2, "threads is 3000000000, more than 65536"),
+        ({"platforms": [{"name": "x" * 201}]}, "platforms.csv", 2, "name is longer than 200 characters"),
+        ({"platforms": [{"base_mhz": "1e9"}]}, "platforms.csv", 2, "base_mhz is 1e9, more than 100000"),
+        ({"runs": run(1, "p1,sort/merge,4,1,1e8,absolute")}, "runs.csv", 3, "time_s is 1e8, more than 1e+07"),
+        ({"runs": run(1, "p1,sort/merge,4,1,5e-324,absolute")}, "runs.csv", 3, "5e-324, less than 1e-18"),
         ({"platforms": [{"physical_cores": "9"}]}, "platforms.csv", 2, "physical_cores 9 is more than threads 8"),
         ({"platforms": [{"n_nu": "4"}]}, "platforms.csv", 2, "n_nu 4 is not less than n_ht 4"),
         ({"platforms": [{"n_ht": "9"}]}, "platforms.csv", 2, "n_ht 9 is more than threads 8"),
         ({"platforms": [{"device_class": "toaster"}]}, "platforms.csv", 2, "device_class is 'toaster'"),
         ({"platforms": [{"virtualised": "maybe"}]}, "platforms.csv", 2, "virtualised is 'maybe'"),
-        ({"platforms": [{"base_mhz": "-1"}]}, "platforms.csv", 2, "base_mhz is negative"),
+        ({"platforms": [{"base_mhz": "-1"}]}, "platforms.csv", 2, "base_mhz is -1, less than 1 and not 0"),
         ({"platforms": [{"l2_bytes": "-1"}]}, "platforms.csv", 2, "l2_bytes is -1"),
         ({"counters": ["p9,sort/merge,1,1,INSTR,1"]}, "counters.csv", 2, "'p9' is not in platforms.csv"),
         ({"counters": ["p1,sort/quick,1,1,INSTR,1"]}, "counters.csv", 2, "'sort/quick' is not in the runs"),
@@ -289,13 +294,13 @@ def test_further_columns_are_no_harm(tmp_path):
     assert len(read_dataset(write(tmp_path, header=header, runs=[f"{row},good" for row in RUNS])).profiles) == 2
 
 
-@pytest.mark.parametrize("value", ["-1", "inf", "-inf", "nan", "-NaN"])
+@pytest.mark.parametrize("value", ["-1", "1e-310", "1.797e308", "inf", "-inf", "nan", "-NaN"])
 def test_impossible_counter_values_are_left_out_with_a_warning(tmp_path, value):
     rows = [COUNTERS[0], f"p1,sort/merge,4,2,BR,{value}"]
     measurements = read_dataset(write(tmp_path, counters=rows))
     assert measurements.profiles[0].counters.counter == ("INSTR",)
     assert measurements.warnings == [
-        "counters.csv: 1 values that are negative or not finite were left out, the first on line 3"
+        "counters.csv: 1 values that are not finite or outside their bounds were left out, the first on line 3"
     ]
 
 
@@ -329,4 +334,5 @@ def test_public_datasets(shared_data, name, counts):
     measurements = read_dataset(shared_data / name)
     runs = sum(len(profile.runs) for profile in measurements.profiles)
     assert counts == (*map(len, (measurements.platforms, measurements.workloads, measurements.profiles)), runs)
+    assert number_outside(measurements) is None
     assert measurements.warnings == []

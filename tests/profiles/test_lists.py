@@ -116,3 +116,16 @@ def test_an_empty_database_says_what_to_do(client):
     assert "Upload results" in text_of(client.get(reverse("profiles")))
     assert "Upload results" in text_of(client.get(reverse("platforms")))
     assert "Upload results" in text_of(client.get(reverse("workloads")))
+
+
+@pytest.mark.parametrize("name", ["platforms", "workloads", "profiles"])
+@pytest.mark.parametrize("search", ["a " * 11, "a," * 1_900, "x" * 201])
+def test_trust_4_a_search_of_too_many_words_says_so_and_asks_nothing(client, public, name, search):
+    page = client.get(reverse(name), {"search": search})
+    assert page.status_code == 400
+    assert "A search has at most" in text_of(page)
+    assert 'role="search"' in page.content.decode()
+    assert not list(page.context["page"])
+    assert len(client.get(reverse(name), {"search": "machine-1 " * 10}).context["page"]) == (name != "workloads") * (
+        4 if name == "profiles" else 1
+    )

@@ -2,14 +2,18 @@
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from profiles.identity import IDENTIFYING_PLATFORM_TEXTS, TOPOLOGY_COLUMNS
 from profiles.ingest import IngestError
-from profiles.matching import MatchingNotes, slug_base
+from profiles.matching import PLATFORM_RULES, MatchingNotes, match_rows, slug_base
 from profiles.models import Platform, Profile, Workload
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
+IDENTIFYING = (*IDENTIFYING_PLATFORM_TEXTS, *TOPOLOGY_COLUMNS)
 
 
 @pytest.fixture
@@ -104,14 +108,11 @@ def test_notes_keep_kinds_apart():
     assert notes.warnings() == ["a1", "and 1 more: a", "b1"]
 
 
-def test_unknown_columns_are_filled_and_known_ones_kept():
-    deliver(measured([sample_platform(vendor=None, memory_bytes=None, kernel="Linux 5.10")]))
-    result = deliver(measured([sample_platform(vendor="Example", memory_bytes=7, kernel="Linux 6.1")]))
-    platform = Platform.objects.get()
-    assert (platform.vendor, platform.memory_bytes, platform.kernel) == ("Example", 7, "Linux 5.10")
-    assert result.warnings == [
-        "platform 'machine-0' was kept as it is known: kernel is 'Linux 5.10' here and 'Linux 6.1' in the delivery"
-    ]
+def test_the_operators_later_delivery_fills_and_corrects():
+    deliver(measured([sample_platform(vendor=None, memory_bytes=5)]))
+    result = deliver(measured([sample_platform(vendor="Example", memory_bytes=7)]))
+    assert Platform.objects.values_list("vendor", "memory_bytes").get() == ("Example", 7)
+    assert result.warnings == ["platform 'machine-0' was corrected: memory_bytes was 5 and is now 7"]
 
 
 def test_unknown_never_replaces_known():
@@ -193,3 +194,19 @@ def test_private_rows_of_the_owner_are_found_again_and_filled(alice):
     assert platform.private_to == alice
     assert platform.vendor == "Example"
     assert Workload.objects.count() == 1
+
+
+def test_hidden_and_merged_rows_take_no_query_each():
+    platforms = [sample_platform(index) for index in range(30)]
+    for hidden in (2, 30):
+        deliver(measured(platforms[:hidden]))
+    queries = []
+    for size in (2, 30):
+        Platform.objects.filter(name__in=[one.name for one in platforms[:size]]).update(hidden=True)
+        drafts = [Platform(**{field: getattr(one, field) for field in IDENTIFYING}) for one in platforms[:size]]
+        with CaptureQueriesContext(connection) as captured:
+            rows = match_rows(PLATFORM_RULES, drafts, MatchingNotes())
+        queries.append(len(captured))
+        assert not Platform.objects.filter(hidden=True).exists()
+        assert [row.name for row in rows] == [one.name for one in platforms[:size]]
+    assert queries[0] == queries[1]

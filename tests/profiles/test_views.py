@@ -182,14 +182,16 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     # platforms and workloads to choose from, count, keys of the page, its rows, sources
     with django_assert_num_queries(6):
         client.get(reverse("profiles"))
-    # the platform, count, page with workloads and curves, ceilings, sources; revision and newest profile, neighbours
-    with django_assert_num_queries(8):
+    # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
+    # compilers; revision and newest profile, neighbours
+    with django_assert_num_queries(10):
         client.get(reverse("platform", args=[profile.platform.slug]))
-    # the workload, count, page with platforms and curves, sources; revision and newest profile, the neighbours
-    with django_assert_num_queries(7):
+    # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
+    # profile, the neighbours
+    with django_assert_num_queries(8):
         client.get(reverse("workload", args=[profile.workload.slug]))
-    # the profile with all that belongs to it, the platform's ceilings, its counters
-    with django_assert_num_queries(3):
+    # the profile with all that belongs to it, the platform's ceilings, its counters, its compiler
+    with django_assert_num_queries(4):
         client.get(reverse("profile", args=[profile.uid]))
 
 
@@ -198,3 +200,10 @@ def test_workload_pages_hold_as_many_curves_as_a_figure_bears(client):
     page = client.get(reverse("workload", args=[Workload.objects.get().slug]))
     assert len(figures_of(page)["time"]["data"]) == len(page.context["page"]) == 16
     assert "18 profiles" in text_of(page)
+
+
+def test_compiler_and_kernel_are_shown_with_the_delivery(client, public):
+    words = text_of(client.get(reverse("profile", args=[public[0].uid])))
+    assert "Compiler, flags, kernel g++ 12.2, -O2, Linux 6.1" in words
+    words = text_of(client.get(reverse("platform", args=[public[0].platform.slug])))
+    assert "Compilers and kernels of these deliveries" in words and "g++ 12.2 -O2 Linux 6.1" in words

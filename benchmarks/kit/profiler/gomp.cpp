@@ -400,12 +400,15 @@ void create_taskloop(Create* create, Body* body, void* data, void (*copy)(void*,
 
 }  // namespace
 
-// A detachable task is not wrapped: libgomp writes its event into the first word of the creator's data.
+// A detachable task is not wrapped: libgomp writes its event into the first word of the creator's data. Nor is one that
+// is not deferred and waits for nothing: it is executed in this call, like any function, and is use.
 EXPORT void GOMP_task(Body* body, void* data, void (*copy)(void*, void*), long size, long alignment, bool deferrable,
                       unsigned flags, void** dependences, int priority, void* detach) {
     Seat* seat = current_seat();
-    const Span span(seat, MPET_CREATION, created_tasks);
-    if (seat == nullptr || (flags & task_is_detachable)) {
+    const bool is_call = !deferrable && !(flags & task_has_dependences);
+    if (seat != nullptr) seat->constructs |= created_tasks;
+    const Span span(is_call ? nullptr : seat, MPET_CREATION);
+    if (seat == nullptr || is_call || (flags & task_is_detachable)) {
         return NEXT(GOMP_task)(body, data, copy, size, alignment, deferrable, flags, dependences, priority, detach);
     }
     Task<long> task = make_task<long>(*seat, body, data, copy, size, alignment);

@@ -37,6 +37,7 @@ constexpr const char* usage =
     "  --name NAME         what to call this machine                              (default: its host name)\n"
     "  --application NAME  what to call the program                               (default: its file's name)\n"
     "  --output FILE       the tarball to write        (default: mpet-MACHINE-APPLICATION-TIME.tar.gz)\n"
+    "  --results FOLDER    where the tarball is written under that name       (default: the kit's results/)\n"
     "  --min-share 1%      leave out regions with less of the program's time on one thread\n"
     "  --runtime NAME      libgomp or libomp, where the program loads it only when it runs\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
@@ -44,7 +45,7 @@ constexpr const char* usage =
 struct Options {
     std::vector<int> threads;
     int repeats = 3;
-    std::string machine, application, output, runtime;
+    std::string machine, application, output, results, runtime;
     double least_share = 0.01;
     std::vector<std::string> command;
 };
@@ -92,6 +93,7 @@ void set(Options& options, const std::string& option, const std::string& value) 
     else if (option == "--name") options.machine = value;
     else if (option == "--application") options.application = fit_for_names(value, 60);
     else if (option == "--output") options.output = value;
+    else if (option == "--results") options.results = value;
     else if (option == "--min-share") options.least_share = share(value);
     else if (option == "--runtime" && (value == "libgomp" || value == "libomp")) options.runtime = value;
     else if (option == "--runtime") throw std::invalid_argument("--runtime is libgomp or libomp, not " + value);
@@ -127,6 +129,10 @@ std::string built_file(const std::string& name) {
         if (access(path.c_str(), R_OK) == 0) return path;
     }
     throw Refusal(name + " is not next to mpet-profile. Build the kit: make");
+}
+
+void make_folder(const std::string& path) {
+    if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) throw std::runtime_error(path + ": " + std::strerror(errno));
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -438,7 +444,8 @@ void profile(Options options) {
     program.name = fit_for_names(program.name, 60);
     if (options.machine.empty()) options.machine = host_name();
     if (options.output.empty()) {
-        options.output = "mpet-" + file_name_part(options.machine) + "-" + file_name_part(program.name) + "-" + utc_time() + ".tar.gz";
+        if (!options.results.empty()) make_folder(options.results);
+        options.output = (options.results.empty() ? "" : options.results + "/") + "mpet-" + file_name_part(options.machine) + "-" + file_name_part(program.name) + "-" + utc_time() + ".tar.gz";
     }
     const Topology topology = read_topology(root_from_environment());
     choose_threads(options, topology);

@@ -2,23 +2,53 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <initializer_list>
 
 namespace mpet {
 namespace {
 
+// The loaded files that are OpenMP runtimes by their names, whatever stands behind these: libgomp.so.1,
+// libgomp-a34b3233.so.1.0.0 (as Python wheels have it), libomp.so.5.
+struct Runtimes {
+    static constexpr int most = 16;
+    char paths[most][PATH_MAX];
+    int count = 0;
+
+    static int add(dl_phdr_info* info, std::size_t, void* context) {
+        Runtimes& runtimes = *static_cast<Runtimes*>(context);
+        const char* slash = std::strrchr(info->dlpi_name, '/');
+        const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
+        for (const char* begin : {"libgomp", "libomp", "libiomp"}) {
+            if (std::strncmp(file, begin, std::strlen(begin)) != 0 || runtimes.count == most) continue;
+            std::snprintf(runtimes.paths[runtimes.count++], PATH_MAX, "%s", info->dlpi_name);
+        }
+        return 0;
+    }
+};
+
 // A runtime that came with dlopen() is out of the global scope.
 inline void* find_in_runtime(const char* name) {
-    for (const char* file : {"libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so"}) {
-        void* runtime = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
-        void* function = runtime != nullptr ? dlsym(runtime, name) : nullptr;
-        if (function != nullptr) return function;
+    static Runtimes runtimes;  // too large for the stack of a small thread
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    runtimes.count = 0;
+    dl_iterate_phdr(Runtimes::add, &runtimes);
+    void* function = nullptr;
+    for (int i = 0; i < runtimes.count && function == nullptr; i++) {
+        void* runtime = dlopen(runtimes.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (runtime != nullptr) function = dlsym(runtime, name);
     }
-    return nullptr;
+    pthread_mutex_unlock(&mutex);
+    return function;
 }
 
 inline void* find_next(const char* name) {

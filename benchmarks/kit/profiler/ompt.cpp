@@ -119,7 +119,7 @@ void on_task_create(ompt_data_t*, const void*, ompt_data_t* task, int flags, int
     if (seat == nullptr) return;
     seat->constructs |= created_tasks;
     task->value = task_created;
-    if (has_dependences) return;  // may have to wait: not known to be ready
+    if (has_dependences || (flags & ompt_task_undeferred)) return;  // not known to be ready; executed by its creator
     task->value |= task_ready;
     seat->team->add_ready_task(mpet_now());
 }
@@ -130,14 +130,23 @@ void begin_task(Seat& seat, ompt_data_t* task) {
     task->value = task_created | task_begun | (interrupted & task_states);
 }
 
-// An untied task that has ended one of its parts begins again.
+void end_task(Seat& seat, ompt_data_t* task) {
+    if (task == nullptr || !(task->value & task_begun)) return;
+    seat.end_task(task->value & task_states, mpet_now());
+    task->value = task_created;
+}
+
+// A switch begins a task, unless it goes back to what the thread had interrupted: an implicit task, or one that has
+// begun. So ends a part of an untied task, whose next part begins later, on any thread.
 void on_task_schedule(ompt_data_t* prior, int status, ompt_data_t* next) {
     Seat* seat = current_seat();
     if (seat == nullptr) return;
-    if (status == ompt_task_switch || status == ompt_task_yield) {
-        if (next != nullptr && (next->value & task_created)) begin_task(*seat, next);
-    } else if (status == ompt_task_complete || status == ompt_task_cancel || status == ompt_task_detach) {
-        if (prior != nullptr && (prior->value & task_begun)) seat->end_task(prior->value & task_states, mpet_now());
+    if (status == ompt_task_complete || status == ompt_task_cancel || status == ompt_task_detach) {
+        end_task(*seat, prior);
+    } else if (status == ompt_task_switch || status == ompt_task_yield) {
+        const bool begins = next != nullptr && (next->value & task_created) && !(next->value & task_begun);
+        if (begins) begin_task(*seat, next);
+        else end_task(*seat, prior);
     }
 }
 

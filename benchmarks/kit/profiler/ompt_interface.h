@@ -50,7 +50,7 @@ enum ompt_work_t { ompt_work_sections = 2 };
 
 enum ompt_parallel_flag_t { ompt_parallel_league = 0x40000000 };
 
-enum ompt_task_flag_t { ompt_task_initial = 0x1, ompt_task_explicit = 0x4 };
+enum ompt_task_flag_t { ompt_task_initial = 0x1, ompt_task_explicit = 0x4, ompt_task_undeferred = 0x08000000 };
 
 enum ompt_task_status_t {
     ompt_task_complete = 1,

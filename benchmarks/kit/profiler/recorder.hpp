@@ -57,6 +57,7 @@ struct alignas(128) Seat {
     std::uint64_t constructs;
     std::uint64_t arrival_ns[4];  // at barrier number i % 4: nobody is two barriers ahead
     unsigned barriers;
+    int tasks_begun;  // and not ended: how deep the thread is in tasks
     Team* team;
     std::atomic<bool> present;
 
@@ -115,6 +116,7 @@ void Seat::open(Team& team_of_seat) {
     states = MPET_USE;
     constructs = 0;
     barriers = 0;
+    tasks_begun = 0;
     present.store(true, std::memory_order_release);
 }
 
@@ -167,6 +169,7 @@ inline std::uint64_t Seat::begin_task(std::uint64_t now) {
     here.at_barrier = false;
     const std::uint64_t interrupted = states;
     states = MPET_USE;
+    tasks_begun++;
     return interrupted;
 }
 
@@ -174,6 +177,7 @@ inline std::uint64_t Seat::begin_task(std::uint64_t now) {
 inline void Seat::end_task(std::uint64_t interrupted, std::uint64_t now) {
     close_interval(now);
     states = interrupted;
+    tasks_begun--;
     here.at_barrier = state() == waits_at_barrier;
     if (here.at_barrier) arrival_ns[barriers % 4] = account.last_ns;
 }
@@ -373,22 +377,24 @@ Place enter_nested_region(int size) {
     return outer;
 }
 
-// While it lives, the thread's time goes to one part.
+// While it lives, the thread's time goes to one part. Where the task that began it has ended meanwhile (a part of an
+// untied task ends inside the call that queues its next one), the thread is back in what that task had interrupted.
 class Span {
 public:
-    Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : seat_(seat) {
+    Span(Seat* seat, mpet_part part, std::uint64_t construct = 0) : seat_(seat), tasks_begun_(seat != nullptr ? seat->tasks_begun : 0) {
         if (seat_ == nullptr) return;
         seat_->enter(part, mpet_now());
         seat_->constructs |= construct;
     }
     ~Span() {
-        if (seat_ != nullptr) seat_->leave(mpet_now());
+        if (seat_ != nullptr && seat_->tasks_begun >= tasks_begun_) seat_->leave(mpet_now());
     }
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
 private:
     Seat* const seat_;
+    const int tasks_begun_;
 };
 
 // While it lives, the thread waits at a barrier of its team.

@@ -31,6 +31,8 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
     return std::to_string(per_mille / 10) + "." + std::to_string(per_mille % 10) + " %";
 }
 
+std::string threads_text(std::int64_t count) { return std::to_string(count) + (count == 1 ? " thread" : " threads"); }
+
 // What became of one section over all runs, before it is decided whether it is kept.
 struct Gathered {
     Section section;
@@ -84,17 +86,24 @@ std::string sizes_text(const Gathered& gathered) {
 }
 
 // Why the section is not kept; "" where it is.
-std::string reason_to_leave_out(const Gathered& gathered, std::uint64_t total_ns, double least_share) {
+std::string reason_to_leave_out(const Gathered& gathered) {
     const std::uint64_t time_ns = gathered.section.median_ns(1, false);
     if (time_ns == 0 && !gathered.other_sizes.empty()) {
         return "fixes its own number of threads (" + sizes_text(gathered) + "), so it has no time on one thread and no curve. Remove num_threads and "
                "omp_set_num_threads for it: OMP_NUM_THREADS has to decide";
     }
     if (time_ns == 0) return "was not executed on one thread";
-    if (static_cast<double>(time_ns) < least_share * static_cast<double>(total_ns)) {
-        return "takes " + percent(time_ns, total_ns) + " of the program's time on one thread, less than --min-share";
-    }
     return "";
+}
+
+// The sections that take too little of the program's time, in one message.
+std::string short_sections(const std::vector<std::string>& names, double least_share) {
+    constexpr std::size_t most_named = 8;
+    std::string text = "left out, each with less than " + percent(static_cast<std::uint64_t>(least_share * 1000 + 0.5), 1000) +
+                       " of the program's time on one thread (--min-share): ";
+    for (std::size_t i = 0; i < names.size() && i < most_named; i++) text += (i > 0 ? ", " : "") + names[i];
+    if (names.size() > most_named) text += ", and " + std::to_string(names.size() - most_named) + " more";
+    return text;
 }
 
 // What to know about a section that is kept.
@@ -110,7 +119,7 @@ void note(const Gathered& gathered, const std::string& name, std::vector<std::st
     for (const int size : sizes) {
         const std::uint64_t clean = gathered.section.median_ns(size, false), profile = gathered.section.median_ns(size, true);
         if (clean > 0 && profile * 5 > clean * 6) {
-            messages.push_back(name + ": on " + std::to_string(size) + " threads the profile pass takes " + percent(profile, clean) +
+            messages.push_back(name + ": on " + threads_text(size) + " the profile pass takes " + percent(profile, clean) +
                                " of the clean pass: its parts are rough");
         }
     }
@@ -144,17 +153,21 @@ const char* Section::strategy() const {
 
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share) {
     Results results;
-    const std::uint64_t total_ns = program_ns(runs);
+    const double least_ns = least_share * static_cast<double>(program_ns(runs));
+    std::vector<std::string> left_out;
     for (const auto& [name, gathered] : gather(runs, program)) {
         const std::string full_name = workload(program, gathered.section);
-        const std::string reason = reason_to_leave_out(gathered, total_ns, least_share);
-        if (reason.empty()) {
+        const std::string reason = reason_to_leave_out(gathered);
+        if (!reason.empty()) {
+            results.messages.push_back("left out: " + full_name + " " + reason);
+        } else if (static_cast<double>(gathered.section.median_ns(1, false)) < least_ns) {
+            left_out.push_back(full_name);
+        } else {
             note(gathered, full_name, results.messages);
             results.sections.push_back(gathered.section);
-        } else {
-            results.messages.push_back("left out: " + full_name + " " + reason);
         }
     }
+    if (!left_out.empty()) results.messages.push_back(short_sections(left_out, least_share));
     return results;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -90,11 +91,22 @@ std::vector<SourcePlace> read_places(const std::string& text, const std::vector<
     return places;
 }
 
-std::vector<SourcePlace> ask_addr2line(const std::string& object, const std::vector<CallSite>& sites) {
-    std::vector<std::string> arguments{"addr2line", "-a", "-i", "-f", "-C", "-e", object};
+std::vector<SourcePlace> ask(std::vector<std::string> arguments, const std::vector<CallSite>& sites) {
     for (const CallSite& site : sites) arguments.push_back(hexadecimal(site.body != 0 ? site.body : site.call - 1));
     std::string text;
     return capture(arguments, text) ? read_places(text, sites) : std::vector<SourcePlace>(sites.size());
+}
+
+// What LLVM's program knows comes first: of clang's inlined functions it names more than addr2line does.
+std::vector<SourcePlace> ask_for_places(const std::string& object, const std::vector<CallSite>& sites) {
+    std::vector<SourcePlace> places = ask({"llvm-symbolizer", "--output-style=GNU", "-a", "-i", "-f", "-C", "-e", object}, sites);
+    const auto known = [](const SourcePlace& place) { return place.known(); };
+    if (std::all_of(places.begin(), places.end(), known)) return places;
+    const std::vector<SourcePlace> others = ask({"addr2line", "-a", "-i", "-f", "-C", "-e", object}, sites);
+    for (std::size_t i = 0; i < sites.size(); i++) {
+        if (!places[i].known()) places[i] = others[i];
+    }
+    return places;
 }
 
 // The function that holds the call, and how far in.
@@ -107,7 +119,7 @@ std::string name_without_source(const ElfFile& file, const std::string& path, co
 // All regions of one object. GCC gives a call that it has moved into another function that function's lines, so the
 // region's body is asked for where it is known; else the last byte of the call.
 void name_object(const std::string& path, const std::vector<CallSite>& sites, std::map<CallSite, SectionName>& names) {
-    const std::vector<SourcePlace> places = ask_addr2line(path, sites);
+    const std::vector<SourcePlace> places = ask_for_places(path, sites);
     const ElfFile file(path);
     for (std::size_t i = 0; i < sites.size(); i++) {
         SectionName& name = names[sites[i]];
@@ -117,6 +129,33 @@ void name_object(const std::string& path, const std::vector<CallSite>& sites, st
         } else {
             name = {name_without_source(file, path, sites[i]), path + "+" + hexadecimal(sites[i].call)};
         }
+    }
+}
+
+// A name without template arguments: instances of one template are sections of their own.
+std::string base_of(const std::string& name) {
+    std::string base;
+    int depth = 0;
+    for (const char c : name) {
+        if (c == '<') depth++;
+        if (depth == 0) base += c;
+        if (c == '>') depth--;
+    }
+    return base;
+}
+
+// One line of the source is one section, whatever functions the compiler has put it into: where the sites of a line are
+// said to be in several functions, all get the name that most of them have, of equals the first.
+void merge_lines(std::map<CallSite, SectionName>& names) {
+    std::map<std::string, std::map<std::string, int>> sites_of;  // source -> name -> sites
+    for (const auto& [site, name] : names) sites_of[site.object + "\n" + name.source][name.name]++;
+    for (auto& [site, name] : names) {
+        const std::map<std::string, int>& same_line = sites_of[site.object + "\n" + name.source];
+        const std::string base = base_of(same_line.begin()->first);
+        const auto same_base = [&](const auto& other) { return base_of(other.first) == base; };
+        if (std::all_of(same_line.begin(), same_line.end(), same_base)) continue;
+        const auto fewer = [](const auto& one, const auto& other) { return one.second < other.second; };
+        name.name = std::max_element(same_line.begin(), same_line.end(), fewer)->first;
     }
 }
 
@@ -148,6 +187,7 @@ std::map<CallSite, SectionName> name_sections(const std::set<CallSite>& sites, c
     for (const CallSite& site : sites) sites_of[site.object].push_back(site);
     std::map<CallSite, SectionName> names;
     for (const auto& [object, of_object] : sites_of) name_object(object.empty() ? program : object, of_object, names);
+    merge_lines(names);
     tell_apart(names);
     return names;
 }

@@ -21,6 +21,7 @@ from benchmarks.simulator.programs import RUNTIME
 from benchmarks.simulator.simulation import GENERATOR
 from profiles.ingest import ingest
 from profiles.models import Platform, Profile, Revision, Source, Workload
+from profiles.moderation import delete_sources
 
 DEFAULT_SEED = 1
 
@@ -116,7 +117,6 @@ def remove_demo() -> None:
     Revision.hold()
     if not demo_sources().exists():
         return
-    demo_sources().delete()
+    delete_sources(demo_sources())
     Workload.objects.filter(runtime=RUNTIME, profiles=None).delete()
     Platform.objects.filter(name__endswith=SUFFIX, profiles=None).delete()
-    Revision.raise_for(None)

@@ -15,7 +15,7 @@ from predictor.core.reconstruct import predicted_thread_counts
 from profiles.arrays import FloatArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
-BASELINE_VERSION = "1"
+BASELINE_VERSION = "2"
 
 BaselineSettings = TypeVar("BaselineSettings")
 
@@ -70,7 +70,7 @@ def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Est
         n=n,
         time_s=time_s,
         features=np.full(len(FEATURE_NAMES), np.nan),
-        curves=_curves(n * time_s / t1_s, decomposed=database.groups[logs.group].decomposed),
+        curves=_curves(n * time_s / t1_s, decomposed=database.groups[logs.groups[0]].decomposed),
         candidates_t1=candidates,
         candidates_scaling=candidates,
         warnings=["a baseline, for comparison: it predicts times alone, no features and no shares"],

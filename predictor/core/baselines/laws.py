@@ -53,7 +53,7 @@ def fit_law(terms: FloatArray, values: FloatArray) -> FloatArray:
 def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], Estimate]:
     def estimate(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
         p = nearest_reference(shape_distance(logs), logs)
-        row = int(database.lookup(logs.platforms[p], logs.workload, logs.group))
+        row = int(database.lookup(logs.platforms[p], logs.workload, logs.groups))
         n, time_s = database.curve(row)
         measured_n = n.astype(np.float64)
         law = fit_law(terms(measured_n), measured_n * time_s)

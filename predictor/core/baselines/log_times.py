@@ -10,9 +10,9 @@ import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.errors import TooFewCandidates
 from predictor.core.reconstruct import predicted_thread_counts
-from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
+from predictor.core.references import check_query, evidence_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
@@ -27,7 +27,7 @@ class LogTimes:
     target; `n[0]` is 1.
     """
 
-    group: int
+    groups: tuple[int, ...]  # A's first
     workload: int  # A
     target: int  # T
     n: IntArray  # (J,)
@@ -162,10 +162,8 @@ def log_times(database: Database, query: Query) -> LogTimes:
 def _read_log_times(view: Database, query: Query) -> LogTimes:
     n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
     rows_a = reference_rows(view, query)
-    groups = choose_groups(view, query, rows_a, mix_runtimes=False)
+    groups = evidence_groups(view, query, rows_a)
     platforms = np.unique(view.platform_index[rows_a[np.isin(view.group[rows_a], groups)]]).astype(np.int64)
-    if not len(platforms):
-        raise NoReference(*_names(view, query), " in the group that was asked for")
     rows_t = view.rows_of_platform(query.target)
     workloads = np.unique(view.workload_index[rows_t[np.isin(view.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
@@ -181,7 +179,7 @@ def _read_log_times(view: Database, query: Query) -> LogTimes:
         raise TooFewCandidates(0, 1, f"no platform that has {workload} shares a workload with {target}")
     is_shared = shared[usable].any(axis=0)
     return LogTimes(
-        group=groups[0],
+        groups=groups,
         workload=query.workload,
         target=query.target,
         n=n,

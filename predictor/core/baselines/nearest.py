@@ -18,7 +18,7 @@ def time_distance(logs: LogTimes) -> FloatArray:
     """Root mean square of log(t_T / t_P) over the shared workloads and all n, (R,): 0 = the same times.
 
     >>> logs = LogTimes(
-    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
     ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
     ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
     >>> time_distance(logs).round(3)  # the target is twice as fast as the first, and as the second from n = 2 on
@@ -31,7 +31,7 @@ def shape_distance(logs: LogTimes) -> FloatArray:
     """As `time_distance` after the best single speed ratio, (R,): 0 = one machine is the other, only faster.
 
     >>> logs = LogTimes(
-    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
     ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
     ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
     >>> shape_distance(logs).round(3)
@@ -55,7 +55,7 @@ def speed_ratio(logs: LogTimes, reference: int) -> float:
     """The mean of log(t_T / t_P) over shared workloads and n: a geometric mean of ratios.
 
     >>> logs = LogTimes(
-    ...     group=0, workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
+    ...     groups=(0,), workload=0, target=2, n=np.array([1, 2]), platforms=np.array([0, 1]), workloads=np.array([1]),
     ...     of_references=np.log([[[8.0, 8.0]], [[4.0, 8.0]]]), of_target=np.log([[4.0, 4.0]]),
     ...     of_workload=np.log([[2.0, 2.0], [3.0, 3.0]]))
     >>> round(float(np.exp(speed_ratio(logs, 0))), 9)  # the target takes half the time of the first

@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from predictor.core.comparisons.mean_distances import Kind, distances_to_all, map_in_plane, mean_distances
+from predictor.core.comparisons.mean_distances import (
+    Kind,
+    MeanDistances,
+    distances_to_all,
+    map_in_plane,
+    mean_distances,
+)
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
@@ -146,8 +152,12 @@ def distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
 
 def _distance_matrix(database: Database, kind: Kind) -> DistanceMatrix:
     chosen = positions_with_most_profiles(database, kind, LARGEST_MATRIX)
+    return matrix_of(database, kind, chosen, mean_distances(database, kind, chosen, chosen))
+
+
+def matrix_of(database: Database, kind: Kind, chosen: Sequence[int], distances: MeanDistances) -> DistanceMatrix:
+    """The matrix of the platforms or workloads at these positions, from their mean distances."""
     slugs = database.platforms if kind == "platforms" else database.workloads
-    distances = mean_distances(database, kind, chosen, chosen)
     chosen_slugs = tuple(slugs[position] for position in chosen)
     return DistanceMatrix(database.revision, kind, chosen_slugs, distances.mean, distances.count)
 
@@ -160,7 +170,11 @@ def workload_map(database: Database) -> SimilarityMap:
 
 def _workload_map(database: Database) -> SimilarityMap:
     chosen = positions_with_most_profiles(database, "workloads", LARGEST_MAP)
-    mean = mean_distances(database, "workloads", chosen, chosen).mean
+    return map_of(database, chosen, mean_distances(database, "workloads", chosen, chosen).mean)
+
+
+def map_of(database: Database, chosen: Sequence[int], mean: FloatArray) -> SimilarityMap:
+    """The map of the workloads at these positions, from their mean distances (K, K)."""
     others = mean + np.where(np.eye(len(chosen), dtype=bool), np.nan, 0.0)
     comparable = np.isfinite(others).any(axis=1)
     points = np.full((len(chosen), 2), np.nan)

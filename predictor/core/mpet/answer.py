@@ -12,7 +12,7 @@ from predictor.core.distance import tuple_distance
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.overheads import Overheads, predict_overheads
 from predictor.core.mpet.transfer import Transfer
-from predictor.core.references import comparability_warnings
+from predictor.core.references import architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import fit_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS, GAUSSIAN_SUM
@@ -154,7 +154,8 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     heaviest = np.argsort(-transfer.workload_weights, kind="stable")
     measured = evidence.is_known[platforms] & evidence.measured_on_target
     shares = measured * transfer.workload_weights
-    weights = (u[platforms, None] * shares / shares.sum(axis=1, keepdims=True)).tolist()
+    whole = shares.sum(axis=1, keepdims=True)
+    weights = (u[platforms, None] * shares / np.where(whole > 0, whole, 1.0)).tolist()
     d_p, d_a = transfer.platform_distance[platforms], transfer.workload_distance
     d_t = tuple_distance(d_p[:, None], d_a).tolist()
     to_platform, to_workload = d_p.tolist(), d_a.tolist()
@@ -171,16 +172,28 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
 def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
     """What makes the answer less sure than its interval says, a sentence each."""
     target = database.platforms[evidence.target]
-    warnings = comparability_warnings(database, evidence.target, evidence.platforms, evidence.groups)
+    warnings = architecture_warnings(database, evidence.target, evidence.platforms) + other_runtimes(database, evidence)
     if evidence.measured_on_target.sum() < FEW_TARGET_WORKLOADS:
-        warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} comparable workloads only")
+        warnings.append(f"{target} is known by {evidence.measured_on_target.sum()} workloads only")
     if len(evidence.platforms) < FEW_NAMED_REFERENCES:
-        warnings.append(f"{len(evidence.platforms)} reference platforms only")
+        count = len(evidence.platforms)
+        warnings.append(f"{count} reference platform{'s' if count > 1 else ''} only")
     elif transfer.platform_distance.min() > FAR_REFERENCE_DISTANCE:
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
         warnings.append(f"{evidence.outliers} profiles were left out: far from what all others say")
     return warnings + range_warnings(database, evidence)
+
+
+def other_runtimes(database: Database, evidence: Evidence) -> list[str]:
+    """A sentence where no workload measured on T has A's runtime."""
+    own = runtimes_of_rows(database, evidence.rows[:-1, -1])
+    of_target = runtimes_of_rows(database, evidence.rows[-1, :-1])
+    if set(own) & set(of_target):
+        return []
+    target = database.platforms[evidence.target]
+    theirs = ", ".join(of_target)
+    return [f"no workload of runtime {', '.join(own)} is known on {target}: those of {theirs} tell how it compares"]
 
 
 def range_warnings(database: Database, evidence: Evidence) -> list[str]:

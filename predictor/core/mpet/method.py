@@ -33,14 +33,10 @@ PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with eith
 
 @dataclass(frozen=True)
 class MpetSettings:
-    """`references` at most take part, the nearest. `level` of what is measured shall lie inside the interval.
-
-    `mix_runtimes` compares across runtimes.
-    """
+    """`references` at most take part, the nearest. `level` of what is measured shall lie inside the interval."""
 
     references: int = 128
     level: float = 0.9
-    mix_runtimes: bool = False
 
     def __post_init__(self) -> None:
         if self.references < 1:
@@ -78,7 +74,7 @@ def evidence_with_parts(
     database: Database, query: Query, settings: MpetSettings, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS
 ) -> tuple[Evidence, CurveParts]:
     """What is known, less the outlying profiles and, of many references, those that are least like T."""
-    evidence = without_outliers(gather_evidence(database, query, settings.mix_runtimes))
+    evidence = without_outliers(gather_evidence(database, query))
     evidence = fill_in_workloads(evidence, metadata, settings.references, h)
     if len(evidence.platforms) > settings.references:
         parts = separate_parts(evidence, far_off=math.inf)
@@ -113,14 +109,14 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="5",
+    version="6",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="5",
+    version="6",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

@@ -15,9 +15,10 @@ from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference, TooFewCandidates
 from predictor.core.normalise import Normalisation, normalise, normaliser_range
 from predictor.core.references import (
+    MixRuntimes,
     check_query,
-    choose_groups,
     explain_missing_benchmarks,
+    feature_groups,
     reference_rows,
     workload_slug,
 )
@@ -89,7 +90,7 @@ class SelectedCandidates:
 
 
 def find_neighbourhood(
-    database: Database, query: Query, mix_runtimes: bool = False, normalisation: Normalisation = "range"
+    database: Database, query: Query, mix_runtimes: MixRuntimes = "auto", normalisation: Normalisation = "range"
 ) -> Neighbourhood:
     """Find references and benchmarks of the query and measure all distances between them (Eq. 16-17).
 
@@ -117,7 +118,7 @@ def find_neighbourhood(
     check_query(database, query)
     database = database.without(query.target, query.workload)
     rows_pa = reference_rows(database, query)
-    groups = choose_groups(database, query, rows_pa, mix_runtimes)
+    groups = feature_groups(database, query, rows_pa, mix_runtimes)
     platforms = np.unique(database.platform_index[rows_pa[np.isin(database.group[rows_pa], groups)]]).astype(np.int64)
     if not len(platforms):
         raise NoReference(

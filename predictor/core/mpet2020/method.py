@@ -22,7 +22,7 @@ from predictor.core.mpet2020.candidates import (
 from predictor.core.mpet2020.interpolate import Interpolation, ValueOrigin, candidate_weights, interpolate
 from predictor.core.normalise import Normalisation
 from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
-from predictor.core.references import comparability_warnings
+from predictor.core.references import MixRuntimes, architecture_warnings, runtimes_of_rows
 from profiles.arrays import FloatArray
 from profiles.scaling.features import FEATURE_NAMES
 
@@ -35,7 +35,8 @@ class Mpet2020Settings:
     """The choices of the paper, its values as defaults.
 
     `t1_*` choose candidates for t(1), `scaling_*` for the feature vector. The weight r(w) has w = 1 - the same
-    workload distance (mean or individual) that ranks, and exponent `_k`. `mix_runtimes` compares across runtimes.
+    workload distance (mean or individual) that ranks, and exponent `_k`. `mix_runtimes` compares
+    the features of different runtimes: always, never, or (auto) where one runtime alone leaves no candidate.
     """
 
     t1_workloads: int = 5
@@ -49,7 +50,7 @@ class Mpet2020Settings:
     scaling_platform_distance: DistanceKind = "individual"
     scaling_k: int = 3
     scaling_beyond_limits: BeyondLimits = "pass_over"
-    mix_runtimes: bool = False
+    mix_runtimes: MixRuntimes = "auto"
     normalisation: Normalisation = "robust"
 
     def __post_init__(self) -> None:
@@ -193,7 +194,7 @@ def _candidates(
 def _warnings(
     database: Database, query: Query, near: Neighbourhood, first: Interpolation, vector: Interpolation
 ) -> list[str]:
-    warnings = comparability_warnings(database, query.target, near.platforms, near.groups)
+    warnings = architecture_warnings(database, query.target, near.platforms) + _mixture_warnings(database, near)
     if first.origins[0] == ValueOrigin.CARRIED_OVER:
         warnings.append("t(1) is the first reference's, unchanged: no candidate has all the times that a ratio needs")
     if not (vector.origins != ValueOrigin.INVALID).any():
@@ -205,6 +206,18 @@ def _warnings(
         elements = _element_names(vector, origin)
         if elements:
             warnings.append(f"{treatment}, not interpolated: {elements}")
+    return warnings
+
+
+def _mixture_warnings(database: Database, near: Neighbourhood) -> list[str]:
+    """What the distances compare although the paper would not."""
+    rows = np.concatenate([near.rows_pa, near.rows_pb.ravel(), near.rows_tb])
+    runtimes = runtimes_of_rows(database, rows)
+    warnings = []
+    if len(runtimes) > 1:
+        warnings.append(f"profiles of different runtimes are compared: {', '.join(runtimes)}")
+    if len({database.groups[group].decomposed for group in np.unique(database.group[rows[rows >= 0]])}) > 1:
+        warnings.append("decomposed profiles are compared with time-only ones")
     return warnings
 
 
@@ -234,7 +247,7 @@ def _explain_no_candidate(database: Database, near: Neighbourhood) -> str:
 
 MPET2020 = Method(
     name="mpet2020",
-    version="1",
+    version="2",
     settings=Mpet2020Settings,
     predict=predict_mpet2020,
     summary="The paper's final setup: nearest profiles by feature distance, weighted transfer of the raw elements.",

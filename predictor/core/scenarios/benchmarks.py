@@ -56,7 +56,7 @@ def strategy_benchmarks(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling
     rows = parallel_rows(database, inquiry.query.target)
     rows = rows[of_strategy[database.workload_index[rows]]]
     if len(rows):
-        groups = _best_groups(database, rows, mix_runtimes=bool(inquiry.setting("mix_runtimes", False)))
+        groups = _best_groups(database, rows, mix_runtimes=inquiry.setting("mix_runtimes", "never") == "always")
         return measured_scaling(database, rows[np.isin(database.group[rows], groups)], n, groups)
     migrated = migrated_scaling(inquiry, np.flatnonzero(of_strategy), n)
     if migrated is None:

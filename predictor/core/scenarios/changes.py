@@ -14,7 +14,16 @@ TOPOLOGY_CHANGES = ("n_nu", "n_ht", "n_max")
 PLATFORM_CHANGES = (*TOPOLOGY_CHANGES, "base_mhz")
 LARGEST_CHANGE_FACTOR = 1000.0  # a larger factor is a mistake
 LARGEST_N_MAX = 4096
-FASTEST_MHZ = 1e6
+SLOWEST_MHZ, FASTEST_MHZ = 1.0, 1e6
+
+
+def least_factor(characteristic: str) -> float:
+    """The least factor on a characteristic: all of it can go but the work.
+
+    >>> least_factor("lock_delay"), least_factor("work")
+    (0.0, 0.001)
+    """
+    return 1 / LARGEST_CHANGE_FACTOR if characteristic == "work" else 0.0
 
 
 @dataclass(frozen=True)
@@ -37,10 +46,10 @@ class WorkloadChanges:
                     f"workload_changes.{name}", f"no such characteristic; they are {', '.join(CHARACTERISTICS)}"
                 )
             factor = _number_or_none(value)
-            if factor is None or not 0 <= factor <= LARGEST_CHANGE_FACTOR or (factor == 0 and name == "work"):
-                least = "above 0" if name == "work" else "0"
+            least = least_factor(name)
+            if factor is None or not least <= factor <= LARGEST_CHANGE_FACTOR:
                 raise SettingsError(
-                    f"workload_changes.{name}", f"{value!r} is not a factor from {least} to {LARGEST_CHANGE_FACTOR:g}"
+                    f"workload_changes.{name}", f"{value!r} is not a factor from {least:g} to {LARGEST_CHANGE_FACTOR:g}"
                 )
             given[name] = factor
         return cls(tuple((name, given[name]) for name in CHARACTERISTICS if name in given))
@@ -150,7 +159,7 @@ def _number_or_none(value: object) -> float | None:
 
 def _read_clock(value: object) -> float:
     clock = _number_or_none(value)
-    if clock is None or not 0 < clock <= FASTEST_MHZ:
+    if clock is None or not SLOWEST_MHZ <= clock <= FASTEST_MHZ:
         raise SettingsError("platform_changes.base_mhz", f"{value!r} is not a clock in MHz")
     return clock
 

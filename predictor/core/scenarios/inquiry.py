@@ -22,7 +22,7 @@ class ScenarioFacts:
 
     bound: str | None = None
     counted: Callable[[], FloatArray | None] = lambda: None
-    curves: Callable[[int], CurveTable] | None = None
+    curves: Callable[[int], CurveTable | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,19 +21,39 @@ LOG_ROWS = 1 + len(FRACTIONS) + len(RELATIVE_MEASURES)
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """What is added to the curves behind a breakpoint: `steps` (LOG_ROWS, D) after 1..D threads; `slope` (LOG_ROWS,) of
-    each ln n beyond."""
+    """What is added to the curves behind a breakpoint: `steps` (LOG_ROWS, D) `after` so many threads (D,), ascending;
+    `slope` (LOG_ROWS,) of each ln n beyond."""
 
+    after: IntArray
     steps: FloatArray
     slope: FloatArray
 
+    @property
+    def length(self) -> int:
+        return int(self.after[-1]) if len(self.after) else 0
+
+    def within(self, threads: IntArray) -> FloatArray:
+        """(LOG_ROWS, K) after so many threads, held beyond its end."""
+        padded = np.concatenate([np.zeros((len(self.steps), 1)), self.steps], axis=1)
+        return rows_between(np.append(0, self.after) + 1, padded, np.minimum(threads, self.length) + 1)
+
     def at(self, threads: IntArray, start: float) -> FloatArray:
         """(LOG_ROWS, K) after so many threads behind a breakpoint at `start`."""
-        length = self.steps.shape[1]
-        padded = np.concatenate([np.zeros((len(self.steps), 1)), self.steps], axis=1)
-        inside = padded[:, np.minimum(threads, length)]
-        beyond = np.log((start + np.maximum(threads, length)) / (start + length))
-        return np.asarray(inside + np.where(beyond > 0, self.slope[:, None] * beyond, 0.0))
+        beyond = np.log((start + np.maximum(threads, self.length)) / (start + self.length))
+        return np.asarray(self.within(threads) + np.where(beyond > 0, self.slope[:, None] * beyond, 0.0))
+
+
+def rows_between(known: IntArray, rows: FloatArray, wanted: IntArray) -> FloatArray:
+    """Rows (R, D) of values at `known` (D,) at the counts `wanted` (K,): themselves where all are known, else linear in
+    ln n between.
+
+    >>> rows_between(np.array([1, 4]), np.array([[0.0, 1.0]]), np.array([1, 2, 4])).tolist()
+    [[0.0, 0.5, 1.0]]
+    """
+    position = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    if (known[position] == wanted).all():
+        return rows[:, position]
+    return np.stack([np.interp(np.log(wanted), np.log(known), row) for row in rows])
 
 
 def logs_of_answer(answer: Answer) -> FloatArray:
@@ -85,45 +105,45 @@ def answer_from_logs(answer: Answer, n: IntArray, logs: FloatArray) -> Answer:
     return replace(answer, n=n, time_s=time_s, curves=curves, low_s=None, high_s=None)
 
 
-def cut_piece(logs: FloatArray, start: int, end: int) -> Piece:
-    """The piece of curves (LOG_ROWS, n_max), of 1..n_max, from `start` to `end`.
+def cut_piece(n: IntArray, logs: FloatArray, start: int, end: int) -> Piece:
+    """The piece of curves (LOG_ROWS, J), known at thread counts n from 1 on, from `start` to `end`.
 
     Beyond its end it goes on as over its second half, in ln n; the thread time never falls, nor rises faster than n
     (t(n) is at worst constant), and shares and measures stay.
 
     >>> logs = np.zeros((LOG_ROWS, 4)); logs[0] = np.log([1.0, 1.0, 1.0, 1.5])
-    >>> piece = cut_piece(logs, 2, 4)
+    >>> piece = cut_piece(np.arange(1, 5), logs, 2, 4)
     >>> np.exp(piece.steps[0]).round(3).tolist(), round(float(piece.slope[0]), 3)
     ([1.0, 1.5], 1.0)
     """
-    steps = logs[:, start:end] - logs[:, start - 1 : start]
+    inside = np.append(n[(n > start) & (n < end)], [end] if end > start else []).astype(np.int64)
+    steps = rows_between(n, logs, inside) - rows_between(n, logs, np.array([start]))
     slope = np.zeros(len(logs))
     middle = (start + end) // 2
     if end > middle >= 1:
-        slope[0] = (logs[0, end - 1] - logs[0, middle - 1]) / np.log(end / middle)
+        below, above = (rows_between(n, logs[:1], np.array([count]))[0, 0] for count in (middle, end))
+        slope[0] = (above - below) / np.log(end / middle)
     slope[0] = np.clip(np.nan_to_num(slope[0]), 0.0, 1.0)
-    return Piece(steps, slope)
+    return Piece(inside - start, steps, slope)
 
 
 def mean_piece(pieces: list[Piece]) -> Piece:
     """The mean of pieces of any length, the shorter ones held.
 
-    >>> short, long = Piece(np.ones((1, 1)), np.zeros(1)), Piece(np.full((1, 2), 3.0), np.ones(1))
+    >>> short = Piece(np.array([1]), np.ones((1, 1)), np.zeros(1))
+    >>> long = Piece(np.array([1, 2]), np.full((1, 2), 3.0), np.ones(1))
     >>> mean_piece([short, long]).steps.tolist(), mean_piece([short, long]).slope.tolist()
     ([[2.0, 2.0]], [0.5])
     """
-    longest = max(piece.steps.shape[1] for piece in pieces)
-    steps = [
-        np.concatenate([piece.steps, np.repeat(piece.steps[:, -1:], longest - piece.steps.shape[1], axis=1)], axis=1)
-        for piece in pieces
-    ]
-    return Piece(np.mean(steps, axis=0), np.mean([piece.slope for piece in pieces], axis=0))
+    after = np.unique(np.concatenate([piece.after for piece in pieces]))
+    steps = [piece.within(after) for piece in pieces]
+    return Piece(after, np.mean(steps, axis=0), np.mean([piece.slope for piece in pieces], axis=0))
 
 
 def move_pieces(
     answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray, borrowed: dict[int, Piece]
 ) -> Answer:
-    """The answer, known at 1..n_max of the old platform, at thread counts n of the new one.
+    """The answer, known at thread counts of the old platform from 1 to n_max, at counts n of the new one.
 
         q'(n) = q'(s') + q(s + n - s') - q(s)    s, s' the last breakpoint before n, old and new
 
@@ -144,7 +164,7 @@ def move_pieces(
     array([ 8., 10.])
     """
     logs = logs_of_answer(answer)
-    pieces = _cut_all_pieces(logs, old) | borrowed
+    pieces = _cut_all_pieces(answer.n, logs, old) | borrowed
     order = [segment for segment in np.argsort(new.starts).tolist() if new.starts[segment] < n.max()]
     starts = [max(new.starts[segment], 1.0) for segment in order]
     moved = np.full((LOG_ROWS, len(n)), np.nan)
@@ -169,17 +189,18 @@ def unchanged_until(old: PlatformTopology, new: PlatformTopology) -> float:
     return float(min([old.n_max, *(min(before, after) for before, after in pairs if before != after)]))
 
 
-def _cut_all_pieces(logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
+def _cut_all_pieces(n: IntArray, logs: FloatArray, topology: PlatformTopology) -> dict[int, Piece]:
     """The pieces of the segments that the platform has."""
     has = [segment for segment in np.argsort(topology.starts).tolist() if topology.starts[segment] < topology.n_max]
     starts = [int(max(topology.starts[segment], 1.0)) for segment in has]
     ends = [*starts[1:], topology.n_max]
-    return {segment: cut_piece(logs, start, end) for segment, start, end in zip(has, starts, ends, strict=True)}
+    return {segment: cut_piece(n, logs, start, end) for segment, start, end in zip(has, starts, ends, strict=True)}
 
 
 def _keep_unmoved(before: Answer, after: Answer, until: float) -> Answer:
     """`after` with the numbers of `before`, to the last bit, up to n = `until`, where nothing changed."""
-    mine, theirs = np.flatnonzero(after.n <= until), after.n[after.n <= until] - 1
+    mine = np.flatnonzero(after.n <= until)
+    theirs = np.searchsorted(before.n, after.n[mine])
     time_s = after.time_s.copy()
     time_s[mine] = before.time_s[theirs]
     curves = {name: values.copy() for name, values in after.curves.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.core.answers import Method, Query
 from predictor.core.database import Database
-from predictor.core.reconstruct import predicted_thread_counts
+from predictor.core.reconstruct import answered_thread_counts, predicted_thread_counts
 from predictor.core.references import check_query
 from predictor.core.scenarios.changes import PlatformTopology
 from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
@@ -18,7 +18,7 @@ from predictor.core.scenarios.outcome import Assumed, ScenarioOutcome, answer_at
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import Scenario
 from predictor.core.scenarios.sequential import predict_sequential
-from predictor.core.scenarios.virtual_platform import move_platform
+from predictor.core.scenarios.virtual_platform import move_platform, source_counts
 from predictor.core.scenarios.virtual_workload import change_workload
 
 
@@ -51,16 +51,21 @@ def _answer_as_it_is(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
 
 
 def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
-    """The base answer at the platform's own 1..n_max, or at the n asked for and 1, and what the changes make of it."""
+    """The base answer at the platform's own thread counts, or at the n asked for and 1, and what the changes make of
+    it."""
     query = inquiry.query
     old = platform_topology(inquiry.database, query.target)
     new = scenario.platform.of_platform(old)
     wanted = predicted_thread_counts(inquiry.database, query.target, query.n)
     if query.n is None:
-        wanted = np.arange(1, new.n_max + 1)
-    wanted_and_one, own = np.union1d(wanted, [1]), np.arange(1, old.n_max + 1)
+        wanted = answered_thread_counts(new.n_max)
+    wanted_and_one, own = np.union1d(wanted, [1]), answered_thread_counts(old.n_max)
     moves = not new.is_as(old)
-    base = _answer_as_it_is(inquiry.at(tuple((own if moves else wanted_and_one).tolist())), scenario)
+    needed = wanted_and_one
+    if moves:
+        unmoved = wanted_and_one[wanted_and_one <= old.n_max]
+        needed = np.unique(np.concatenate([own, unmoved, source_counts(wanted_and_one, old, new)]))
+    base = _answer_as_it_is(inquiry.at(tuple(needed.tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:
         moved = move_platform(inquiry, base.answer, old, new, wanted_and_one)

@@ -8,6 +8,7 @@ import numpy as np
 
 from predictor.core.answers import Answer
 from predictor.core.errors import PredictionError
+from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios.benchmarks import feature_logs
 from predictor.core.scenarios.changes import PlatformTopology
 from predictor.core.scenarios.inquiry import Inquiry
@@ -39,9 +40,9 @@ def move_platform(
     Up to the first breakpoint that moved nothing changes. What the platform lacks is the mean over the workload's other
     profiles. The clock changes times by the workload's bound.
 
-    Parameters: `answer` at 1..n_max of the old platform. Returns the answer at `n`; its interval is as wide in ln t as
-    at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect of which
-    nothing is known.
+    Parameters: `answer` at the `source_counts` of `n` at least. Returns the answer at `n`; its interval is as wide in
+    ln t as at the n that each came from, and 0.2 for each ln n wider on both sides. Raises UnknownEffect for an effect
+    of which nothing is known.
     """
     scaling = answer.features[0:2] if inquiry.predicts_elements else answer.time_s
     if np.isnan(scaling).any() and old.n_max > 1:
@@ -75,8 +76,8 @@ def move_elements(
 
     Example: R = 1 to n_ht = 4, then 1 + 0.1 (n - 4): with n_ht = 8, R'(6) = 1 and R'(10) = 1.2.
 
-    Parameters: `answer` at 1..n_max of the old platform, times in seconds; `n` (K,). NaN: a curve that the answer does
-    not predict. Source: Arndt et al. 2020, Eq. 3-7 and scenario 6; docs/scenarios.md.
+    Parameters: `answer` at the `source_counts` of `n` at least, times in seconds; `n` (K,). NaN: a curve that the
+    answer does not predict. Source: Arndt et al. 2020, Eq. 3-7 and scenario 6; docs/scenarios.md.
 
     >>> elements = np.full((14, 6), np.nan); elements[0] = 0, 1, 0, 0, 0.1, 0
     >>> n = np.arange(1, 9); r = 1 + 0.1 * np.maximum(n - 4, 0)
@@ -87,7 +88,7 @@ def move_elements(
     array([1. , 1.2])
     """
     source = source_counts(n, old, new)
-    index = source - 1
+    index = np.searchsorted(answer.n, source)
     before = evaluate_curves(elements, source, *_bends(old), GAUSSIAN_SUM)
     after = evaluate_curves(elements, n, *_bends(new), GAUSSIAN_SUM)
     curves = {
@@ -123,11 +124,11 @@ def borrowed_piece(inquiry: Inquiry, segment: int, answer: Answer) -> Piece:
         counts, time_s = database.curve(row)
         if np.isnan(start) or counts[-1] <= start or counts[0] > start:
             continue
-        n = np.arange(1, counts[-1] + 1)
+        n = np.union1d(answered_thread_counts(int(counts[-1])), [int(start)])
         logs = np.full((LOG_ROWS, len(n)), np.nan)
         logs[0] = np.interp(np.log(n), np.log(counts), np.log(counts * time_s / database.t1_s[row]))
         logs[1:] = feature_logs(database, row, n)
-        pieces.append(cut_piece(logs, int(start), int(counts[-1])))
+        pieces.append(cut_piece(n, logs, int(start), int(counts[-1])))
     if not pieces:
         raise UnknownEffect(
             f"nothing is known of how the workload behaves with {SEGMENTS[segment]}: it was measured with them neither "
@@ -202,7 +203,7 @@ def _scale_redundancy(values: FloatArray, before: FloatArray, after: FloatArray)
 def _move_interval(answer: Answer, moved: Answer, source: IntArray) -> Answer:
     if answer.low_s is None or answer.high_s is None:
         return moved
-    index = source - 1
+    index = np.searchsorted(answer.n, source)
     wider = np.exp(WIDENING_BEYOND_SEGMENT * np.abs(np.log(moved.n / source)))
     ratio = moved.time_s / answer.time_s[index]
     return replace(moved, low_s=answer.low_s[index] * ratio / wider, high_s=answer.high_s[index] * ratio * wider)

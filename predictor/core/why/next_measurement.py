@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from predictor.core.answers import Answer, Method, Query
+from predictor.core.arrays import stretch_positions
 from predictor.core.comparisons.mean_distances import mean_distances
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
@@ -59,9 +60,25 @@ def interval_factor(answer: Answer) -> float | None:
     return float(np.exp(half.mean())) if len(half) else None
 
 
+class MeasurementsTried(NamedTuple):
+    """So many of `total` predictions were made; the measurements tried by then, the best first."""
+
+    done: int
+    total: int
+    measurements: list[NextMeasurement]
+
+
 def rank_next_measurements(
     database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
 ) -> list[NextMeasurement]:
+    """All that `try_measurements` finds."""
+    *_, last = try_measurements(database, query, method, settings, tried=tried)
+    return last.measurements
+
+
+def try_measurements(
+    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
+) -> Iterator[MeasurementsTried]:
     """Unmeasured benchmarks on T and platforms for A; the one that would narrow the interval most comes first.
 
     For each kind the `tried` nearest are tried: workloads by D_a(A,B), platforms by D_p(P,T). What would be measured is
@@ -74,26 +91,42 @@ def rank_next_measurements(
     database = database.without(query.target, query.workload)
     before = method.predict(database, query, settings)
     now = interval_factor(before)
-    if now is None or query.group is None:
-        return []
-    n = tuple(before.n.tolist())
+    group = query.group
+    if now is None or group is None:
+        yield MeasurementsTried(1, 1, [])
+        return
+    query = replace(query, n=tuple(before.n.tolist()))
     places = [*unmeasured_benchmarks(database, query)[:tried], *unmeasured_platforms(database, query)[:tried]]
-    predicted = [predict_observation(database, query.group, place, method, settings) for place in places]
-    observations = [observation for observation in predicted if observation is not None]
-    extended = with_observations(database, query.group, observations)
-    measurements = []
-    for observation in observations:
-        others = [other for other in observations if other is not observation]
-        view = extended.without([other.platform for other in others], [other.workload for other in others])
-        expected = _interval_factor_in(view, replace(query, n=n), method, settings)
+    total = 1 + 2 * len(places)
+    yield MeasurementsTried(1, total, [])
+    observations: list[Observation] = []
+    for made, place in enumerate(places, start=2):
+        observation = predict_observation(database, group, place, method, settings)
+        observations += [observation] if observation is not None else []
+        yield MeasurementsTried(made, total, [])
+    extended = with_observations(database, group, observations)
+    measurements: list[NextMeasurement] = []
+    for made, observation in enumerate(observations, start=total - len(observations) + 1):
+        expected = _interval_factor_in(without_others(extended, observation, observations), query, method, settings)
         if expected is not None:
-            names = database.platforms[observation.platform], database.workloads[observation.workload]
-            kind: MeasurementKind = "benchmark" if observation.platform == query.target else "platform"
-            measurements.append(NextMeasurement(kind, *names, now, expected))
-    return sorted(
-        measurements,
-        key=lambda measurement: (measurement.expected, measurement.kind, measurement.platform, measurement.workload),
-    )
+            measurements.append(next_measurement_of(extended, observation, query.target, now, expected))
+        measurements.sort(key=lambda one: (one.expected, one.kind, one.platform, one.workload))
+        yield MeasurementsTried(made, total, measurements)
+    yield MeasurementsTried(total, total, measurements)
+
+
+def without_others(extended: Database, observation: Observation, observations: Sequence[Observation]) -> Database:
+    """The database with this one of the observations alone."""
+    others = [other for other in observations if other is not observation]
+    return extended.without([other.platform for other in others], [other.workload for other in others])
+
+
+def next_measurement_of(
+    database: Database, observation: Observation, target: int, now: float, expected: float
+) -> NextMeasurement:
+    kind: MeasurementKind = "benchmark" if observation.platform == target else "platform"
+    platform, workload = database.platforms[observation.platform], database.workloads[observation.workload]
+    return NextMeasurement(kind, platform, workload, now, expected)
 
 
 def _interval_factor_in(database: Database, query: Query, method: Method[Any], settings: Any) -> float | None:
@@ -161,16 +194,11 @@ def predict_observation(
 def with_observations(database: Database, group: int, observations: Sequence[Observation]) -> Database:
     """The visible rows of the database, and the observations as further rows of the group."""
     rows = np.flatnonzero(~database.hidden)
-    own = [database.curve(row) for row in rows.tolist()]
-    is_predicted = [np.isfinite(observation.answer.time_s) for observation in observations]
-    n = [n for n, _ in own] + [
-        observation.answer.n[rows_of_answer]
-        for observation, rows_of_answer in zip(observations, is_predicted, strict=True)
-    ]
-    time_s = [t for _, t in own] + [
-        observation.answer.time_s[rows_of_answer]
-        for observation, rows_of_answer in zip(observations, is_predicted, strict=True)
-    ]
+    lengths = np.diff(database.curve_offsets)[rows]
+    points = stretch_positions(database.curve_offsets[rows], lengths)
+    predicted = [np.isfinite(observation.answer.time_s) for observation in observations]
+    new_n = [one.answer.n[is_finite] for one, is_finite in zip(observations, predicted, strict=True)]
+    new_time_s = [one.answer.time_s[is_finite] for one, is_finite in zip(observations, predicted, strict=True)]
     vectors = np.array([observation.answer.features for observation in observations]).reshape(-1, len(FEATURE_NAMES))
 
     def column(old: Any, new: list[Any]) -> FloatArray:
@@ -186,9 +214,9 @@ def with_observations(database: Database, group: int, observations: Sequence[Obs
         group=column(database.group, [group] * len(observations)),
         features=np.concatenate([database.features[rows], vectors]),
         t1_s=column(database.t1_s, [observation.answer.t1_s for observation in observations]),
-        curve_offsets=np.concatenate([[0], np.cumsum([len(counts) for counts in n])]),
-        curve_n=np.concatenate(n),
-        curve_time_s=np.concatenate(time_s),
+        curve_offsets=np.append(0, np.cumsum([*lengths, *map(len, new_n)])),
+        curve_n=np.concatenate([database.curve_n[points], *new_n]),
+        curve_time_s=np.concatenate([database.curve_time_s[points], *new_time_s]),
         n_nu=database.n_nu,
         n_ht=database.n_ht,
         n_max=database.n_max,

@@ -5,10 +5,12 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
 
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
+from predictor.core.steps import ComputedStep
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import next_measurements
@@ -42,7 +44,9 @@ class Command(BaseCommand):
             "--reference", metavar="P", action="append", help="use only the workload's profiles on P; may be repeated"
         )
         parser.add_argument("--method", metavar="M", default=DEFAULT_METHOD, help=f"one of {', '.join(METHODS)}")
-        parser.add_argument("--n", metavar="1,2,4", type=parse_thread_counts, help="thread counts; default 1 to n_max")
+        parser.add_argument(
+            "--n", metavar="1,2,4", type=parse_thread_counts, help="thread counts; default 1 to n_max, at most 512"
+        )
         parser.add_argument(
             "--method-settings",  # --settings is Django's own
             metavar="JSON",
@@ -78,9 +82,13 @@ class Command(BaseCommand):
         ignored = [name for name, default in ONE_TARGET_ONLY.items() if options[name] != default]
         if ignored:
             raise CommandError(f"a ranking takes no --{ignored[0].replace('_', '-')}")
-        computed = rank_platforms(
-            options["workload"], method=options["method"], include_simulated=options["include_simulated"]
-        )
+        with tqdm(desc="rank", unit="platform", leave=False) as bar:
+            computed = rank_platforms(
+                options["workload"],
+                method=options["method"],
+                include_simulated=options["include_simulated"],
+                progress=lambda step: show_step(bar, step),
+            )
         return (
             [json.dumps(computed.document(), indent=1, allow_nan=False)]
             if options["json"]
@@ -199,6 +207,11 @@ def curve_table(answer: dict[str, Any], unit: str) -> list[str]:
     if measured.get("error_percent") is not None:
         lines.append(f"mean error over the measured n: {measured['error_percent']:.1f} %")
     return lines
+
+
+def show_step(bar: Any, step: ComputedStep) -> None:
+    bar.total = step.total
+    bar.update(step.done - bar.n)
 
 
 def ranking_report(ranking: Ranking) -> list[str]:

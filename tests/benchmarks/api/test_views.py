@@ -23,7 +23,7 @@ def ada():
 
 
 def send(client, file=None, **fields):
-    return client.post(API + "uploads/", {"file": file or tarball(), **fields})
+    return client.post(API + "uploads/", {"file": file or tarball(), "visibility": "public", **fields})
 
 
 def test_a_good_tarball_is_201_with_its_profiles(ada):
@@ -102,6 +102,33 @@ def test_private_is_private(ada):
 
 
 @pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([""], "It is empty; say public or private."),
+        (["public", "private"], "It is given 2 times; say public or private once."),
+        (["public", "public"], "It is given 2 times; say public or private once."),
+        (["Public"], '"Public" is not a valid choice.'),
+        ([" public"], '" public" is not a valid choice.'),
+        (["everybody"], '"everybody" is not a valid choice.'),
+        ([SimpleUploadedFile("public", b"public")], "It is a file; say public or private."),
+    ],
+)
+def test_trust_12_visibility_is_said_once_in_a_word_we_know(ada, given, reason):
+    """Everything else is refused: what nobody meant to publish is not published."""
+    document = problem_in(ada.post(API + "uploads/", {"file": tarball(), "visibility": given}), 400)
+    assert document["errors"] == [{"name": "visibility", "reason": reason}]
+    assert Upload.objects.count() == 0
+
+
+def test_trust_12_without_a_word_an_upload_is_private(ada):
+    response = ada.post(API + "uploads/", {"file": tarball()})
+    assert (response.status_code, response.json()["visibility"]) == (201, "private")
+    assert len(response.json()["profiles"]) == 2
+    problem_in(client_of().get(response.json()["url"]), 404)
+    assert not Profile.objects.public().exists()
+
+
+@pytest.mark.parametrize(
     ("fields", "name"),
     [
         ({}, "file"),
@@ -157,24 +184,32 @@ def test_the_list_takes_a_fixed_number_of_queries(ada, django_assert_num_queries
 
 
 def test_queries_of_an_upload(ada, django_assert_num_queries):
-    """Anonymous: 1 upload with its source, 2 revision (for the ETag), 3 ids of its profiles."""
+    """Anonymous: 1 upload with its source, 2 revision (for the ETag), 3 ids of its profiles, what it says otherwise of
+    platforms (4) and workloads (5)."""
     url = send(ada).json()["url"]
     client = client_of()
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(5):
         client.get(url)
 
 
 @pytest.mark.django_db
 def test_served(kit_folder, monkeypatch):
     monkeypatch.setattr(kit_archive.kit_version, "__defaults__", (kit_folder,))
-    monkeypatch.setattr(kit_archive.kit_tarball, "__defaults__", (kit_folder,))
+    monkeypatch.setattr(kit_archive.kit_tarball, "__defaults__", ("", kit_folder))
     client = client_of()
     for accept in ("*/*", "application/gzip"):
         response = client.get(API + "kit/", HTTP_ACCEPT=accept)
         assert response.status_code == 200
         assert response["Content-Type"] == "application/gzip"
         assert response["Content-Disposition"] == 'attachment; filename="mpet-kit-1.2.tar.gz"'
-        assert response.content == kit_tarball(kit_folder)
+        assert response.content == kit_tarball("http://testserver/", kit_folder)
     assert client.get(API + "kit/", HTTP_IF_NONE_MATCH=response["ETag"]).status_code == 304
     (kit_folder / "VERSION").unlink()
     problem_in(client.get(API + "kit/"), 404)
+
+
+def test_an_upload_without_a_body_is_400():
+    """Trust 16: the schema says that there is one."""
+    client = client_of(make_user("ada"))
+    document = problem_in(client.generic("POST", API + "uploads/"), 400)
+    assert [error["name"] for error in document["errors"]] == ["file"]

@@ -15,7 +15,7 @@ BAD_READINGS = [
     ({"status": "unsupported"}, "value is given although status is unsupported"),
     ({"value": ""}, "value is empty although status is ok"),
     ({"value": "", "status": "multiplexed"}, "value is empty although status is multiplexed"),
-    ({"value": "-1"}, "value -1 is negative"),
+    ({"value": "-1"}, "value -1 is less than 1e-09 and not 0"),
     ({"value": "nan"}, "value 'nan' is not a finite number"),
     ({"value": "inf"}, "value 'inf' is not a finite number"),
     ({"value": "1e999"}, "value '1e999' is not a finite number"),

@@ -39,7 +39,7 @@ BAD_JSON = {
     b'{"name":\n "a\\ud800"}': (2, "is not valid JSON: String with NUL or half a surrogate pair"),
     b'{"name": "a",\n "\\ud800": 1}': (2, "is not valid JSON: String with NUL or half a surrogate pair"),
     b'{"name": "a",\n\n "x": "\xff"}': (3, "is not UTF-8"),
-    b"[" * 100_000: (1, "is not valid JSON: Nested too deeply"),
+    b"[" * 100_000: (1, "is not valid JSON: Nested more than 32 deep"),
     b"[]": (1, "[] is not of type 'object'"),
 }
 

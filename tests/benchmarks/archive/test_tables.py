@@ -7,16 +7,19 @@ from tests.benchmarks.tarballs import csv_of, good_files, pack, read, refusal, r
 
 
 def test_too_many_rows(files):
-    rows = len(rows_of(files["runs.csv"]))
-    assert read(pack(files), rows=rows)
-    assert first(refusal(pack(files), rows=rows - 1)) == ("runs.csv", None, f"has more than {rows - 1} rows")
+    """All CSV members count together."""
+    runs, readings = (len(rows_of(files[name])) for name in ("runs.csv", "counters.csv"))
+    assert read(pack(files), rows=runs + readings)
+    for member, rows, line in (("runs.csv", runs - 1, runs + 1), ("counters.csv", runs + readings - 1, readings + 1)):
+        reason = f"is behind row {rows} of the CSV members, which have no more together"
+        assert first(refusal(pack(files), rows=rows)) == (member, line, reason)
 
 
 CLEAN = b"app0/section0,%d,%d,clean,1000,,,,,,,,\n"
 
 BAD_CSV = {
     b"": (1, "has no header"),
-    HEADER: (None, "has no runs"),
+    HEADER: (1, "has no runs"),
     HEADER + CLEAN % (1, 1) + b"a,b\n": (3, "has 2 columns, the header has 13"),
     HEADER + CLEAN % (1, 1) + b",".join([b"x"] * 14) + b"\n": (3, "has 14 columns, the header has 13"),
     HEADER + CLEAN % (1, 1) + b'"a"b,1\n': (3, "is not valid CSV: ',' expected after '\"'"),
@@ -61,3 +64,10 @@ def test_columns_may_stand_in_any_order_with_any_line_ends_and_blank_lines():
     runs = [dict(reversed(row.items())) for row in rows_of(files["runs.csv"])]
     changed = files | {"runs.csv": csv_of(runs).replace(b"\n", b"\r\n") + b"\r\n\n"}
     assert same(accepted(changed), accepted(files))
+
+
+def test_a_tarball_has_so_many_workloads_at_most():
+    files = good_files()
+    assert read(pack(files), workloads=2)
+    member, _, reason = first(refusal(pack(files), workloads=1))
+    assert (member, reason) == ("workloads.json", "has more than 1 workloads")

@@ -112,13 +112,15 @@ def profile(
         return Profiled(done.returncode, said, read_archive(file), unpacked.stdout)
 
 
-def run_preloaded(program: Path, library: Path, folder: Path, threads: int, **environment: str) -> tuple[str, str]:
+def run_preloaded(
+    program: Path, library: Path, folder: Path, threads: int, *arguments: str, **environment: str
+) -> tuple[str, str]:
     """The output of a program that runs with one of the libraries, and what the library recorded."""
     recording = folder / "recording"
     recording.unlink(missing_ok=True)
     preload = " ".join(filter(None, [environment.pop("preload_first", ""), str(library)]))
     done = subprocess.run(
-        ["sh", "-c", 'MPET_PROFILE_PID=$$ LD_PRELOAD="$0" exec "$@"', preload, str(program)],
+        ["sh", "-c", 'MPET_PROFILE_PID=$$ LD_PRELOAD="$0" exec "$@"', preload, str(program), *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -1,5 +1,6 @@
 """mpet-profile on unmodified programs: what it delivers, what it calls things, what it refuses."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,16 +82,36 @@ def test_regions_below_the_share_are_left_out_and_named(tmp_path):
     done = profile([program, "all", "1000"], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "99%")
     assert done.status == 1
     assert done.measurements is None
-    assert f"left out: {program.name}/equal:" in done.said
-    assert "of the program's time on one thread, less than --min-share" in done.said
+    (told,) = [line for line in done.said.splitlines() if "left out" in line]
+    assert "each with less than 99.0 % of the program's time on one thread (--min-share)" in told
+    assert f"{program.name}/equal:" in told
 
     def check():
         """The pyramid takes two of the seven parts of equal size that the kernels' work has."""
         kept = profile([program, "all"], tmp_path, "--n", "1", "--repeats", "3", "--min-share", "20%")
         assert [workload.section.split(":")[0] for workload in kept.measurements.workloads] == ["pyramid"]
-        assert f"left out: {program.name}/tasks:" in kept.log
+        assert f"{program.name}/tasks:" in kept.log
 
     eventually(check)
+
+
+@pytest.mark.parametrize("knows_inlined_functions", [True, False])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_region_in_an_inlined_function_is_one_workload(compiler, knows_inlined_functions, tmp_path):
+    """Also where the debug information is read by a program that names the functions around it."""
+    program = compile_program("inlined.c", compiler, tmp_path)
+    environment = {}
+    if not knows_inlined_functions:
+        real = shutil.which("addr2line")
+        stand_ins = {"llvm-symbolizer": "exit 1", "addr2line": f'shift 2; exec {real} -a "$@"'}  # without -i
+        for name, script in stand_ins.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o755)
+        environment["PATH"] = f"{tmp_path}:{os.environ['PATH']}"
+    done = profile([program], tmp_path, "--n", "1", "--repeats", "1", "--min-share", "0", environment=environment)
+    (name,) = done.names()
+    assert name.endswith(":7")
+    assert not knows_inlined_functions or name == f"{program.name}/kernel:7"
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

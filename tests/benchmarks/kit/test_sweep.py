@@ -258,7 +258,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.received.append((self.path, self.headers["Authorization"], body))
         self.send_response(201)
         self.end_headers()
-        self.wfile.write(b'{"status": "received"}')
+        self.wfile.write(b'{"id": "0f0e-12", "status": "received"}')
 
     def log_message(self, *_: object) -> None:
         pass
@@ -282,4 +282,43 @@ def test_upload_sends_the_newest_tarball_with_the_token(tmp_path):
     ((path, authorization, body),) = Receiver.received
     assert (path, authorization) == ("/api/v1/uploads/", "Bearer abc")
     assert b'filename="mpet-new.tar.gz"' in body and b"mpet-new.tar.gz" in body and b"public" in body
-    assert '{"status": "received"}' in said
+    assert '"status": "received"' in said
+    assert f"What came of it: http://127.0.0.1:{server.server_port}/uploads/0f0e-12/" in said
+
+
+def dry_run(folder, *words):
+    return output("make", "-n", "-C", folder, *words)
+
+
+def test_a_kit_knows_the_server_that_served_it(tmp_path):
+    with tarfile.open(fileobj=io.BytesIO(kit_tarball("https://mpet.example/"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "mpet-kit"
+    assert "(to https://mpet.example)" in dry_run(folder, "farewell", "PAPI=0")
+    assert "https://mpet.example/api/v1/uploads/" in dry_run(folder, "upload", "TOKEN=a", "PAPI=0")
+    assert "http://here/api/v1/uploads/" in dry_run(folder, "upload", "TOKEN=a", "URL=http://here/", "PAPI=0")
+    (folder / "SERVER").unlink()
+    assert "URL=https://..." in dry_run(folder, "farewell", "PAPI=0")
+
+
+def test_only_named_workloads_are_built(tmp_path):
+    with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "mpet-kit"
+    for words, built in (("fib hog/gradient", {"fib", "hog"}), ("", None), ("nothing", None)):
+        said = dry_run(folder, "built", f"WORKLOADS={words}", "PAPI=0")
+        compiled = {
+            line.split("workloads/")[1].split(".cpp")[0] for line in said.splitlines() if "compiling workloads/" in line
+        }
+        assert compiled == (built or {path.stem for path in (folder / "workloads").glob("*.cpp")})
+
+
+def test_programs_are_linked_anew_for_other_workloads(tmp_path):
+    with tarfile.open(fileobj=io.BytesIO(kit_tarball())) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "mpet-kit"
+    listed = []
+    for words in ("fib", "fib nqueens", "fib"):
+        output("make", "-C", folder, "build/mpet-bench-clean", f"WORKLOADS={words}", "OPTIMISE=-O0", "PAPI=0")
+        listed.append(output(folder / "build" / "mpet-bench-clean", "--list"))
+    assert "nqueens" not in listed[0] and "nqueens" in listed[1] and "nqueens" not in listed[2]

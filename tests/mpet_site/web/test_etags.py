@@ -75,7 +75,7 @@ def test_another_version_of_the_code_is_another_etag(paths):
 
 
 def test_shared_caches_keep_viewers_apart(paths):
-    for client, kept in ((client_of(), "no-cache"), (client_of(make_user("ada")), "private, no-cache")):
+    for client, kept in ((client_of(), "no-cache"), (client_of(make_user("ada")), "private, no-store")):
         for path in paths:
             response = client.get(API + path)
             assert response["Cache-Control"] == kept

@@ -1,11 +1,84 @@
-"""The content security policy of answers."""
+"""What holds for every request."""
 
+import pytest
 from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
 
-from mpet_site.web.middleware import ContentSecurityPolicyMiddleware
+from mpet_site.web.etags import PRIVATE
+from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS, ContentSecurityPolicyMiddleware
+from tests.browser.walk import page_names, plain_address
+from tests.mpet_site.api_samples import client_of, make_user
+from tests.mpet_site.web.test_problems import problem_in
+from tests.pages import store_public, text_of, user
+
+UNKNOWN_METHODS = ("PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "MPET")
 
 
 def test_a_view_may_set_a_policy_of_its_own(rf):
     own = HttpResponse(headers={"Content-Security-Policy": "default-src 'none'"})
     answer = ContentSecurityPolicyMiddleware(lambda request: own)(rf.get("/"))
     assert answer["Content-Security-Policy"] == "default-src 'none'"
+
+
+@pytest.fixture
+def plain_pages(db) -> list[str]:
+    store_public()
+    return [address for name in sorted(page_names()) if (address := plain_address(name))]
+
+
+def test_a_page_refuses_methods_that_it_does_not_have(plain_pages):
+    """With the check of forged requests on, as in a server: 405 comes first."""
+    client = Client(enforce_csrf_checks=True)
+    for address in (*plain_pages, "/admin/", "/healthz", "/nowhere/"):
+        for method in UNKNOWN_METHODS:
+            answer = client.generic(method, address)
+            assert (answer.status_code, "GET" in answer["Allow"]) == (405, True), (method, address)
+
+
+@pytest.mark.parametrize("name", ["", "ada"])
+def test_head_and_options_of_a_page_never_fail(plain_pages, name):
+    client = Client()
+    if name:
+        client.force_login(user(name))
+    for address in plain_pages:
+        head, get = client.head(address), client.get(address)
+        assert (head.status_code, head.content) == (get.status_code, b""), address
+        options = client.options(address)
+        assert options.status_code in {200, 302, 405}, address
+        assert options.status_code == 302 or "GET" in options["Allow"], address
+
+
+def test_the_glossary_and_the_health_check_are_read_only(client, db):
+    for address in (reverse("glossary"), reverse("healthz")):
+        assert client.post(address).status_code == 405
+
+
+@pytest.mark.parametrize("value", ["a" * (MOST_PARAMETER_CHARACTERS + 1), "f\0t"])
+@pytest.mark.parametrize("name", ["platforms", "ranking", "what-if", "login"])
+def test_a_parameter_that_cannot_be_meant_is_refused(client, db, name, value):
+    page = client.get(reverse(name), {"workload": value, "target": "machine-1"})
+    assert page.status_code == 400
+    assert "workload" in text_of(page)
+    assert client.get(reverse(name), {value: "1"}).status_code == 400
+    problem_in(client.get(reverse("api-rankings"), {"workload": value}), 400)
+
+
+def test_trust_17_signed_in_pages_are_kept_by_no_cache(client, plain_pages):
+    for address in plain_pages:
+        assert client.get(address).headers.get("Cache-Control", "") != PRIVATE, address
+    client.force_login(user("ada"))
+    for address in (*plain_pages, "/nowhere/"):
+        kept = client.get(address)["Cache-Control"]
+        assert "private" in kept, address
+        assert "no-store" in kept, address
+
+
+def test_what_a_token_s_owner_is_told_is_kept_by_no_cache_and_asked_about_by_etag(db):
+    client = client_of(make_user("ada"))
+    for name in ("api-platforms", "api-uploads", "api-methods", "api-tokens"):
+        answer = client.get(reverse(name))
+        assert answer["Cache-Control"] == "private, no-store", name
+    listed = client.get(reverse("api-platforms"))
+    assert client.get(reverse("api-platforms"), headers={"If-None-Match": listed["ETag"]}).status_code == 304
+    assert client_of().get(reverse("api-platforms"))["Cache-Control"] == "no-cache"

@@ -4,6 +4,7 @@ import pytest
 
 from predictor.core.scenarios import SCENARIOS
 from predictor.models import Prediction
+from predictor.predictions.rankings import RankingQuestion
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, sample_platform
@@ -153,7 +154,7 @@ class TestRankings:
     def test_is_computed_once_a_revision(self, database, monkeypatch):
         client = client_of()
         first = client.get(self.URL, {"workload": "app0-section0"})
-        monkeypatch.setattr("predictor.predictions.rankings.compute_ranking", None)
+        monkeypatch.setattr(RankingQuestion, "steps", None)
         again = client.get(self.URL, {"workload": "app0-section0"})
         assert again.content == first.content
         assert client.get(self.URL, {"workload": "app0-section0"}, HTTP_IF_NONE_MATCH=first["ETag"]).status_code == 304

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from predictor.extrapolation import fits
 from predictor.extrapolation.document import (
     DEFAULT_MODELS,
     OFFERED_MODELS,
@@ -16,6 +17,7 @@ from predictor.extrapolation.document import (
     sizes_beyond,
 )
 from predictor.extrapolation.fits import InvalidFit
+from profiles.derivation import run_tables
 from profiles.ingest import ingest
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, strict_json
@@ -124,8 +126,36 @@ def test_a_model_that_predicts_impossible_times_is_not_chosen(swept):
         assert not any(reason["chosen"] for reason in sizes["reasons"])
 
 
-def test_one_size_has_no_other(profile):
+def runs_read(monkeypatch):
+    """The lengths of the tables of runs that are read from now on."""
+    lengths = []
+
+    def recorded(*arguments):
+        tables = run_tables(*arguments)
+        lengths.extend(map(len, tables.values()))
+        return tables
+
+    monkeypatch.setattr(fits, "run_tables", recorded)
+    return lengths
+
+
+def test_one_size_has_no_other(profile, monkeypatch):
+    """For which no run is read, however many there are."""
+    lengths = runs_read(monkeypatch)
     assert extrapolation_document(profile, None)["sizes"] is None
+    assert lengths == []
+
+
+def test_runs_are_read_once_and_of_many_the_first_repeats(swept, monkeypatch):
+    profile = swept["matmul_naive"]
+    lengths = runs_read(monkeypatch)
+    whole = extrapolation_document(profile, None)["sizes"]["measured"]
+    assert lengths == [profile.runs.count()]
+    first = profile.runs.filter(repeat=profile.runs.order_by("repeat")[0].repeat).count()
+    monkeypatch.setattr(fits, "MOST_RUNS_READ", first)
+    some = extrapolation_document(profile, None)["sizes"]["measured"]
+    assert lengths[1:] == [first]
+    assert [(point["n"], point["size"]) for point in some] == [(point["n"], point["size"]) for point in whole]
 
 
 def test_page_and_twin_say_the_same(client, swept):
@@ -188,7 +218,7 @@ def test_simulated_profiles_are_marked(client):
 def test_a_profile_without_curves(client, profile):
     ScalingCurves.objects.all().delete()
     response = page(client, Profile.objects.get(pk=profile.pk))
-    assert "has no curves yet" in text_of(response)
+    assert "has no curves that can be computed with" in text_of(response)
 
 
 def test_a_damaged_curve_is_refused_not_drawn(client, profile):
@@ -197,7 +227,7 @@ def test_a_damaged_curve_is_refused_not_drawn(client, profile):
     curves.values = np.full(len(curves.values), -np.inf)
     curves.save()
     text = text_of(page(client, profile))
-    assert "time_s, row 0: -inf is not a finite number" in text
+    assert "has no curves that can be computed with" in text
     document = strict_json(client.get(f"{API}profiles/{profile.uid}/beyond/").content)
     assert (document["reading"], document["quality"]) == ("", [])
 

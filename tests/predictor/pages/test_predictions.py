@@ -25,6 +25,9 @@ def public():
 
 
 def post_question(client, **fields):
+    """By somebody with an account, whose answers are kept."""
+    if "_auth_user_id" not in client.session:
+        client.force_login(user("asker"))
     return client.post(reverse("predict"), QUESTION | fields, follow=True)
 
 
@@ -117,6 +120,26 @@ def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, fi
     assert words in " ".join(errors)
     assert html.unescape(text_of(page)).count(errors[0]) == 1
     assert not Prediction.objects.exists()
+
+
+@pytest.mark.parametrize("has_account", [False, True])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("workload", "a" * 100_000),
+        ("target", "a" * 100_000),
+        ("references", "machine-0," * 20_000),
+        ("n", "9" * 5_000),
+        ("platform_changes.n_nu", "9" * 5_000),
+        ("platform_changes.n_max", "9" * 5_000),
+        ("mpet2020.t1_workloads", "9" * 5_000),
+    ],
+)
+def test_values_that_nobody_means_are_said_at_their_field(client, public, has_account, field, value):
+    if has_account:
+        client.force_login(user("ada"))
+    page = client.post(reverse("predict"), QUESTION | {field: value})
+    assert (page.status_code, list(page.context["form"].errors)) == (422, [field])
 
 
 def test_every_scenario_can_be_chosen(client, public):

@@ -2,6 +2,7 @@
 
 import html
 import re
+from urllib.parse import quote
 
 import pytest
 from django.urls import reverse
@@ -157,7 +158,12 @@ def test_spelling_of_values():
 def test_an_answer_is_kept_on_demand_alone(client, public):
     page(client, work="2")
     assert not Prediction.objects.exists()
-    kept = client.post(f"{reverse('what-if')}?workload=app0-section0&target=machine-1&work=2")
+    address = f"{reverse('what-if')}?workload=app0-section0&target=machine-1&work=2"
+    refused = client.post(address)
+    assert refused.url == f"{reverse('login')}?next={quote(address)}", "trust 10: as the API"
+    assert not Prediction.objects.exists()
+    client.force_login(user("ada"))
+    kept = client.post(address)
     stored = Prediction.objects.get()
     assert kept["Location"] == reverse("prediction", args=[stored.uid])
     assert stored.answer["workload_changes"] == {"work": 2.0}

@@ -64,9 +64,9 @@ def test_it_is_computed_once_and_again_when_something_new_is_known(gaps, monkeyp
 
     def counted(*args, **options):
         calls.append(args)
-        return next_measurement.rank_next_measurements(*args, **options)
+        return next_measurement.try_measurements(*args, **options)
 
-    monkeypatch.setattr(next_measurements, "rank_next_measurements", counted)
+    monkeypatch.setattr(next_measurements, "try_measurements", counted)
     first = APIClient().get(address(prediction)).json()
     assert APIClient().get(address(prediction)).json() == first
     assert len(calls) == 1

@@ -357,8 +357,9 @@ class TestMixedRuntimes:
     def test_the_rows_of_all_runtimes_count(self, db):
         records = [sample_workload(index, runtime="openmp" if index else "mpal") for index in range(6)]
         store(replace(sample_measurements(4, 6), workloads=records))
+        for method in ("mpet", "mpet2020"):
+            answer = predict(replace(REQUEST, method=method)).answer
+            assert answer["sources"]
+            assert len(answer["reference_curves"]) == 3
         with pytest.raises(NoPrediction, match="runtime"):
-            predict(REQUEST)
-        answer = predict(replace(REQUEST, settings={"mix_runtimes": True})).answer
-        assert answer["sources"]
-        assert len(answer["reference_curves"]) == 3
+            predict(replace(REQUEST, method="mpet2020", settings={"mix_runtimes": "never"}))

@@ -105,6 +105,15 @@ def test_the_residuals_are_what_the_error_of_the_fit_is_the_mean_of():
     assert np.abs(rebuilt).mean() / 100 == pytest.approx(feature_fit(profile.curves, 4, 8).fit_error)
 
 
+def test_where_no_thread_computed_anything_no_residual_is_drawn():
+    """Of the kind of trust 15: all thread time in waiting is accepted, and its redundancy is 0."""
+    profile = drawing()
+    profile.curves.redundancy[1:] = 0.0
+    drawn = trace("R(n), fitted", chart("residuals", profile_charts(profile))).y
+    assert drawn[0] is not None
+    assert not np.isfinite(np.array(drawn[1:], dtype=float)).any()
+
+
 def test_pop_efficiencies_multiply_to_speedup_over_n():
     profile = drawing()
     parallel, computation, whole = (np.array(one.y) for one in chart("pop", profile_charts(profile)).figure.data)

@@ -48,39 +48,60 @@ class EvaluatedCurves:
         return np.flatnonzero(self.measured[:, patterns].any(axis=1))
 
 
-def evaluated_curves(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
-    """The evaluated curves of the groups, computed once for a database and all its views."""
-    return database.derive(("evaluated", groups), lambda: _evaluate(database, groups))
+def evaluated_curves(database: Database) -> EvaluatedCurves:
+    """The evaluated curves of all profiles, computed once for a database and all its views."""
+    return database.derive(("evaluated",), lambda: _evaluate(database))
 
 
-def _evaluate(database: Database, groups: tuple[int, ...]) -> EvaluatedCurves:
-    rows = np.flatnonzero(np.isin(database.group, groups))
-    curves = [_curve(database, row) for row in rows.tolist()]
-    n = _grid(np.concatenate([np.ones(1, dtype=np.int64), *[n for n, _ in curves]]), len(database))
+def _evaluate(database: Database) -> EvaluatedCurves:
+    curves = _FlatCurves.of(database)
+    n = _grid(np.append(curves.n, 1), len(database))
     values = np.zeros((len(n), len(database) + 1))
     pattern = np.zeros(len(database) + 1, dtype=np.int64)
-    alike: dict[bytes, list[int]] = {}
-    for position, (counts, _) in enumerate(curves):
-        if len(counts):
-            alike.setdefault(counts.tobytes(), []).append(position)
     tables = [_Pattern.of_nothing(n)]
-    for members in alike.values():
-        counts = curves[members[0]][0]
-        pattern[rows[members]] = len(tables)
+    for members, points in curves.alike():
+        counts = curves.n[points[0]]
+        pattern[members] = len(tables)
         tables.append(_Pattern.of(n, counts))
-        measured = np.log(counts) + np.log(np.stack([curves[position][1] for position in members]))
-        values[:, rows[members]] = interpolate_rows(measured, np.log(counts), np.log(n)).T
+        measured = np.log(counts) + np.log(curves.time_s[points])
+        values[:, members] = interpolate_rows(measured, np.log(counts), np.log(n)).T
     columns = {name: np.stack([getattr(table, name) for table in tables], axis=1) for name in _Pattern._fields}
     return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
 
 
-def _curve(database: Database, row: int) -> tuple[IntArray, FloatArray]:
-    """n and t(n) in seconds; t(1) alone where no curve was kept."""
-    n, time_s = database.curve(row)
-    if not len(n) and not np.isnan(database.t1_s[row]):
-        return np.ones(1, dtype=np.int64), database.t1_s[row : row + 1]
-    order = np.argsort(n, kind="stable")
-    return n[order].astype(np.int64), time_s[order]
+class _FlatCurves(NamedTuple):
+    """Curves one after the other, each by ascending n: t(n) in seconds; t(1) alone where no curve was kept."""
+
+    n: IntArray
+    time_s: FloatArray
+    starts: IntArray
+    lengths: IntArray
+
+    @classmethod
+    def of(cls, database: Database) -> _FlatCurves:
+        lengths = np.diff(database.curve_offsets)
+        sequential = np.flatnonzero((lengths == 0) & ~np.isnan(database.t1_s))
+        row = np.append(np.repeat(np.arange(len(lengths)), lengths), sequential)
+        n = np.append(database.curve_n.astype(np.int64), np.ones(len(sequential), dtype=np.int64))
+        time_s = np.append(database.curve_time_s, database.t1_s[sequential])
+        lengths[sequential] = 1
+        order = np.lexsort((n, row))
+        return cls(n[order], time_s[order], np.cumsum(lengths) - lengths, lengths)
+
+    def alike(self) -> list[tuple[IntArray, IntArray]]:
+        """Which curves have the same n (members,), and where their points are (members, n); empty ones are left out.
+
+        In the order of the first member.
+        """
+        found = []
+        for length in distinct_codes(self.lengths[self.lengths > 0]).tolist():
+            members = np.flatnonzero(self.lengths == length)
+            points = self.starts[members][:, None] + np.arange(length)
+            _, kind = np.unique(self.n[points], axis=0, return_inverse=True)
+            order = np.argsort(kind.ravel(), kind="stable")
+            parts = np.split(order, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
+            found += [(members[part], points[part]) for part in parts]
+        return sorted(found, key=lambda same: int(same[0][0]))
 
 
 def _grid(n: IntArray, rows: int) -> IntArray:

@@ -14,7 +14,7 @@ from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes,
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.reconstruct import predicted_thread_counts
-from predictor.core.references import check_query, choose_groups, explain_missing_benchmarks, reference_rows
+from predictor.core.references import check_query, evidence_groups, explain_missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MOST_KNOTS = 12  # thread counts at which A is predicted; more cost time and gain nothing
@@ -102,15 +102,15 @@ def knots_last(curves: FloatArray) -> FloatArray:
     return curves.transpose(1, 2, 0)
 
 
-def gather_evidence(database: Database, query: Query, mix_runtimes: bool) -> Evidence:
-    """Collect the evidence. (T,A) is hidden here, whatever the caller hid before.
+def gather_evidence(database: Database, query: Query) -> Evidence:
+    """Collect the evidence, of every runtime and kind. (T,A) is hidden here, whatever the caller hid before.
 
     Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload, InvalidThreadCounts.
     """
     check_query(database, query)
     database = database.without(query.target, query.workload)
-    groups = choose_groups(database, query, reference_rows(database, query), mix_runtimes)
-    evaluated = evaluated_curves(database, groups)
+    groups = evidence_groups(database, query, reference_rows(database, query))
+    evaluated = evaluated_curves(database)
     rows, platforms, workloads = _rows(database, query, groups, evaluated)
     requested = predicted_thread_counts(database, query.target, query.n)
     patterns = evaluated.pattern.take(rows)
@@ -149,15 +149,13 @@ def _rows(
     Where T lacks most workloads: also the others, and relatives of T that lack A.
     """
     rows_a = reference_rows(database, query)
-    in_groups = np.isin(database.group[rows_a], groups) if len(groups) > 1 else database.group[rows_a] == groups[0]
+    in_groups = np.isin(database.group[rows_a], groups) if len(groups) < len(database.groups) else slice(None)
     platforms = distinct_codes(database.platform_index[rows_a[in_groups]].astype(np.int64))
     platforms = platforms[platforms != query.target]
     table = _table(database, np.append(platforms, query.target), groups, evaluated)
     table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
     if not len(platforms):
-        raise NoReference(
-            database.workloads[query.workload], database.platforms[query.target], " in the group that was asked for"
-        )
+        raise NoReference(database.workloads[query.workload], database.platforms[query.target], "")
     workloads = np.flatnonzero(table[-1] >= 0)
     if not len(workloads):
         rows_t = database.rows_of_platform(query.target)

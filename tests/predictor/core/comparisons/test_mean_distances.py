@@ -97,3 +97,32 @@ def test_nothing_is_at_any_distance_to_itself():
         found = mean_distances(database(3), kind, range(size), range(size))
         diagonal = np.diag(found.mean)
         assert (diagonal[np.diag(found.count) > 0] == 0).all()
+
+
+def half_of_them_alike(workloads: int, valid: int) -> Database:
+    """One platform; every other workload has the same vector, so that their distances are roots of rounding errors."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=84) + rng.normal(size=(workloads, 84)) * (np.arange(workloads) % 2)[:, None]
+    features[:, valid:] = np.nan
+    return Database.build(
+        platforms=["p"],
+        workloads=[f"w{i:03d}" for i in range(workloads)],
+        platform_index=np.zeros(workloads, dtype=int),
+        workload_index=np.arange(workloads),
+        groups=(Group(True, "", "measured"),),
+        group=np.zeros(workloads, dtype=int),
+        features=features,
+        t1_s=np.ones(workloads),
+        n_nu=[np.nan],
+        n_ht=[np.nan],
+        n_max=[4],
+    )
+
+
+@pytest.mark.parametrize(("workloads", "valid"), [(7, 20), (13, 84), (37, 5), (37, 20), (37, 84)])
+def test_a_matrix_is_symmetric_to_the_last_bit_so_that_there_is_a_map_of_it(workloads, valid):
+    """trust 9: the map of a real database answered 500, "Array must be symmetric"."""
+    mean = mean_distances(half_of_them_alike(workloads, valid), "workloads", range(workloads), range(workloads)).mean
+    assert np.array_equal(mean, mean.T)
+    places, _ = map_in_plane(mean)
+    assert np.isfinite(places).all()

@@ -19,7 +19,7 @@ WORKLOAD, TARGET = 2, 4
 
 
 def evidence_of(database):
-    return gather_evidence(database, Query(WORKLOAD, TARGET, n=COUNTS), False)
+    return gather_evidence(database, Query(WORKLOAD, TARGET, n=COUNTS))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_a_checked_workload_is_predicted_like_one_that_is_asked_for(kind, databa
     checked = [evidence.workloads[at] for at in asked.checked]
     for at, workload in enumerate(checked, start=1):
         view = database.without(TARGET, WORKLOAD)
-        alone = gather_evidence(view, Query(int(workload), TARGET, n=COUNTS), False)
+        alone = gather_evidence(view, Query(int(workload), TARGET, n=COUNTS))
         expected = transferred(kind, view, alone).value
         measured = np.log(np.array(COUNTS) * database.curve(database.lookup(TARGET, workload, 0))[1])
         assert np.abs(value[at] - expected).max() < 0.1 * np.abs(expected - measured).max() + 0.01

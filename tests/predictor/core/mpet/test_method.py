@@ -303,13 +303,24 @@ def test_references_can_be_chosen_and_limited(method):
 
 
 @BOTH
-def test_runtimes_are_mixed_only_when_asked(method):
-    groups = (Group(False, "mpal", "measured"), Group(False, "openmp", "measured"))
-    database = random_database(4, 9, 5, groups=groups, missing=0.0)
-    apart = predict(method, database, Query(2, 1))
-    mixed = predict(method, database, Query(2, 1), mix_runtimes=True)
-    assert not any("runtimes" in warning for warning in apart.warnings)
-    assert "profiles of different runtimes are compared: mpal, openmp" in mixed.warnings
+def test_what_a_workload_is_called_by_its_runtime_and_kind_changes_no_number(method):
+    """How platforms compare is told by every workload: the same times in one group and in four give the same answer."""
+    arrays = curve_arrays(4, 12, 8, missing=0.0)
+    groups = tuple(Group(kind, runtime, "measured") for kind in (False, True) for runtime in ("mpal", "openmp"))
+    walls = arrays | {"groups": groups, "group": arrays["workload_index"] % 4}
+    one, four = (predict(method, Database.build(**each), Query(2, 1)) for each in (arrays, walls))
+    np.testing.assert_array_equal(four.time_s, one.time_s)
+    np.testing.assert_array_equal(four.high_s, one.high_s)
+
+
+@BOTH
+def test_workloads_of_other_runtimes_alone_are_evidence_and_named(method):
+    arrays = curve_arrays(4, 12, 8, missing=0.0)
+    groups = (Group(False, "mpal", "measured"), Group(False, "libgomp", "measured"))
+    stranger = arrays | {"groups": groups, "group": (arrays["workload_index"] == 2).astype(int)}
+    answer = predict(method, Database.build(**stranger), Query(2, 1))
+    assert answer.confidence.benchmarks == 7
+    assert "no workload of runtime libgomp is known on p001: those of mpal tell how it compares" in answer.warnings
 
 
 def test_an_unknown_instruction_set_is_warned_of():

@@ -18,7 +18,7 @@ TRUSTING = replace(DEFAULTS, clip=1e6)  # no error is too large
 
 @pytest.fixture(scope="module")
 def evidence():
-    return gather_evidence(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0), False)
+    return gather_evidence(curve_database(8, 25, 12, missing=0.1, noise=0.02), Query(4, 6, group=0))
 
 
 def with_absurd_curve(evidence):

@@ -90,10 +90,10 @@ def compare(database, profiles, vectors, query):
     expected = oracle.predict(profiles, vectors, workload, target, cannot_have)
     if expected is None:
         with pytest.raises((NoReference, TooFewCandidates)):
-            predict(database, query)
+            predict(database, query, mix_runtimes="never")
         return 0
     t1_s, vector, t1, scaling = expected
-    answer = predict(database, query)
+    answer = predict(database, query, mix_runtimes="never")
     assert [(c.platform, c.workload) for c in answer.candidates_t1] == t1
     assert [(c.platform, c.workload) for c in answer.candidates_scaling] == scaling
     as_float = np.array([np.nan if value is None else value for value in [t1_s, *vector]])
@@ -194,23 +194,41 @@ def two_runtimes():
 
 def test_refusal_for_another_runtime_says_what_would_help(two_runtimes):
     with pytest.raises(TooFewCandidates, match=r"a uses runtime openmp, .* t use mpal; set mix_runtimes") as refused:
-        predict(two_runtimes, Query(0, 1))
+        predict(two_runtimes, Query(0, 1), mix_runtimes="never")
     assert (refused.value.found, refused.value.needed) == (0, 1)
 
 
-def test_runtimes_may_be_mixed(two_runtimes):
-    answer = predict(two_runtimes, Query(0, 1), mix_runtimes=True)
+@pytest.mark.parametrize("mix", ["auto", "always"])
+def test_runtimes_are_mixed_where_one_leaves_nothing(two_runtimes, mix):
+    answer = predict(two_runtimes, Query(0, 1), mix_runtimes=mix)
     assert answer.t1_s == 4.0
     assert "profiles of different runtimes are compared: mpal, openmp" in answer.warnings
 
 
-def test_time_only_and_decomposed_profiles_are_never_compared():
+def test_runtimes_are_not_mixed_where_one_suffices():
+    groups = Group(True, "openmp", "measured"), Group(True, "mpal", "measured")
+    rows = {
+        ("p", "a", 0): (2.0, features(redundancy_m=0.0)),
+        ("p", "b", 0): (3.0, features(redundancy_m=1.0)),
+        ("t", "b", 0): (6.0, features(redundancy_m=1.0)),
+        ("p", "c", 1): (3.0, features(redundancy_m=0.0)),
+        ("t", "c", 1): (30.0, features(redundancy_m=0.0)),
+    }
+    database = database_of(rows, groups=groups)
+    alone, mixed = (predict(database, Query(0, 1), mix_runtimes=mix) for mix in ("auto", "always"))
+    assert {candidate.workload for candidate in alone.candidates_t1} == {"b"}
+    assert not any("runtimes" in warning for warning in alone.warnings)
+    assert {candidate.workload for candidate in mixed.candidates_t1} == {"b", "c"}
+
+
+def test_time_only_and_decomposed_profiles_are_compared_where_nothing_else_is_left():
     groups = Group(True, "x", "measured"), Group(False, "x", "measured")
     row = 1.0, features(redundancy_m=1.0)
     database = database_of({("p", "a", 0): row, ("p", "b", 1): row, ("t", "b", 1): row}, groups=groups)
-    for chosen in ({}, {"mix_runtimes": True}):
+    assert "decomposed profiles are compared with time-only ones" in predict(database, Query(0, 1)).warnings
+    for chosen in ("never", "always"):
         with pytest.raises(TooFewCandidates, match="decomposed measured, those on t are time-only measured"):
-            predict(database, Query(0, 1), **chosen)
+            predict(database, Query(0, 1), mix_runtimes=chosen)
 
 
 def test_refusals_name_what_is_missing():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from predictor.core.answers import Query
 from predictor.core.methods import get_method
+from predictor.core.reconstruct import answered_thread_counts
 from predictor.core.scenarios import Scenario, UnknownEffect, run_scenario
 from predictor.core.scenarios.changes import PlatformChanges, PlatformTopology
 from predictor.core.scenarios.inquiry import Inquiry, ScenarioFacts
@@ -148,7 +149,7 @@ def test_pieces_stay_consistent_and_begin_as_before(old, new, seed):
 
 def test_a_piece_rises_at_most_as_n():
     answer = answer_of(N, np.full(8, 8.0))
-    piece = cut_piece(logs_of_answer(answer), 4, 8)
+    piece = cut_piece(answer.n, logs_of_answer(answer), 4, 8)
     assert piece.slope[0] == pytest.approx(1.0)
     assert piece.at(np.array([12]), 4.0)[0, 0] == pytest.approx(np.log(16 / 4))
 
@@ -163,3 +164,17 @@ def test_the_same_platform_again_is_the_same_answer(method):
     np.testing.assert_array_equal(found.answer.time_s, plain.time_s)
     np.testing.assert_array_equal(found.baseline.time_s, plain.time_s)
     assert found.changes == ()
+
+
+def test_some_thread_counts_of_a_large_machine_stand_for_all():
+    """Between those at which it is known a curve is linear in ln n: moved as if it were known everywhere."""
+    n = np.arange(1, 3001)
+    times = (8.0 + 0.01 * np.maximum(n - 1500, 0)) / n
+    old, new = PlatformTopology(NONE, 1500.0, 3000), PlatformTopology(NONE, 700.0, 3000)
+    wanted = answered_thread_counts(3000)
+    some = np.union1d(wanted, source_counts(wanted, old, new))
+    whole = move_pieces(answer_of(n, times, n_ht=1500), old, new, wanted, {})
+    thinned = move_pieces(answer_of(some, times[some - 1], n_ht=1500), old, new, wanted, {})
+    np.testing.assert_allclose(thinned.time_s, whole.time_s, rtol=2e-3)
+    for name in ("redundancy", "utilisation"):
+        np.testing.assert_allclose(thinned.curves[name], whole.curves[name], rtol=2e-3)

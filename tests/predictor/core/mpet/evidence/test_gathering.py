@@ -1,7 +1,6 @@
 """What is gathered about A on T: the same whether a table of all pairs is kept or not, and exact where measured."""
 
 import numpy as np
-import pytest
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
@@ -22,13 +21,12 @@ def two_runtimes():
     )
 
 
-def rows_of(database, query, mix):
-    found = gather_evidence(database, query, mix)
+def rows_of(database, query):
+    found = gather_evidence(database, query)
     return found.platforms.tolist(), found.workloads.tolist(), found.rows.tolist()
 
 
-@pytest.mark.parametrize("mix", [False, True])
-def test_a_kept_table_has_the_rows_that_are_looked_up(mix, monkeypatch):
+def test_a_kept_table_has_the_rows_that_are_looked_up(monkeypatch):
     """Also where pairs are hidden, and of several runtimes."""
     database, query = two_runtimes(), Query(2, 5, group=0)
     views = [
@@ -37,20 +35,20 @@ def test_a_kept_table_has_the_rows_that_are_looked_up(mix, monkeypatch):
         database.without(np.arange(0, 30, 4)[:, None], [1, 2, 6]),
     ]
     monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 0)
-    looked_up = [rows_of(view, query, mix) for view in views]
+    looked_up = [rows_of(view, query) for view in views]
     monkeypatch.setattr(gathering, "DENSE_PAIRS_RATIO", 1_000_000)
-    assert [rows_of(view, query, mix) for view in views] == looked_up
+    assert [rows_of(view, query) for view in views] == looked_up
     assert looked_up[1] != looked_up[0]
     platforms, workloads, rows = looked_up[1]
     for at, platform in enumerate([*platforms, 5]):
-        expected = views[1].lookup(platform, [*workloads, 2], (0, 1) if mix else 0)
+        expected = views[1].lookup(platform, [*workloads, 2], (0, 1))
         expected[-1] = -1 if platform == 5 else expected[-1]
         assert rows[at] == expected.tolist()
 
 
 def test_curves_are_as_measured_at_the_knots_and_0_where_there_are_none():
     database = curve_database(5, 20, 10, missing=0.3)
-    found = gather_evidence(database, Query(1, 3, n=COUNTS), False)
+    found = gather_evidence(database, Query(1, 3, n=COUNTS))
     assert found.n.tolist() == list(COUNTS)
     for p, platform_rows in enumerate(found.rows):
         for b, row in enumerate(platform_rows[:-1]):
@@ -70,7 +68,7 @@ def test_a_curve_measured_at_few_n_bends_like_its_workload():
         "curve_time_s": bent[kept],
         "curve_offsets": np.concatenate([[0], np.cumsum(kept.sum(axis=1))]),
     }
-    found = gather_evidence(Database.build(**arrays), Query(1, 3, n=COUNTS), False)
+    found = gather_evidence(Database.build(**arrays), Query(1, 3, n=COUNTS))
     p, b = found.platforms.tolist().index(7), found.workloads.tolist().index(2)
     np.testing.assert_allclose(found.curves[p, b], np.log(counts[0] * bent[8 * 7 + 2]), atol=0.05)
 

@@ -26,7 +26,7 @@ def known(request):
     """Platforms 2 k and 2 k + 1 are twins; without 7 the target 6 has none."""
     database = curve_database(8, 25, 12, missing=0.1, noise=0.02)
     references = tuple(p for p in range(25) if request.param or p != 7)
-    evidence = gather_evidence(database, Query(4, 6, group=0, references=references), False)
+    evidence = gather_evidence(database, Query(4, 6, group=0, references=references))
     return evidence, platform_metadata(database), separate_parts(evidence)
 
 

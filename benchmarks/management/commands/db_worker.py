@@ -1,0 +1,17 @@
+"""The command that processes what requests left to a worker."""
+
+from typing import Any
+
+from django_tasks_db.management.commands import db_worker
+
+from benchmarks.workers import seen_alive
+from mpet_site.web.keeper import start_keeper
+
+
+class Command(db_worker.Command):
+    help = "Process what requests leave to a worker (MPET_TASKS=database), until it is stopped."
+
+    def handle(self, *, worker_id: str, **options: Any) -> None:
+        start_keeper()
+        with seen_alive(worker_id):
+            super().handle(worker_id=worker_id, **options)

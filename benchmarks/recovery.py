@@ -1,0 +1,55 @@
+"""What killed processes left is taken up again, by whoever runs: chores of every server and worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.db.models import Q
+from django.utils import timezone
+
+from benchmarks.models import Upload
+from benchmarks.tasks import hand_on
+
+UPLOADS_FOLDER = "uploads"
+ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row will come
+
+
+def take_up_uploads() -> int:
+    """Have all uploads processed that wait and that nobody has in hand; how many. A new one is its request's own for
+    as long as a lease."""
+    new = Q(status=Upload.Status.RECEIVED, created_at__gte=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS))
+    left = list(Upload.objects.waiting().unheld().exclude(new).select_related("owner").order_by("pk"))
+    for upload in left:
+        hand_on(upload)
+    return len(left)
+
+
+def sweep_files() -> int:
+    """Delete uploaded files without a row, and what was on its way in when its process died; how many."""
+    orphans = [*_orphaned_tarballs(), *_old_files(Path(settings.FILE_UPLOAD_TEMP_DIR))]
+    for path in orphans:
+        path.unlink(missing_ok=True)
+    return len(orphans)
+
+
+def _orphaned_tarballs() -> list[Path]:
+    old = list(_old_files(Path(default_storage.path(UPLOADS_FOLDER))))
+    if not old:
+        return []
+    known = set(Upload.objects.exclude(file="").values_list("file", flat=True))  # read after the folder was
+    return [path for path in old if f"{UPLOADS_FOLDER}/{path.name}" not in known]
+
+
+def _old_files(folder: Path) -> Iterable[Path]:
+    written_before = time.time() - ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS
+    for path in folder.glob("*"):
+        try:
+            if path.is_file() and path.stat().st_mtime < written_before:
+                yield path
+        except FileNotFoundError:  # another process was faster
+            continue

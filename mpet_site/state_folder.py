@@ -1,0 +1,44 @@
+"""The state folder is its owner's alone: the database, uploads and the secret key are in it."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+from pathlib import Path
+
+PRIVATE_FOLDER_MODE = 0o700
+PRIVATE_FILE_MODE = 0o600
+
+
+def make_private(folder: Path) -> None:
+    """Makes the folder, or mends who may enter one that was made before; then its files are mended, too.
+
+    What lies right in the folder is looked at every time. Everything below it only where the folder was open to others,
+    as there may be many uploads. Where the folder is somebody else's, its permissions are that person's business.
+    """
+    folder.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
+    was_open = mode_of(folder) != PRIVATE_FOLDER_MODE
+    with contextlib.suppress(PermissionError, FileNotFoundError):
+        for path in folder.rglob("*") if was_open else folder.iterdir():
+            close(path)
+        close(folder)  # the last: as long as it is open, this is not finished
+
+
+def close(path: Path) -> None:
+    """Takes a file or folder from everybody but its owner; one that is being deleted meanwhile is left alone."""
+    if path.is_symlink():
+        return
+    with contextlib.suppress(FileNotFoundError):
+        mode = PRIVATE_FOLDER_MODE if path.is_dir() else PRIVATE_FILE_MODE
+        if mode_of(path) != mode:
+            path.chmod(mode)
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def private_file(path: Path) -> None:
+    """Makes the file if it is not there, empty and readable by its owner only."""
+    if not path.exists():
+        path.touch(mode=PRIVATE_FILE_MODE)

@@ -1,0 +1,67 @@
+"""Filters of lists, on pages and in the API. Each holds the parameter that it reads: the schema has its values."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django_filters.rest_framework import CharFilter, DjangoFilterBackend, NumberFilter, TypedChoiceFilter
+from drf_spectacular.utils import set_override
+from rest_framework.request import Request
+
+from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
+from mpet_site.web.parameters import FREE_TEXT, LARGEST_WHOLE_NUMBER, Flag, OneOf, WholeNumber
+from mpet_site.web.problems import InvalidRequest
+
+
+class TextFilter(CharFilter):
+    """Any text; none at all is no filter."""
+
+    parameter = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=MOST_PARAMETER_CHARACTERS, **options)
+        describe_filter(self, FREE_TEXT)
+
+
+class ChoiceFilter(TypedChoiceFilter):
+    def __init__(self, names: tuple[str, ...], **options: Any) -> None:
+        super().__init__(choices=[(name, name) for name in names], **options)
+        self.parameter: OneOf | Flag = OneOf("", choices=names)
+        describe_filter(self, self.parameter.schema)
+
+
+class BooleanFilter(ChoiceFilter):
+    """true or false; django-filter's own takes anything else for no filter at all."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(("true", "false"), coerce=lambda text: text == "true", **options)
+        self.parameter = Flag("")
+        describe_filter(self, self.parameter.schema)
+
+
+class WholeNumberFilter(NumberFilter):
+    field_class = forms.IntegerField
+    parameter = WholeNumber("")
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_value=LARGEST_WHOLE_NUMBER, **options)
+        describe_filter(self, self.parameter.schema)
+
+
+def describe_filter(chosen: Any, schema: dict[str, Any]) -> None:
+    text = chosen.extra.get("help_text")
+    set_override(chosen, "field", schema | ({"description": text} if text else {}))
+
+
+class StrictFilterBackend(DjangoFilterBackend):
+    """What is no value of a filter is an error, in the words of the other parameters."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> Any:
+        refusals = [
+            {"name": name, "reason": kind.parameter.explanation}
+            for name, kind in view.filterset_class.base_filters.items()
+            if kind.parameter and (text := request.query_params.get(name)) and not kind.parameter.takes(text)
+        ]
+        if refusals:
+            raise InvalidRequest(refusals)
+        return super().filter_queryset(request, queryset, view)

@@ -1,0 +1,105 @@
+"""How often something happened lately, counted together by all processes of a server.
+
+In the cache that MPET_CACHE_URL names, which several servers can share; else in an SQLite file of its own in the state
+folder. Each count is one atomic step: Django's per-process cache, read and written back, would count n processes apart
+and lose what happens at the same time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from django.conf import settings
+from django.core.cache import cache
+
+logger = logging.getLogger(__name__)
+
+LOCK_TIMEOUT_S = 1.0  # a count takes some 20 microseconds
+COUNTS_BETWEEN_SWEEPS = 1_000
+TABLE = "CREATE TABLE IF NOT EXISTS counts (key BLOB PRIMARY KEY, ends REAL NOT NULL, count INTEGER NOT NULL)"
+# A window that ends much later than one begun now was begun before the clock was set back. "Much", because whoever read
+# the clock first may count last, and must not begin a window anew.
+COUNT = """
+INSERT INTO counts (key, ends, count) VALUES (:key, :now + :window, 1)
+ON CONFLICT (key) DO UPDATE SET
+    count = CASE WHEN ends <= :now OR ends > :now + 2 * :window THEN 1 ELSE count + 1 END,
+    ends = CASE WHEN ends <= :now OR ends > :now + 2 * :window THEN :now + :window ELSE ends END
+RETURNING count, ends - :now
+"""
+SWEEP = "DELETE FROM counts WHERE ends <= :now"
+
+
+@dataclass
+class CountsFile:
+    """An SQLite file of counts, which all processes open. What it holds is worth nothing after a crash of the machine,
+    so nothing waits for the disk."""
+
+    path: Path
+    connection: sqlite3.Connection = field(init=False)
+    counted: itertools.count = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.path.touch(mode=0o600)
+        self.connection = sqlite3.connect(self.path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+        self.connection.execute("PRAGMA journal_mode=WAL")
+        self.connection.execute("PRAGMA synchronous=OFF")
+        self.connection.execute(TABLE)
+
+    def count(self, key: bytes, window_s: float) -> tuple[int, float]:
+        now = time.time()
+        if next(self.counted) % COUNTS_BETWEEN_SWEEPS == COUNTS_BETWEEN_SWEEPS - 1:
+            self.connection.execute(SWEEP, {"now": now})
+        row = self.connection.execute(COUNT, {"key": key, "now": now, "window": window_s}).fetchone()
+        return int(row[0]), float(row[1])
+
+
+_of_thread = threading.local()
+
+
+def counts_file() -> CountsFile:
+    """This thread's connection to the file of the state folder; none is taken over from the process that forked."""
+    place = (os.getpid(), settings.RATES_FILE)
+    if getattr(_of_thread, "place", None) != place:
+        _of_thread.file = CountsFile(Path(settings.RATES_FILE))
+        _of_thread.place = place
+    file: CountsFile = _of_thread.file
+    return file
+
+
+def count_event(name: str, window_s: int) -> tuple[int, float]:
+    """How often it happened in its present window, this time included, and for how many seconds the window goes on.
+
+    A window begins with the first event after the last one ended. Where nothing can be counted, the event is the first:
+    a full disk must not keep everybody out.
+    """
+    key = blake2b(name.encode(errors="replace"), digest_size=20, key=settings.SECRET_KEY.encode()[:64])
+    try:
+        if settings.CACHE_IS_SHARED:
+            return count_in_cache(key.hexdigest(), window_s)
+        return counts_file().count(key.digest(), window_s)
+    except Exception as error:  # of whatever cache the settings name, too
+        logger.warning("Requests are not counted: %r", error)
+        _of_thread.place = None
+        if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.OperationalError):  # a broken file
+            Path(settings.RATES_FILE).unlink(missing_ok=True)
+        return 1, float(window_s)
+
+
+def count_in_cache(key: str, window_s: int) -> tuple[int, float]:
+    """The cache forgets the count, and when its window ends, by itself."""
+    now = time.time()
+    cache.add(f"rate:{key}:ends", now + window_s, window_s)
+    cache.add(f"rate:{key}", 0, window_s)
+    try:
+        count = cache.incr(f"rate:{key}")
+    except ValueError:  # the window ended between these lines
+        return 1, float(window_s)
+    return count, max(0.0, (cache.get(f"rate:{key}:ends") or now) - now)

@@ -1,0 +1,134 @@
+"""Asking a long question: answered at once where it is known or quick, else with how far it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from predictor.computations.kinds import LongQuestion
+from predictor.computations.tasks import start_computing
+from predictor.core.steps import steps_within
+from predictor.core.threads import single_thread
+from predictor.models import Computation
+from predictor.models.computations import pack_document
+
+KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
+ANSWER_LAYOUT = 1  # raised when a stored answer of any kind changes shape
+
+
+@dataclass(frozen=True)
+class LongAnswer:
+    """What is known: `document` whole, or so far, or None. `outdated`: the whole answer of an earlier revision."""
+
+    document: Mapping[str, Any] | None
+    is_whole: bool
+    done: int = 0
+    total: int = 0
+    has_begun: bool = True
+    has_failed: bool = False
+    outdated: Mapping[str, Any] | None = None
+
+    @property
+    def progress(self) -> dict[str, int]:
+        return {"done": self.done, "total": self.total}
+
+
+class ComputationsFull(Exception):
+    """So many computations wait that no further one is taken, or so many of whoever asks."""
+
+    retry_after_s = 30
+
+
+def ask(question: LongQuestion, user: Any, *, may_wait: Callable[[], bool] = lambda: True) -> LongAnswer:
+    """The answer: known, or computed in MPET_REQUEST_SECONDS; else a computation is under way behind the request, one
+    for all who ask. `may_wait` is asked before a new one is begun.
+
+    Raises ComputationsFull.
+    """
+    viewer = user if question.snapshot.holds_private else None
+    key = question_key(question, viewer)
+    kept: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
+    if key in kept:
+        return LongAnswer(kept[key], is_whole=True)
+    computation = stored_computation(question, key)
+    if computation is not None:
+        return answer_of(computation)
+    return compute_now_or_later(question, viewer, key, kept, may_wait)
+
+
+def question_key(question: LongQuestion, viewer: Any) -> str:
+    """What is computed from public rows alone is shared; the rest belongs to its viewer."""
+    parts = [ANSWER_LAYOUT, question.kind, question.canonical(), viewer and viewer.pk]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def revisions(question: LongQuestion) -> dict[str, int]:
+    snapshot = question.snapshot
+    own = snapshot.private_revision if snapshot.holds_private else 0
+    return {"revision": snapshot.database.revision, "own_revision": own}
+
+
+def stored_computation(question: LongQuestion, key: str) -> Computation | None:
+    rows = Computation.objects.filter(question_key=key, **revisions(question))
+    computation: Computation | None = rows.first()
+    return computation
+
+
+def answer_of(computation: Computation) -> LongAnswer:
+    earlier = None if computation.is_done else computation.earlier_answer()
+    return LongAnswer(
+        document=computation.document,
+        is_whole=computation.is_done,
+        done=computation.done,
+        total=computation.total,
+        has_begun=computation.attempts > 0,
+        has_failed=computation.has_failed,
+        outdated=None if earlier is None else earlier.document,
+    )
+
+
+def compute_now_or_later(
+    question: LongQuestion,
+    viewer: Any,
+    key: str,
+    kept: OrderedDict[str, dict[str, Any]],
+    may_wait: Callable[[], bool],
+) -> LongAnswer:
+    """What can be computed in a request is kept in this process; what cannot is stored as far as it is."""
+    if Computation.objects.unfinished().count() >= settings.COMPUTATIONS_WAITING:
+        raise ComputationsFull
+    with single_thread():
+        step, is_whole = steps_within(question.steps(), settings.REQUEST_SECONDS)
+    document = step.document() if step is not None else None
+    if is_whole and document is not None:
+        kept[key] = document
+        while len(kept) > KEPT_ANSWERS:
+            kept.popitem(last=False)
+        return LongAnswer(document, is_whole=True)
+    if not may_wait():
+        raise ComputationsFull
+    packed = pack_document(document) if document is not None else b""
+    with transaction.atomic():
+        computation, is_new = Computation.objects.get_or_create(
+            question_key=key,
+            **revisions(question),
+            defaults={
+                "kind": question.kind,
+                "question": question.canonical(),
+                "private_to": viewer,
+                "done": step.done if step is not None else 0,
+                "total": step.total if step is not None else 0,
+                "packed": packed,
+                "size_bytes": len(packed),
+            },
+        )
+        if is_new:
+            transaction.on_commit(start_computing)
+    return answer_of(computation)

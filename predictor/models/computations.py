@@ -1,0 +1,89 @@
+"""Computations that take longer than a request may: stored with how far they are, once for all who ask."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+
+from profiles.models import LeasedQuerySet, LeasedWork
+
+
+class ComputationQuerySet(LeasedQuerySet):
+    def unfinished(self) -> Self:
+        """Those that wait or are under way."""
+        return self.filter(status=Computation.Status.WAITING)
+
+    def finished(self) -> Self:
+        return self.exclude(status=Computation.Status.WAITING)
+
+
+class Computation(LeasedWork):
+    """A question of one viewer at one revision, and its answer: none, that so far, or the whole.
+
+    Whoever has it in hand holds its lease. What a killed process left is gone on with from what was stored.
+    """
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"  # or under way, where a lease runs
+        DONE = "done"
+        FAILED = "failed"
+
+    kind = models.CharField(max_length=40)
+    question = models.JSONField(help_text="in its only spelling")
+    question_key = models.CharField(max_length=64, help_text="sha256 of kind, question and viewer")
+    revision = models.PositiveBigIntegerField()
+    own_revision = models.PositiveBigIntegerField(default=0, help_text="of the viewer's private rows")
+    private_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    status = models.CharField(max_length=10, choices=Status, default=Status.WAITING)
+    done = models.PositiveIntegerField(default=0, help_text="steps")
+    total = models.PositiveIntegerField(default=0, help_text="steps; 0: not known yet")
+    packed = models.BinaryField(default=b"", help_text="the answer so far: JSON, compressed")
+    size_bytes = models.PositiveIntegerField(default=0, help_text="of it")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ComputationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["question_key", "revision", "own_revision"], name="computation_once"),
+        ]
+        indexes = [models.Index(fields=["status", "lease_until"], name="computation_waiting")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at revision {self.revision}"
+
+    @property
+    def is_done(self) -> bool:
+        return self.status == self.Status.DONE
+
+    @property
+    def has_failed(self) -> bool:
+        return self.status == self.Status.FAILED
+
+    @property
+    def document(self) -> dict[str, Any] | None:
+        """The answer so far; None: nothing yet."""
+        return unpack_document(bytes(self.packed))
+
+    def earlier_answer(self) -> Computation | None:
+        """The newest whole answer to the same question, of an earlier revision."""
+        same = Computation.objects.filter(question_key=self.question_key, status=self.Status.DONE).exclude(pk=self.pk)
+        earlier: Computation | None = same.order_by("-revision", "-own_revision").first()
+        return earlier
+
+
+def pack_document(document: dict[str, Any]) -> bytes:
+    return zlib.compress(json.dumps(document, allow_nan=False, separators=(",", ":")).encode(), level=6)
+
+
+def unpack_document(packed: bytes) -> dict[str, Any] | None:
+    document: dict[str, Any] | None = json.loads(zlib.decompress(packed)) if packed else None
+    return document

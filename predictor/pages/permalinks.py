@@ -1,0 +1,62 @@
+"""The address of a question, whose answer is computed anew whenever it is opened: what is asked without an account is
+shown and not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+from django import forms
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from mpet_site.web.pages import json_address
+from predictor.core.methods import METHODS
+from predictor.pages.forms import PredictionForm
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from predictor.predictions.sliders import NO_EFFECT, slider_request, slider_values
+
+
+def question_parameters(form: PredictionForm) -> dict[str, str]:
+    """What a filled form says, less what is empty and less the settings of other methods."""
+    method = form["method"].value() or DEFAULT_METHOD
+    parameters = {}
+    for name, field in form.fields.items():
+        owner = name.partition(".")[0]
+        if owner in METHODS and owner != method:
+            continue
+        value = form[name].value()
+        if isinstance(field, forms.BooleanField):
+            if value or field.initial:
+                parameters[name] = "true" if value else "false"
+        elif value not in (None, ""):
+            parameters[name] = str(value)
+    return parameters
+
+
+def question_address(parameters: Mapping[str, str], view: str = "unstored-answer") -> str:
+    """The address of the answer to the question."""
+    return f"{reverse(view)}?{urlencode(parameters)}"
+
+
+def form_of_question(query: QueryDict) -> PredictionForm:
+    """The form that `question_parameters` came from; what an address does not say is as the empty form has it."""
+    given = query.copy()
+    given.setdefault("method", DEFAULT_METHOD)
+    for name, field in PredictionForm().fields.items():
+        if isinstance(field, forms.BooleanField) and field.initial:
+            given.setdefault(name, "true")
+    return PredictionForm(given)
+
+
+def twin_of_question(question: PredictionRequest) -> str:
+    """The address of the same answer as JSON; "" for a question that takes `POST predictions/` to be asked."""
+    parameters = {"workload": question.workload, "target": question.target, "method": question.method}
+    changes = {**(question.workload_changes or {}), **(question.platform_changes or {})}
+    parameters |= {name: f"{NO_EFFECT if value is None else value:g}" for name, value in changes.items()}
+    defaults = asdict(METHODS[question.method].settings())
+    chosen = {name for name, value in question.settings.items() if value != defaults.get(name)}
+    if chosen or slider_request(parameters, slider_values(parameters)) != replace(question, settings={}):
+        return ""
+    return json_address("api-prediction-preview", query=urlencode(parameters))

@@ -1,0 +1,44 @@
+"""Descriptions: what each delivery says of the platforms and workloads that it names (profiles.facts)."""
+
+from django.db import models
+from django.db.models import Q
+
+from profiles.models.platforms import Platform
+from profiles.models.sources import Source
+from profiles.models.workloads import Workload
+from profiles.querysets import DescriptionQuerySet
+
+
+class Description(models.Model):
+    """Kept with the delivery whoever has the say over the row, so that the row's facts can be told anew without it."""
+
+    facts = models.JSONField(default=dict, help_text="every known column of the row, as the delivery says it")
+    differs = models.BooleanField(default=False, help_text="some of it is not what the row says")
+    differences = models.JSONField(default=list, help_text="of these columns: [column, the delivery's value]")
+
+    objects = DescriptionQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
+class PlatformDescription(Description):
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="platform_descriptions")
+    platform = models.ForeignKey(Platform, on_delete=models.CASCADE, related_name="descriptions")
+
+    class Meta:
+        indexes = [models.Index(fields=["platform"], condition=Q(differs=True), name="platform_differences")]
+
+    def __str__(self) -> str:
+        return f"{self.platform} by {self.source}"
+
+
+class WorkloadDescription(Description):
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="workload_descriptions")
+    workload = models.ForeignKey(Workload, on_delete=models.CASCADE, related_name="descriptions")
+
+    class Meta:
+        indexes = [models.Index(fields=["workload"], condition=Q(differs=True), name="workload_differences")]
+
+    def __str__(self) -> str:
+        return f"{self.workload} by {self.source}"

@@ -1,0 +1,113 @@
+"""Work that one process at a time has in hand. A process that is killed says nothing: its lease lapses."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import DatabaseError, connections, models
+from django.db.models import Q
+from django.utils import timezone
+
+logger = logging.getLogger(__name__)
+RENEWALS_PER_LEASE = 4
+MOST_ATTEMPTS = 5  # work may take so many processes along before nobody tries it again
+
+
+def is_lapsed() -> Q:
+    """Somebody had it in hand who is gone."""
+    return Q(lease_until__lt=timezone.now())
+
+
+def is_unheld() -> Q:
+    """Nobody has it in hand: it was never claimed, or released, or it lapsed."""
+    return Q(lease_until=None) | is_lapsed()
+
+
+class LeasedQuerySet(models.QuerySet):
+    def unheld(self) -> Self:
+        return self.filter(is_unheld())
+
+    def lapsed(self) -> Self:
+        return self.filter(is_lapsed())
+
+
+class LeasedWork(models.Model):
+    """A row that stands for work. `attempts` counts the claims, and tells one holder from the next: what an earlier
+    holder still wants to write through `while_held` finds no row.
+    """
+
+    lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def claim(self, only: Q | None = None, **changes: Any) -> bool:
+        """Take it in hand, and set the columns `changes`, unless another has it, had it since this instance was read,
+        or the row is no longer among `only`; whether that went well. One UPDATE."""
+        claimed = {"attempts": self.attempts + 1, "lease_until": lease_end()} | changes
+        rows = type(self)._default_manager.filter(is_unheld(), only or Q(), pk=self.pk, attempts=self.attempts)
+        return self._set_where(rows, claimed)
+
+    def while_held(self) -> models.QuerySet:
+        """This row as long as the claim of this instance stands, though its time be over; else no row."""
+        rows = type(self)._default_manager
+        return rows.filter(pk=self.pk, attempts=self.attempts, lease_until__isnull=False)
+
+    def renew(self) -> bool:
+        """Keep it in hand for another lease; False where another took it over."""
+        return self._set_where(self.while_held(), {"lease_until": lease_end()})
+
+    def release(self, **changes: Any) -> bool:
+        """Set the columns `changes`, and leave it to whoever claims it next; False where another took it over."""
+        return self._set_where(self.while_held(), {"lease_until": None} | changes)
+
+    def _set_where(self, rows: models.QuerySet, values: dict[str, Any]) -> bool:
+        if not rows.update(**values):
+            return False
+        for name, value in values.items():
+            setattr(self, name, value)
+        return True
+
+
+def lease_end() -> datetime:
+    """When a lease ends that is taken or renewed now."""
+    return timezone.now() + timedelta(seconds=settings.LEASE_SECONDS)
+
+
+@contextmanager
+def held(work: LeasedWork) -> Iterator[None]:
+    """Renew the lease of claimed work as long as the block runs. Whether it was lost nevertheless (the machine slept)
+    is for the block to see, where it writes `while_held`."""
+    with heartbeat(f"lease of {work._meta.label} {work.pk}", lambda: work.while_held().update(lease_until=lease_end())):
+        yield
+
+
+@contextmanager
+def heartbeat(name: str, beat: Callable[[], Any]) -> Iterator[None]:
+    """Call `beat` several times a lease, in a thread of that name, as long as the block runs."""
+    done = threading.Event()
+    thread = threading.Thread(target=_beat_until, args=(name, beat, done), name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(timeout=1)  # no longer: it may be waiting for the caller's own transaction
+
+
+def _beat_until(name: str, beat: Callable[[], Any], done: threading.Event) -> None:
+    try:
+        while not done.wait(settings.LEASE_SECONDS / RENEWALS_PER_LEASE):
+            try:
+                beat()
+            except DatabaseError:
+                logger.warning("%s was not renewed", name, exc_info=True)
+    finally:
+        connections.close_all()

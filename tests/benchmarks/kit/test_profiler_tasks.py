@@ -1,0 +1,55 @@
+"""Tasks of kinds that a runtime reports in its own way (profiler_programs/tasks.c), through both profilers."""
+
+import os
+
+import pytest
+
+from tests.benchmarks.kit.profiled import (
+    COMPILERS,
+    LIBRARIES,
+    build_profiler,
+    compile_program,
+    eventually,
+    run_preloaded,
+)
+
+pytestmark = [
+    pytest.mark.kit,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors"),
+]
+
+
+@pytest.fixture(scope="module", params=list(COMPILERS))
+def tasks(request, tmp_path_factory):
+    program = compile_program("tasks.c", request.param, tmp_path_factory.mktemp("tasks"))
+    return program, build_profiler() / LIBRARIES[request.param]
+
+
+def region(program, library, kernel, folder, threads=2):
+    """Threads, time and parts of the kernel's region, in ns."""
+    _, recording = run_preloaded(program, library, folder, threads, kernel)
+    (line,) = [line for line in recording.splitlines() if line.startswith("region")]
+    _, _, _, team, _, time_ns, *rest = line.split("\t")
+    return int(team), int(time_ns), list(map(int, rest[:7]))
+
+
+def test_the_end_of_an_untied_part_ends_its_use(tasks, tmp_path):
+    """Where the untied task of a waiting thread went on as use, this was 99.9 % use."""
+
+    def check():
+        threads, time_ns, parts = region(*tasks, "untied", tmp_path)
+        assert threads == 2
+        assert sum(parts) == threads * time_ns
+        assert parts[0] / sum(parts) == pytest.approx(0.5, abs=0.05)
+
+    eventually(check)
+
+
+def test_tasks_that_are_not_deferred_are_use(tasks, tmp_path):
+    """Each is executed by the call that would create it: nothing is created, switched or waited for."""
+    program, library = tasks
+    _, _, (use, _, _, creation, _, switching, _) = region(program, library, "undeferred", tmp_path, 1)
+    assert use + creation + switching > 0
+    assert switching == 0
+    if library.name == LIBRARIES["gcc"]:
+        assert creation == 0

@@ -1,0 +1,91 @@
+"""What killed processes left (trust 5): taken up again, and swept."""
+
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from django_tasks_db.models import DBTaskResult
+
+from benchmarks.models import Upload
+from benchmarks.recovery import ORPHANED_AFTER_LEASES, sweep_files, take_up_uploads
+from mpet_site.web.keeper import registered_chores
+from tests.benchmarks.uploads import kept_files
+
+pytestmark = pytest.mark.django_db
+DATABASE_TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+
+
+def let_lapse():
+    Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def let_age(path):
+    then = time.time() - 3600
+    os.utime(path, (then, then))
+
+
+def test_the_server_keeps_these_chores():
+    assert {"uploads", "tasks", "files", "staged deliveries"} <= {chore.name for chore in registered_chores()}
+
+
+def test_an_upload_whose_process_was_killed_is_taken_up_again(waiting):
+    """trust 5: it stayed "processing"."""
+    assert waiting.claim_to_process()
+    assert take_up_uploads() == 0
+    let_lapse()
+    assert take_up_uploads() == 1
+    upload = Upload.objects.get()
+    assert (upload.status, upload.attempts, upload.lease_until) == (Upload.Status.ACCEPTED, 2, None)
+    assert upload.source.profiles.count() == 2
+    assert take_up_uploads() == 0
+
+
+def test_an_upload_that_nobody_began_is_taken_up_once_its_request_has_had_its_time(waiting, settings):
+    assert take_up_uploads() == 0
+    Upload.objects.update(created_at=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+    assert take_up_uploads() == 1
+    assert Upload.objects.get().status == Upload.Status.ACCEPTED
+
+
+def test_with_workers_it_is_left_to_one_of_them_once(waiting, settings):
+    settings.TASKS = DATABASE_TASKS
+    assert waiting.claim_to_process()
+    let_lapse()
+    take_up_uploads()
+    take_up_uploads()
+    (task,) = DBTaskResult.objects.all()
+    assert task.args_kwargs["args"] == [waiting.pk]
+    assert Upload.objects.get().status == Upload.Status.PROCESSING
+    task.task.call(*task.args_kwargs["args"])
+    assert Upload.objects.get().status == Upload.Status.ACCEPTED
+
+
+def test_a_file_without_a_row_is_swept_once_it_is_old(waiting, media):
+    """trust 5: an orphan file remained."""
+    (own,) = kept_files(media)
+    orphan = own.parent / "orphan.tar.gz"
+    orphan.write_bytes(b"x")
+    let_age(own)
+    assert sweep_files() == 0
+    let_age(orphan)
+    assert sweep_files() == 1
+    assert kept_files(media) == [own]
+
+
+def test_what_was_on_its_way_in_when_its_process_died_is_swept(settings, tmp_path, media):
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "incoming"
+    settings.FILE_UPLOAD_TEMP_DIR.mkdir()
+    new, old = settings.FILE_UPLOAD_TEMP_DIR / "new.upload", settings.FILE_UPLOAD_TEMP_DIR / "old.upload"
+    new.write_bytes(b"x")
+    old.write_bytes(b"x")
+    let_age(old)
+    assert sweep_files() == 1
+    assert list(settings.FILE_UPLOAD_TEMP_DIR.iterdir()) == [new]
+
+
+def test_no_file_is_swept_while_its_request_may_still_run(settings):
+    assert ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS >= 120  # gunicorn's timeout
+    assert Path(settings.FILE_UPLOAD_TEMP_DIR).is_dir()

@@ -1,0 +1,144 @@
+"""Loaded by schemathesis (test_contract.py): where a request names a row, it names one that the database holds.
+
+Random names and ids would be unknown all the way. A value that is no name (the wrong type, empty, too long) stays as it
+was drawn. What a schema cannot say of two fields together (`profile` or `points`) is made to hold in valid requests.
+
+MPET_CONTRACT_NAMES is a file: {"platforms": [slugs], "profiles": [ids], "settings": {method: defaults}, ...}.
+MPET_CONTRACT_ANSWERS will be one: {operation: {status: how many answers}}.
+"""
+
+import atexit
+import json
+import os
+import re
+import zlib
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import schemathesis
+
+NAMES: dict[str, Any] = json.loads(Path(os.environ["MPET_CONTRACT_NAMES"]).read_text())
+OF_PATH = re.compile(r"^/api/v1/(?P<kind>[a-z-]+)/\{(?P<parameter>\w+)\}/")
+OF_PAIR = re.compile(r"^/api/v1/(distances|compare)/(?P<kind>platforms|workloads)/$")
+OF_NAME = {"workload": "workloads", "target": "platforms", "platform": "platforms", "on": "platforms"}
+LONGEST_NAME = 200
+ANSWERS: defaultdict[str, Counter] = defaultdict(Counter)
+
+
+def row(kind: str, drawn: Any, other_than: str = "") -> str:
+    """A name of that kind, the same for the same drawn value."""
+    names = [name for name in NAMES[kind] if name != other_than]
+    return names[number(drawn) % len(names)]
+
+
+def number(drawn: Any) -> int:
+    return zlib.crc32(repr(drawn).encode(errors="replace"))
+
+
+def is_name(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and "\0" not in value
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+    is_valid = case.meta is None or not case.meta.generation.mode.is_negative
+    name_in_path(case, is_valid)
+    name_in_query(case, is_valid)
+    if isinstance(case.body, dict):
+        name_in_body(case.body)
+        if is_valid:
+            RELATIONS.get(case.path, lambda body, case: None)(case.body, case)
+
+
+@schemathesis.hook
+def after_call(context: Any, case: Any, response: Any) -> None:
+    if response.request.method == case.operation.method.upper():  # a method that is not described is asked, too
+        ANSWERS[case.operation.label][response.status_code] += 1
+
+
+@atexit.register
+def write_answers() -> None:
+    Path(os.environ["MPET_CONTRACT_ANSWERS"]).write_text(json.dumps(ANSWERS))
+
+
+def name_in_path(case: Any, is_valid: bool) -> None:
+    found = OF_PATH.match(case.path)
+    if found is None or not case.path_parameters:
+        return
+    drawn = case.path_parameters.get(found["parameter"])
+    if is_valid or re.fullmatch("[-a-zA-Z0-9_]+", str(drawn)):
+        case.path_parameters[found["parameter"]] = row(found["kind"], drawn)
+
+
+def name_in_query(case: Any, is_valid: bool) -> None:
+    query, pair = case.query or {}, OF_PAIR.match(case.path)
+    for name, drawn in list(query.items()):
+        kind = pair["kind"] if pair and name in {"a", "b", "slugs"} else OF_NAME.get(name)
+        if kind is None or not (is_valid or is_name(drawn)) or not drawn:
+            continue
+        first = row(kind, drawn)
+        query[name] = f"{first},{row(kind, drawn, first)}" if name == "slugs" else first
+    if is_valid and "level" in query and "level" not in NAMES["settings"].get(query.get("method") or "mpet", {}):
+        query["method"] = "mpet"
+    if is_valid and case.path.endswith("/preview/"):
+        keep_order(query, 0)
+
+
+def keep_order(values: dict[str, Any], none: Any) -> None:
+    """SMT threads are used last: n_nu is below n_ht, of the drawn ones and of every machine in the database (4, 8)."""
+    for name, least in (("n_nu", 1), ("n_ht", 8)):
+        if values.get(name) not in (None, "", none):
+            values[name] = least + int(values[name]) % 3
+
+
+def name_in_body(body: dict[str, Any]) -> None:
+    for name, kind in OF_NAME.items():
+        if is_name(body.get(name)):
+            body[name] = row(kind, body[name])
+    if isinstance(body.get("profile"), str) and len(body["profile"]) == 36:
+        body["profile"] = row("profiles", body["profile"])
+    if isinstance(body.get("references"), list):
+        body["references"] = [row("platforms", name) if is_name(name) else name for name in body["references"]]
+
+
+def relate_prediction(body: dict[str, Any], _case: Any) -> None:
+    """Settings are those of the method; strategies and changes those that the scenario takes."""
+    known = NAMES["settings"][body.get("method") or "mpet"]
+    if body.get("settings"):
+        body["settings"] = {name: known[name] for name in body["settings"] if name in known}
+    if body.get("scenario") == "parallelisation":
+        body["strategy"] = "dynamic_loop"
+    else:
+        body.pop("strategy", None)
+    if body.get("scenario") == "sequential":
+        for name in ("n", "workload_changes", "platform_changes"):
+            body.pop(name, None)
+    if isinstance(body.get("platform_changes"), dict):
+        keep_order(body["platform_changes"], None)
+
+
+def relate_fit(body: dict[str, Any], case: Any) -> None:
+    """Either a profile or points, with the columns and settings of the model."""
+    model = NAMES["models"][case.path_parameters["name"]]
+    if body.get("points") or "size" in model["needed"]:  # no profile in the database has runs of several sizes
+        body.pop("profile", None)
+        body["points"] = body.get("points") or [
+            {"n": n, "size": size, "time_s": 1 / n} for n in (1, 2) for size in (4, 8)
+        ]
+    elif not body.get("profile"):
+        body["profile"] = NAMES["profiles"][0]
+    if body.get("settings"):
+        body["settings"] = {name: value for name, value in model["settings"].items() if name in body["settings"]}
+    columns = {*model["needed"], *model["optional"]} - {"n"}
+    for points, names in (("points", columns | set(model["measures"])), ("predict", columns)):
+        for point in body.get(points, ()):
+            point |= {name: 1 + number(point) % 100 for name in sorted(names) if point.get(name) is None}
+            if "size" in model["needed"]:
+                point["size"] = 2 + abs(point["size"])  # of logarithms
+
+
+RELATIONS = {
+    "/api/v1/predictions/": relate_prediction,
+    "/api/v1/scaling-models/{name}/": relate_fit,
+}

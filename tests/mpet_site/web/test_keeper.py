@@ -1,0 +1,142 @@
+"""Chores: kept by every process that serves, whatever fails, and by no fork of it twice."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from django.db import OperationalError
+
+from mpet_site.web import keeper
+from tests.paths import ROOT
+
+
+@pytest.fixture
+def own_keeper(monkeypatch):
+    own = keeper._Keeper()
+    own.hooked = True  # the process of the tests forks for its own reasons
+    monkeypatch.setattr(keeper, "_keeper", own)
+    monkeypatch.setattr(keeper, "FIRST_AFTER_SECONDS", (0.0, 0.01))
+    yield own
+    own.end()
+
+
+def test_a_chore_that_fails_is_logged_and_tried_again(own_keeper, caplog):
+    turns, enough = [], threading.Event()
+
+    def fail():
+        turns.append(threading.current_thread().name)
+        if len(turns) == 3:
+            enough.set()
+        raise RuntimeError("out of order")
+
+    keeper.register_chore("doubtful", fail, seconds=0.01)
+    keeper.start_keeper()
+    keeper.start_keeper()
+    assert enough.wait(30)
+    assert "chore doubtful failed" in caplog.text
+    assert "out of order" in caplog.text
+    assert set(turns) == {"chore doubtful"}
+
+
+def test_a_database_that_does_not_answer_is_one_line_of_the_log(caplog):
+    def ask():
+        raise OperationalError("no such table")
+
+    keeper.Chore("asking", ask, None).run()
+    (record,) = caplog.records
+    assert record.getMessage() == "chore asking was not done: no such table"
+    assert record.exc_info is None
+
+
+def test_a_long_chore_keeps_no_other_waiting(own_keeper):
+    end, other = threading.Event(), threading.Event()
+    keeper.register_chore("long", lambda: end.wait(60))
+    keeper.register_chore("short", other.set)
+    keeper.start_keeper()
+    assert other.wait(30)
+    end.set()
+
+
+def test_the_interval_is_the_settings_unless_the_chore_has_its_own(own_keeper, settings):
+    settings.CHORE_SECONDS = 7
+    keeper.register_chore("usual", print)
+    keeper.register_chore("rare", print, seconds=300)
+    assert [(chore.name, chore.interval_s) for chore in keeper.registered_chores()] == [("usual", 7), ("rare", 300)]
+
+
+FORKING_SERVER = """
+import os, sys, time
+from django.conf import settings
+settings.configure(CHORE_SECONDS=0.05)
+from mpet_site.web import keeper
+keeper.FIRST_AFTER_SECONDS = (0.5, 0.5)
+keeper.register_chore("turn", lambda: print(os.getpid(), flush=True))
+keeper.start_keeper()
+child = os.fork()
+if child == 0:
+    time.sleep(2)
+    os._exit(0)
+os.waitpid(child, 0)
+print("child", child, flush=True)
+"""
+
+
+def test_a_server_that_forks_leaves_the_chores_to_its_children():
+    """gunicorn --preload: the parent loads the application, and its children serve."""
+    result = subprocess.run(
+        [sys.executable, "-c", FORKING_SERVER], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True,
+        check=True, timeout=120,
+    )  # fmt: skip
+    *turns, last = result.stdout.splitlines()
+    assert len(turns) > 1
+    assert {f"child {process}" for process in turns} == {last}
+
+
+FORK_IN_THE_MIDDLE = """
+import os, sys, threading, time
+from django.conf import settings
+settings.configure(CHORE_SECONDS=60)
+from mpet_site.web import keeper
+keeper.FIRST_AFTER_SECONDS = (0, 0)
+begun = threading.Event()
+def turn():
+    begun.set()
+    time.sleep(1)
+    os.write(1, b"%d done\\n" % os.getpid())
+keeper.register_chore("turn", turn)
+keeper.start_keeper()
+begun.wait()
+child = os.fork()
+os.write(1, b"%d forked\\n" % os.getpid())
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+def test_no_fork_copies_a_chore_halfway():
+    """Its connection would be open on both sides, which destroyed a database under the campaign of kills."""
+    result = subprocess.run(
+        [sys.executable, "-c", FORK_IN_THE_MIDDLE], cwd=ROOT, env=dict(os.environ), capture_output=True, text=True,
+        check=True, timeout=120,
+    )  # fmt: skip
+    assert [line.split()[1] for line in result.stdout.splitlines()] == ["done", "forked", "forked"]
+
+
+def test_the_server_keeps_chores_and_commands_do_not():
+    script = (
+        "import threading, {}\n"
+        "from mpet_site.web import keeper\n"
+        "print(keeper._keeper.stop is not None)"
+    )  # fmt: skip
+    environment = dict(os.environ, DJANGO_SETTINGS_MODULE="mpet_site.settings_test")
+    started = {
+        module: subprocess.run(
+            [sys.executable, "-c", script.format(module)], cwd=ROOT, env=environment, capture_output=True, text=True,
+            check=True, timeout=120,
+        ).stdout.strip()
+        for module in ("mpet_site.wsgi", "django")
+    }  # fmt: skip
+    assert started == {"mpet_site.wsgi": "True", "django": "False"}

@@ -1,0 +1,77 @@
+"""Trust 16: every path of the API answers to every method, whatever form is asked for.
+
+- OPTIONS is JSON, with the methods and the forms of the path.
+- HEAD is GET without its body: the same status and headers.
+- A method that a path does not have, known to HTTP or not, is 405 with Allow, whoever asks.
+"""
+
+import uuid
+
+import pytest
+
+from mpet_site.urls import api
+from tests.mpet_site.api_samples import API, client_of, make_user, read, store
+from tests.mpet_site.web.test_problems import problem_in
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+VALUES = {"<slug:slug>": "machine-0", "<uuid:id>": str(uuid.UUID(int=1)), "<str:name>": "usl"}
+UNKNOWN_PATH = "<anything:path>"
+
+
+def paths():
+    for included in api:
+        for pattern in included.url_patterns:
+            path = str(pattern.pattern)
+            if path == UNKNOWN_PATH:
+                continue
+            for placeholder, value in VALUES.items():
+                path = path.replace(placeholder, value)
+            yield path
+
+
+PATHS = sorted(paths())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_options_is_json_whatever_is_asked_for(path):
+    client = client_of(make_user("ada"))
+    for query in ("", "?format=csv", "?format=json", "?format=yaml", "?format=html", "?nonsense=1"):
+        for accept in ("*/*", "text/csv", "image/png"):
+            response = client.options(f"{API}{path}{query}", HTTP_ACCEPT=accept)
+            assert response.status_code == 200, (query, accept, response.content)
+            assert response["Content-Type"] == "application/json"
+            assert set(response.json()) >= {"name", "description", "renders", "parses"}
+            assert "OPTIONS" in response["Allow"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_method_that_a_path_has_not_is_405_whoever_asks(path):
+    for client in (client_of(), client_of(make_user("ada"))):
+        for method in ("TRACE", "PROPFIND", "FOO", "PUT", "PATCH", "DELETE"):
+            response = client.generic(method, f"{API}{path}?format=csv", HTTP_ACCEPT="image/png")
+            problem_in(response, 405)
+            assert set(response["Allow"].split(", ")) <= {"GET", "HEAD", "OPTIONS", "POST"}
+
+
+QUERIES = {
+    "compare/platforms/": "slugs=machine-0,machine-1",
+    "compare/workloads/": "slugs=app0-section0,app0-section1&on=machine-0",
+    "distances/platforms/": "a=machine-0&b=machine-1",
+    "distances/workloads/": "a=app0-section0&b=app0-section1",
+    "predictions/preview/": "workload=app0-section0&target=machine-0",
+    "rankings/": "workload=app0-section0",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_head_is_get_without_a_body(path):
+    store(sample_measurements(2, 2))
+    client = client_of(make_user("ada"))
+    for form in ("", "format=csv"):
+        address = f"{API}{path}?{QUERIES.get(path, '')}&{form}"
+        answer, head = client.get(address), client.head(address)
+        assert head.status_code == answer.status_code < 500
+        assert read(head) == b""
+        for name in ("Content-Type", "ETag", "Cache-Control", "Allow", "Content-Disposition"):
+            assert head.headers.get(name) == answer.headers.get(name)

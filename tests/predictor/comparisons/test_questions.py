@@ -1,0 +1,81 @@
+"""trust 9: matrices and maps of large databases are computed behind the request."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
+from predictor.computations.running import compute_waiting
+from predictor.core.comparisons.documents import distance_matrix, workload_map
+from predictor.core.steps import last_step
+from predictor.models import Computation
+from predictor.snapshot.building import MEASURED
+from predictor.snapshot.cache import read_snapshot
+from profiles.models import Revision
+from tests.pages import figures_of, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+PAGES = ("workload-map", "platform-distances", "workload-distances")
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+@pytest.mark.parametrize("kind", ["platforms", "workloads"])
+def test_steps_lead_to_the_matrix(public, kind):
+    snapshot = read_snapshot(None)
+    found = matrix_from(last_step(MatrixQuestion(snapshot, MEASURED, kind).steps()).document())
+    expected = distance_matrix(snapshot.database, kind)
+    assert (found.slugs, found.kind, found.revision) == (expected.slugs, kind, expected.revision)
+    assert np.array_equal(found.mean, expected.mean, equal_nan=True)
+    assert np.array_equal(found.count, expected.count)
+
+
+def test_steps_lead_to_the_map(public):
+    snapshot = read_snapshot(None)
+    assert map_from(last_step(MapQuestion(snapshot, MEASURED).steps()).document()) == workload_map(snapshot.database)
+
+
+@pytest.mark.parametrize("origins", [("simulated",), ("measured", "simulated")])
+def test_stored_questions_are_understood_again(public, origins):
+    snapshot = read_snapshot(None, origins=origins)
+    for question in (MatrixQuestion(snapshot, origins, "workloads"), MapQuestion(snapshot, origins)):
+        again = type(question).from_canonical(question.canonical(), None)
+        assert again.canonical() == question.canonical()
+        assert again.snapshot.database.revision == snapshot.database.revision
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_there_before_its_numbers(client, public, started, name):
+    response = client.get(reverse(name))
+    assert response.status_code == 200
+    assert "as soon as those that were asked before it" in text_of(response)
+    assert "Nothing" not in text_of(response)
+    assert "htmx-2.min" in response.content.decode()
+    assert client.get(twin_of(response)).status_code == 202
+    compute_waiting()
+    assert Computation.objects.count() == 1
+    twin = client.get(twin_of(response))
+    assert twin.status_code == 200
+    assert twin.json()["origin"] == "measured"
+    response = client.get(reverse(name))
+    assert 'id="computing"' not in response.content.decode()
+    assert figures_of(response) or response.context["rows"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_was_hidden_since_is_not_in_an_outdated_one(client, public, started, name):
+    client.get(reverse(name))
+    compute_waiting()
+    profile = public[0]
+    row = profile.platform if name == "platform-distances" else profile.workload
+    assert row.slug in client.get(reverse(name)).content.decode()
+    row.private_to = user("owner")
+    row.save()
+    Revision.raise_for(None)
+    response = client.get(reverse(name))
+    assert response.context["shown"].is_outdated
+    assert f'="{row.slug}"' not in response.content.decode()
+    assert f"/{row.slug}/" not in response.content.decode()

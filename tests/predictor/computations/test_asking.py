@@ -1,0 +1,145 @@
+"""trust 8: what takes longer than a request is computed behind it, once for all who may see the same."""
+
+from dataclasses import replace
+
+import pytest
+
+from predictor.computations import asking
+from predictor.computations.asking import ComputationsFull, ask, question_key
+from predictor.computations.running import compute_waiting
+from predictor.core.methods import METHODS
+from predictor.models import Computation
+from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from tests.mpet_site.api_samples import make_user, store
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = pytest.mark.django_db
+WORKLOAD = "app0-section0"
+
+
+def asked(user=None, workload=WORKLOAD, **choices):
+    return ask(RankingQuestion.of(workload, user, **choices), user)
+
+
+def store_secret(owner):
+    own = replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9, name="secret-machine")])
+    return store(own, owner=owner, private=True)
+
+
+def platforms_in(answer):
+    return {row["platform"] for row in answer.document["results"]}
+
+
+def test_what_fits_in_a_request_is_answered_in_it_and_not_stored(database):
+    answer = asked()
+    assert answer.is_whole
+    assert answer.document == rank_platforms(WORKLOAD).document()
+    assert not Computation.objects.exists()
+
+
+def test_what_does_not_fit_is_computed_once_for_all_who_ask(
+    database, started, monkeypatch, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        first, second = asked(), asked(make_user("ada"))
+    assert not (first.is_whole or second.is_whole)
+    assert (first.document, first.has_begun) == (None, False)
+    assert len(started) == Computation.objects.count() == 1
+    assert compute_waiting() == 1
+    document = rank_platforms(WORKLOAD).document()
+    monkeypatch.setattr(RankingQuestion, "steps", None)
+    for user in (None, make_user("bob")):
+        answer = asked(user)
+        assert answer.is_whole
+        assert answer.document == document
+
+
+def test_what_the_request_had_time_for_is_kept(database, started, monkeypatch):
+    def two_steps(steps, seconds):
+        return [next(steps) for _ in range(3)][-1], False  # the first is where it begins
+
+    monkeypatch.setattr(asking, "steps_within", two_steps)
+    answer = asked()
+    assert answer.progress == {"done": 2, "total": 3}
+    assert len(answer.document["results"]) == 2
+    computed = []
+    row = RankingQuestion.row
+    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: computed.append(target) or row(self, target))
+    compute_waiting()
+    assert len(computed) == 1
+    assert asked().document == rank_platforms(WORKLOAD).document()
+
+
+def test_a_private_viewers_computation_is_served_to_nobody_else(database, started):
+    owner, other = make_user("owner"), make_user("other")
+    store_secret(owner)
+    asked(owner)
+    assert Computation.objects.get().private_to == owner
+    compute_waiting()
+    assert any(slug.startswith("secret") for slug in platforms_in(asked(owner)))
+    for user in (other, None):
+        assert asked(user).document is None
+    compute_waiting()
+    assert Computation.objects.count() == 2
+    for user in (other, None):
+        assert asked(user).is_whole
+        assert not any(slug.startswith("secret") for slug in platforms_in(asked(user)))
+
+
+def test_at_a_new_revision_the_answer_of_the_earlier_one_is_outdated(database, started):
+    asked()
+    compute_waiting()
+    earlier = asked().document
+    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    answer = asked()
+    assert not answer.is_whole
+    assert answer.outdated == earlier
+    assert answer.outdated["revision"] < RankingQuestion.of(WORKLOAD).snapshot.database.revision
+    compute_waiting()
+    answer = asked()
+    assert answer.is_whole
+    assert "machine-9" in platforms_in(answer)
+    assert Computation.objects.count() == 1  # the earlier one is gone
+
+
+def test_no_more_wait_than_may(database, started, settings):
+    settings.COMPUTATIONS_WAITING = 2
+    asked()
+    asked(workload="app0-section1")
+    with pytest.raises(ComputationsFull):
+        asked(workload="app1-section0")
+    assert not asked().is_whole  # who waits already is told how far it is
+    assert Computation.objects.count() == 2
+    compute_waiting()
+    assert not asked(workload="app1-section0").is_whole
+
+
+def test_who_may_set_nothing_going_is_still_told_what_others_did(database, started):
+    question = RankingQuestion.of(WORKLOAD)
+    with pytest.raises(ComputationsFull):
+        ask(question, None, may_wait=lambda: False)
+    assert not Computation.objects.exists()
+    asked()
+    assert not ask(question, None, may_wait=lambda: False).is_whole
+
+
+def test_a_question_differs_by_all_that_changes_its_answer(database):
+    ada, bob = make_user("ada"), make_user("bob")
+    questions = [
+        RankingQuestion.of(WORKLOAD),
+        RankingQuestion.of(WORKLOAD, method="mpet-log"),
+        RankingQuestion.of(WORKLOAD, level=0.8),
+        RankingQuestion.of(WORKLOAD, include_simulated=True),
+        RankingQuestion.of("app0-section1"),
+    ]
+    keys = [question_key(question, viewer) for question in questions for viewer in (None, ada, bob)]
+    assert len(set(keys)) == len(keys)
+    assert question_key(RankingQuestion.of(WORKLOAD, ada), None) == keys[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_stored_question_is_understood_again(database, started, method):
+    question = RankingQuestion.of(WORKLOAD, method=method)
+    ask(question, None)
+    stored = Computation.objects.get()
+    assert RankingQuestion.from_canonical(stored.question, None).canonical() == question.canonical() == stored.question

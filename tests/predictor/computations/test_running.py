@@ -1,0 +1,141 @@
+"""trust 8: a computation survives the process that computes it, and what nobody needs any more goes away."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from predictor.comparisons.questions import MapQuestion
+from predictor.computations import running
+from predictor.computations.asking import ask
+from predictor.computations.running import claim_next, compute, compute_waiting
+from predictor.models import Computation
+from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from predictor.snapshot.building import MEASURED
+from predictor.snapshot.cache import read_snapshot
+from profiles.models.leases import MOST_ATTEMPTS
+from tests.mpet_site.api_samples import store
+from tests.predictor.computations.conftest import WORKLOAD
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = pytest.mark.django_db
+
+
+def let_lapse(computation):
+    Computation.objects.filter(pk=computation.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def killed(monkeypatch, computation, platforms):
+    """A process had the computation in hand, stored so many platforms of it, and was killed."""
+    row, computed = RankingQuestion.row, []
+
+    def row_or_death(self, target):
+        if len(computed) == platforms:
+            raise KeyboardInterrupt
+        computed.append(target)
+        return row(self, target)
+
+    assert computation.claim()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(running, "SAVE_SECONDS", 0)
+        patch.setattr(RankingQuestion, "row", row_or_death)
+        compute(computation)
+    return computed
+
+
+def test_what_a_killed_process_left_is_gone_on_with(waiting, monkeypatch):
+    before = killed(monkeypatch, waiting, 2)
+    stored = Computation.objects.get()
+    assert (stored.status, stored.done, stored.total) == ("waiting", 2, 3)
+    assert compute_waiting() == 0  # the lease still runs: the process may be alive
+    let_lapse(stored)
+    after, row = [], RankingQuestion.row
+    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: after.append(target) or row(self, target))
+    assert compute_waiting() == 1
+    assert (len(before), len(after), set(before) & set(after)) == (2, 1, set())
+    assert Computation.objects.get().document == rank_platforms(WORKLOAD).document()
+
+
+def test_who_was_given_up_stores_nothing_more(waiting, monkeypatch):
+    assert waiting.claim()
+    let_lapse(waiting)
+    second = claim_next()
+    monkeypatch.setattr(running, "SAVE_SECONDS", 0)
+    compute(waiting)
+    assert (Computation.objects.get().status, Computation.objects.get().done) == ("waiting", 0)
+    compute(second)
+    assert Computation.objects.get().is_done
+
+
+def test_what_kills_every_process_is_given_up(waiting, monkeypatch):
+    for _ in range(MOST_ATTEMPTS):
+        killed(monkeypatch, Computation.objects.get(), 0)
+        let_lapse(waiting)
+    monkeypatch.setattr(RankingQuestion, "row", None)
+    compute_waiting()
+    assert Computation.objects.get().has_failed
+
+
+def test_what_fails_is_logged_and_said(waiting, monkeypatch, caplog):
+    def fail(self, target):
+        raise ZeroDivisionError("no good")
+
+    monkeypatch.setattr(RankingQuestion, "row", fail)
+    compute_waiting()
+    assert "no good" in caplog.text
+    answer = ask(RankingQuestion.of(WORKLOAD), None)
+    assert answer.has_failed
+    assert not answer.is_whole
+    assert compute_waiting() == 0
+
+
+def test_one_that_waited_until_its_revision_was_gone_is_dropped(waiting):
+    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    compute_waiting()
+    assert not Computation.objects.exists()
+
+
+def test_one_under_way_is_finished_at_its_own_revision(waiting, monkeypatch):
+    row, more = RankingQuestion.row, []
+
+    def row_while_others_upload(self, target):
+        if not more:
+            more.append(store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more"))
+        return row(self, target)
+
+    monkeypatch.setattr(RankingQuestion, "row", row_while_others_upload)
+    compute_waiting()
+    done = Computation.objects.get()
+    assert done.is_done
+    assert done.document["revision"] == done.revision
+    assert len(done.document["results"]) == 3
+
+
+def test_the_newest_answers_are_kept_as_far_as_there_is_room(database, started, settings):
+    for workload in (WORKLOAD, "app0-section1", "app1-section0"):
+        ask(RankingQuestion.of(workload), None)
+    compute_waiting()
+    sizes = list(Computation.objects.order_by("-finished_at").values_list("size_bytes", flat=True))
+    assert len(sizes) == 3
+    settings.COMPUTATIONS_KEPT_BYTES = sum(sizes[:2])
+    running.remove_old()
+    assert [row.question["workload"] for row in Computation.objects.all()] == ["app0-section1", "app1-section0"]
+
+
+def test_one_thread_of_a_process_computes_at_a_time(waiting):
+    with running._one_at_a_time:
+        assert compute_waiting() == 0
+    assert compute_waiting() == 1
+
+
+def test_what_is_quicker_does_not_wait_for_rankings(waiting):
+    ask(MapQuestion(read_snapshot(None), MEASURED), None)
+    ask(RankingQuestion.of("app0-section1"), None)
+    claimed = [claim_next() for _ in range(4)]
+    assert [one and (one.kind, one.question.get("workload")) for one in claimed] == [
+        ("workload-map", None),
+        ("ranking", WORKLOAD),
+        ("ranking", "app0-section1"),
+        None,
+    ]

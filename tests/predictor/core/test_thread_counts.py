@@ -1,0 +1,74 @@
+"""trust 2: at how many thread counts there is an answer is for the code to say, not for a platform."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from predictor.core.answers import Query
+from predictor.core.database import Database, Group
+from predictor.core.methods import METHODS, get_method
+from predictor.core.reconstruct import answered_thread_counts
+from predictor.core.scenarios import Scenario, run_scenario
+from predictor.core.scenarios.changes import PlatformChanges
+
+
+@given(st.integers(1, 2**31 - 1))
+def test_at_most_512_from_one_to_all(n_max):
+    counts = answered_thread_counts(n_max)
+    assert len(counts) <= 512
+    assert (counts[0], counts[-1]) == (1, n_max)
+    assert (np.diff(counts) > 0).all()
+
+
+@given(st.integers(1, 512))
+def test_every_one_where_they_are_few(n_max):
+    assert answered_thread_counts(n_max).tolist() == list(range(1, n_max + 1))
+
+
+@pytest.mark.parametrize("n_max", [513, 4096, 65_536, 2**20])
+def test_powers_of_two_are_among_them(n_max):
+    powers = 2 ** np.arange(0, int(np.log2(n_max)) + 1)
+    assert np.isin(powers, answered_thread_counts(n_max)).all()
+
+
+@pytest.fixture(scope="module")
+def large() -> Database:
+    """Three workloads on two machines of 2^20 threads, SMT beyond 2^19."""
+    n = np.array([1, 2, 4, 8, 64, 1024, 2**20])
+    rows = [(p, w) for p in range(2) for w in range(3)]
+    times = [(1 + p) * (1 + w) * (0.05 + 0.95 / n) for p, w in rows]
+    return Database.build(
+        platforms=("a", "b"),
+        workloads=("u", "v", "w"),
+        platform_index=[p for p, _ in rows],
+        workload_index=[w for _, w in rows],
+        groups=(Group(False, "", "measured"),),
+        group=[0] * len(rows),
+        features=np.where(np.arange(84) < 2, 0.9, np.nan)[None].repeat(len(rows), axis=0),
+        t1_s=[time_s[0] for time_s in times],
+        curve_offsets=np.arange(len(rows) + 1) * len(n),
+        curve_n=np.tile(n, len(rows)),
+        curve_time_s=np.concatenate(times),
+        n_nu=[np.nan, np.nan],
+        n_ht=[2.0**19, 2.0**19],
+        n_max=[2**20, 2**20],
+        platform_table={"base_mhz": [2000.0, 2400.0]},
+    )
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_every_method_answers_at_those(large, name):
+    method = get_method(name)
+    answer = method.predict(large, Query(0, 1), method.settings())
+    assert answer.n.tolist() == answered_thread_counts(2**20).tolist()
+
+
+@pytest.mark.parametrize("changes", [{"n_ht": 1000}, {"n_max": 4096}, {"n_max": 3, "n_ht": 2}], ids=str)
+def test_a_changed_machine_too(large, changes):
+    method = get_method("mpet")
+    scenario = Scenario(platform=PlatformChanges.of(changes))
+    outcome = run_scenario(large, Query(0, 1), method, method.settings(), scenario=scenario)
+    assert len(outcome.answer.n) <= 512
+    assert np.isfinite(outcome.answer.time_s).all()
+    assert outcome.baseline.n.tolist() == answered_thread_counts(2**20).tolist()

@@ -1,0 +1,147 @@
+"""trust 8: a page whose answer takes longer than a request is there at once and says how far the answer is."""
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from django.urls import reverse
+
+from predictor.computations.running import compute_waiting, save
+from predictor.models import Computation
+from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from profiles.models import Profile, Revision
+from tests.mpet_site.api_samples import store
+from tests.pages import store_private, store_public, text_of, twin_of, user
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = pytest.mark.django_db
+WORKLOAD = "app0-section0"
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def page(client, headers=None, **parameters):
+    return client.get(reverse("ranking"), {"workload": WORKLOAD} | parameters, headers=headers)
+
+
+def polled(client):
+    return page(client, headers={"HX-Request": "true", "HX-Target": "computing"})
+
+
+def test_the_page_is_there_at_once_and_asks_by_itself(client, public, started):
+    response = page(client)
+    assert response.status_code == 200
+    assert "as soon as those that were asked before it" in text_of(response)
+    assert f'hx-get="{reverse("ranking")}?workload={WORKLOAD}"' in response.content.decode()
+    assert f'<a href="{reverse("ranking")}?workload={WORKLOAD}">Look again</a>' in response.content.decode()
+    assert "htmx-2.min" in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+    part = polled(client)
+    assert part.content.decode().lstrip().startswith('<div class="notice"')
+    assert "HX-Refresh" not in part
+    assert "HX-Target" in part["Vary"]
+    compute_waiting()
+    part = polled(client)
+    assert (part.content, part["HX-Refresh"]) == (b"", "true")
+    response = page(client)
+    assert len(response.context["rows"]) == 3
+    assert 'id="computing"' not in response.content.decode()
+    assert "htmx-2.min" not in response.content.decode()
+
+
+def test_rows_so_far_stand_there(client, public, started):
+    page(client)
+    _, *firsts = islice(RankingQuestion.of(WORKLOAD).steps(), 2)
+    computation = Computation.objects.get()
+    computation.claim()
+    assert save(computation, firsts[-1])
+    response = page(client)
+    assert "1 of 3" in text_of(response)
+    assert "What is known so far" in text_of(response)
+    assert len(response.context["rows"]) == 1
+    assert '<progress value="1" max="3"' in response.content.decode()
+
+
+def test_the_answer_of_the_earlier_revision_stands_there_meanwhile(client, public, started):
+    page(client)
+    compute_waiting()
+    earlier = page(client).context["ranking"]
+    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    response = page(client)
+    assert response.context["ranking"] == earlier
+    assert f"Until then the answer of revision {earlier.revision} stands here" in text_of(response)
+
+
+def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, public, started):
+    page(client)
+    compute_waiting()
+    owner = user("owner")
+    platform = public[0].platform
+    platform.private_to = owner
+    platform.save()
+    store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
+    response = page(client)
+    assert response.context["shown"].is_outdated
+    assert platform.slug not in {row["platform"] for _, row, _ in response.context["rows"]}
+
+
+def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, started):
+    ada = user("ada")
+    store_private(ada)
+    client.force_login(ada)
+    page(client)
+    compute_waiting()
+    assert "secret-machine" in page(client).content.decode()
+    client.logout()
+    response = page(client)
+    assert "secret" not in response.content.decode()
+    assert not response.context["shown"].is_computed
+
+
+def test_when_too_many_wait_the_page_says_so(client, public, started, settings):
+    settings.COMPUTATIONS_WAITING = 0
+    response = page(client)
+    assert (response.status_code, response["Retry-After"]) == (503, "30")
+    assert "no further one is taken" in text_of(response)
+    assert polled(client).status_code == 200
+
+
+def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch):
+    page(client)
+    monkeypatch.setattr(RankingQuestion, "row", lambda self, target: 1 / 0)
+    compute_waiting()
+    assert "could not be computed" in text_of(page(client))
+    assert "hx-get" not in polled(client).content.decode()
+
+
+def test_a_long_ranking_has_pages(client, public, monkeypatch):
+    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", 2)
+    assert [place for place, _, _ in page(client).context["rows"]] == [1, 2]
+    second = page(client, page=2)
+    assert [place for place, _, _ in second.context["rows"]] == [3]
+    assert second.context["rows"][0][1]["relative_time"] > 1
+    assert "3 platforms" in text_of(second)
+
+
+def test_what_to_measure_next_is_computed_behind_the_request_too(client, public, started):
+    Profile.objects.filter(platform__slug="machine-1", workload__slug="app1-section1").delete()
+    Revision.raise_for(None)
+    address = reverse("measure-next", args=[predict(PredictionRequest(WORKLOAD, "machine-1")).uid])
+    whole, part = client.get(address), client.get(address, headers={"HX-Request": "true", "HX-Target": "measure-next"})
+    for response in (whole, part):
+        assert "as soon as those that were asked before it" in text_of(response)
+        assert f'hx-get="{address}"' in response.content.decode()
+        assert "No further measurement" not in text_of(response)
+    assert "htmx-2.min" in whole.content.decode()
+    assert client.get(twin_of(whole)).status_code == 202
+    compute_waiting()
+    rows = client.get(address, headers={"HX-Request": "true", "HX-Target": "computing"})
+    assert "HX-Refresh" not in rows  # it stands within the prediction's page
+    assert "app1/section1" in text_of(rows)
+    assert 'id="computing"' not in rows.content.decode()
+    assert client.get(twin_of(whole)).json()["results"]

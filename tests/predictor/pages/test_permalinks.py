@@ -1,0 +1,117 @@
+"""Answers without an account: shown, not kept, under an address that asks again. Trust 10."""
+
+import html
+
+import pytest
+from django.http import QueryDict
+from django.urls import reverse
+
+from predictor.models import Prediction
+from predictor.pages.forms import PredictionForm
+from predictor.pages.permalinks import form_of_question, question_parameters
+from tests.mpet_site.api_samples import API, client_of
+from tests.pages import store_private, store_public, text_of, twin_of, user
+
+pytestmark = pytest.mark.django_db
+QUESTION = {"workload": "app0-section0", "target": "machine-1", "method": "mpet"}
+CHANGED = {
+    "n": "1, 2, 4",
+    "references": "machine-0",
+    "workload_changes.work": "2",
+    "platform_changes.n_ht": "none",
+    "include_simulated": "on",
+    "mpet.level": "0.8",
+    "mpet2020.t1_workloads": "2",
+}
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+def ask(client, **fields):
+    return client.post(reverse("predict"), QUESTION | fields, follow=True)
+
+
+def test_trust_10_pages_keep_no_answer_without_an_account_as_the_api_does(client, public):
+    page = ask(client)
+    assert page.status_code == 200
+    assert page.redirect_chain[0][0].startswith(reverse("unstored-answer"))
+    assert not Prediction.objects.exists()
+    assert client_of().post(API + "predictions/", QUESTION, format="json").status_code == 401
+    assert not Prediction.objects.exists()
+
+
+@pytest.mark.parametrize("fields", [{}, CHANGED, {"scenario": "sequential"}, {"method": "mpet2020"}])
+def test_the_answer_is_the_one_that_is_kept_with_an_account(client, public, fields):
+    shown = ask(client, **fields)
+    client.force_login(user("ada"))
+    kept = ask(client, **fields).context["answer"]
+    assert {name: value for name, value in shown.context["answer"].items() if name in kept} == kept
+    page = client.get(shown.redirect_chain[0][0])
+    assert "Keep this answer" in text_of(page)
+    client.post(reverse("predict"), page.context["parameters"])
+    assert Prediction.objects.count() == 1, "the button asks the same question"
+
+
+def test_an_address_says_what_the_form_says(public):
+    form = PredictionForm(QUESTION | CHANGED)
+    parameters = question_parameters(form)
+    assert not any(name.startswith("mpet2020.") for name in parameters)
+    assert form.is_valid()
+    query = form_query(parameters)
+    again = form_of_question(query)
+    assert again.is_valid()
+    assert again.prediction_request() == form.prediction_request()
+
+
+def form_query(parameters):
+    query = QueryDict(mutable=True)
+    query.update(parameters)
+    return query
+
+
+def test_a_short_address_asks_with_the_defaults(client, public):
+    page = client.get(reverse("unstored-answer"), {"workload": "app0-section0", "target": "machine-1"})
+    assert page.context["answer"]["method"] == "mpet"
+    words = html.unescape(text_of(page))
+    assert "This answer is not kept" in words
+    assert "Sign in to keep it" in words
+
+
+def test_the_twin_is_the_same_answer_where_an_address_can_ask_for_it(client, public):
+    page = ask(client, **{"workload_changes.work": "2", "platform_changes.n_max": "8"})
+    assert client.get(twin_of(page)).json()["curve"] == page.context["answer"]["curve"]
+    assert twin_of(ask(client, n="1, 2")) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"), [({"target": "nowhere"}, "nowhere"), ({"n": "0"}, "not a thread count"), ({}, "required")]
+)
+@pytest.mark.parametrize("view", ["unstored-answer", "unstored-measure-next"])
+def test_an_address_without_an_answer_shows_the_form_and_why(client, public, view, fields, words):
+    page = client.get(reverse(view), QUESTION | fields if fields else {})
+    assert page.status_code == 422
+    assert words in html.unescape(text_of(page))
+    assert "What to predict" in text_of(page)
+
+
+def test_what_to_measure_next_needs_no_account(client, public):
+    next_address = ask(client).context["next_address"]
+    page, part = client.get(next_address), client.get(next_address, headers={"HX-Request": "true"})
+    assert page.status_code == 200
+    assert text_of(part) in text_of(page)
+    assert html.escape(page.context["back"]) in page.content.decode()
+    assert client.get(page.context["back"]).status_code == 200
+
+
+def test_an_answer_from_private_profiles_is_shown_to_their_owner_alone(client, public):
+    ada = user("ada")
+    secret = store_private(ada)[0]
+    pair = {"workload": secret.workload.slug, "target": "machine-0"}
+    assert client.get(reverse("unstored-answer"), pair).status_code == 422
+    client.force_login(ada)
+    page = client.get(reverse("unstored-answer"), QUESTION)
+    assert page.status_code == 200
+    assert page["Cache-Control"] == "private, no-store"

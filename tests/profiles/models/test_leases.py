@@ -1,0 +1,79 @@
+"""Who has work in hand, and who may take it over; tried on uploads."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db.models import Q
+from django.utils import timezone
+
+from benchmarks.models import Upload
+from profiles.models import held
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def work():
+    return Upload.objects.create(filename="a.tar.gz", sha256="0" * 64, size_bytes=1)
+
+
+def let_lapse(work):
+    Upload.objects.filter(pk=work.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def another(work):
+    """The same row as another process reads it."""
+    return Upload.objects.get(pk=work.pk)
+
+
+def test_one_at_a_time_has_work_in_hand(work):
+    late = another(work)
+    assert work.claim(status="processing")
+    assert (work.attempts, work.status) == (1, "processing")
+    assert not late.claim()
+    assert not another(work).claim()
+    assert another(work).status == "processing"
+    assert not Upload.objects.unheld().exists()
+
+
+def test_a_lapsed_lease_is_anybodys_and_its_holder_finds_no_row(work):
+    assert work.claim()
+    let_lapse(work)
+    assert list(Upload.objects.lapsed()) == [work]
+    assert work.while_held().exists()  # nobody took it over: what it writes counts
+    second = another(work)
+    assert second.claim()
+    assert second.attempts == 2
+    assert not work.while_held().exists()
+    assert not work.renew()
+    assert not work.release(status="accepted")
+    assert second.release(status="rejected")
+    assert another(work).status == "rejected"
+
+
+def test_released_work_is_unheld_and_not_lapsed(work):
+    assert work.claim()
+    assert work.release()
+    assert list(Upload.objects.unheld()) == [work]
+    assert not Upload.objects.lapsed().exists()
+    assert not work.renew()
+
+
+def test_only_rows_that_are_as_expected_are_claimed(work):
+    assert not work.claim(only=Q(status="processing"))
+    assert work.attempts == 0
+    assert work.claim(only=Q(status="received"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lease_is_renewed_as_long_as_its_holder_works(work, settings):
+    settings.LEASE_SECONDS = 0.4
+    assert work.claim()
+    until = work.lease_until
+    with held(work):
+        deadline = timezone.now() + timedelta(seconds=30)
+        while another(work).lease_until <= until and timezone.now() < deadline:
+            threading.Event().wait(0.05)
+    assert another(work).lease_until > until
+    assert work.while_held().exists()

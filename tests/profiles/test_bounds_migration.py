@@ -1,0 +1,161 @@
+"""Rows that were stored outside the bounds do not stand in the way of the constraints, and nothing breaks on them."""
+
+import json
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
+
+from profiles.derivation import refit
+from profiles.models import (
+    CounterReading,
+    FeatureVector,
+    Platform,
+    PlatformDescription,
+    Profile,
+    Revision,
+    Run,
+    ScalingCurves,
+    Workload,
+)
+from tests.profiles.deliveries import deliver, measured
+from tests.samples import sample_platform, sample_workload
+
+BEFORE, AFTER = ("profiles", "0013_announcements"), ("profiles", "0015_bounds")
+
+
+def migrate(*targets) -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(list(targets) or executor.loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def before_bounds(transactional_db):
+    """The database as it was before: without the constraints."""
+    migrate(BEFORE)
+    yield
+    migrate()
+
+
+BAD_RUNS = [
+    ("app0/section0", {"time_s": 5e-324}),
+    ("app0/section0", {"time_ns": 2**59, "time_s": 2**59 / 1e9}),
+    ("app0/section0", {"size": 1.7e308}),
+    ("app0/section1", {"n": 2**31 - 1}),
+]
+BAD_VALUES = [1.7976931348623157e308, 1e-310, 5e-324, -1.0]
+
+
+def spoil() -> None:
+    """The findings of the audit, stored: a platform of 2^31 threads, absurd clocks, times, sizes and counters."""
+    absurd = {"threads": 2**31 - 1, "physical_cores": 3_000_000, "n_max": 2**31 - 1, "n_ht": 70_000, "word_bits": 2000}
+    sizes = {"max_mhz": 1e9, "base_mhz": 1e-3, "l3_bytes": 2**62, "placement": [0] * 400_000}
+    Platform.objects.filter(name="machine-0").update(**absurd, **sizes, decided={"max_mhz": 1e9, "vendor": "Us"})
+    Workload.objects.filter(name="app0/section0").update(size=1e300)
+    PlatformDescription.objects.filter(platform__name="machine-0").update(facts={"max_mhz": 1e9, "vendor": "Us"})
+    for workload, columns in BAD_RUNS:
+        rows = Run.objects.filter(profile__workload__name=workload, profile__platform__name="machine-0", n__gt=1)
+        run = rows.filter(time_s__range=(1e-9, 1e3), size=None).first()
+        Run.objects.filter(pk=run.pk).update(**columns)
+    for reading, value in zip(
+        CounterReading.objects.filter(profile__workload__name="app1/section0")[:4], BAD_VALUES, strict=True
+    ):
+        CounterReading.objects.filter(pk=reading.pk).update(value=value)
+    Run.objects.filter(profile__workload__name="app1/section1").update(time_s=1e300)
+
+
+def deliver_five() -> None:
+    workloads = [sample_workload(index) for index in range(5)]
+    deliver(measured([sample_platform()], workloads))
+    deliver(measured([sample_platform(1)], workloads[:1]))
+
+
+def test_a_database_with_rows_outside_the_bounds_migrates(before_bounds, client):
+    """trust 1, 2, 3, 15: what the audit stored goes when the constraints come, and the rest stays."""
+    deliver_five()
+    spoil()
+    revision = Revision.current()[0]
+    runs, readings = Run.objects.count(), CounterReading.objects.count()
+    of_last = Run.objects.filter(profile__workload__name="app1/section1").count()
+    migrate(AFTER)
+
+    platform = Platform.objects.get(name="machine-0")
+    unknown = ("threads", "physical_cores", "n_ht", "word_bits", "max_mhz", "base_mhz", "l3_bytes", "placement")
+    assert {name: getattr(platform, name) for name in unknown} == dict.fromkeys(unknown)
+    assert (platform.n_max, platform.sockets, platform.l2_bytes, platform.decided) == (
+        65_536,
+        2,
+        1 << 20,
+        {"vendor": "Us"},
+    )
+    assert set(PlatformDescription.objects.get(platform=platform).facts) == {"vendor"}
+    assert Workload.objects.get(name="app0/section0").size is None
+    assert Run.objects.count() == runs - len(BAD_RUNS) - of_last
+    assert CounterReading.objects.count() == readings - len(BAD_VALUES)
+    assert Revision.current()[0] == revision + 1
+    assert Platform.objects.get(name="machine-1").threads == 16
+    check_profiles(client)
+
+
+def check_profiles(client) -> None:
+    """Of the spoilt profiles nothing is derived until `refit`, their pages answer, and then only one has nothing."""
+    spoilt = list(Profile.objects.filter(curves=None).select_related("workload"))
+    names = {"app0/section0", "app0/section1", "app1/section0", "app1/section1"}
+    assert sorted((p.workload.name, p.platform.name) for p in spoilt) == sorted((name, "machine-0") for name in names)
+    assert all("refit" in profile.warnings[0] for profile in spoilt)
+    assert FeatureVector.objects.count() == ScalingCurves.objects.count() == Profile.objects.count() - 4
+    for name in ("profile", "api-profile"):
+        for profile in spoilt:
+            assert client.get(reverse(name, args=[profile.uid])).status_code == 200
+    refit(only_stale=True)
+    assert [profile.workload.name for profile in Profile.objects.filter(curves=None)] == ["app1/section1"]
+    assert client.get(reverse("platform", args=[Platform.objects.get(name="machine-0").slug])).status_code == 200
+
+
+def test_a_database_inside_the_bounds_is_left_as_it_is(before_bounds):
+    deliver_five()
+    revision, counts = Revision.current(), [model.objects.count() for model in (Run, CounterReading, ScalingCurves)]
+    facts = json.dumps(list(PlatformDescription.objects.order_by("pk").values("facts", "differences")))
+    migrate(AFTER)
+    assert Revision.current() == revision
+    assert [model.objects.count() for model in (Run, CounterReading, ScalingCurves)] == counts
+    assert json.dumps(list(PlatformDescription.objects.order_by("pk").values("facts", "differences"))) == facts
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("model", "columns"),
+    [
+        (Platform, {"threads": 65_537}),
+        (Platform, {"n_max": 65_537}),
+        (Platform, {"max_mhz": 0.5}),
+        (Platform, {"memory_bytes": 2**60 + 1}),
+        (Workload, {"size": 1e300}),
+        (Run, {"n": 65_537}),
+        (Run, {"time_s": 5e-324}),
+        (Run, {"time_ns": 2**59}),
+        (Run, {"size": 1.7e308}),
+        (Run, {"waits": 2**63 - 1}),
+        (CounterReading, {"value": 1e-310}),
+        (CounterReading, {"value": 1.797e308}),
+        (CounterReading, {"value": -1.0}),
+    ],
+)
+def test_the_database_refuses_what_is_outside(model, columns):
+    deliver()
+    first = model.objects.order_by("pk").first()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        model.objects.filter(pk=first.pk).update(**columns)
+
+
+@pytest.mark.django_db
+def test_the_database_takes_the_bounds_themselves():
+    deliver()
+    run = Run.objects.order_by("pk").first()
+    bounds = {"n": 65_536, "time_s": 1e-18, "time_ns": 10**16, "size": 1e18, "clock_mhz": 1, "tasks": 0, "waits": 2**53}
+    Run.objects.filter(pk=run.pk).update(**bounds)
+    CounterReading.objects.update(value=0)
+    CounterReading.objects.update(value=1e21)
+    Platform.objects.update(threads=65_536, n_max=65_536, max_mhz=100_000, memory_bytes=2**60)
+    assert CounterReading.objects.filter(value=1e21).exists()
