@@ -71,6 +71,7 @@ MIDDLEWARE = [
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
     "mpet_site.web.middleware.PrivateAnswersMiddleware",
     "mpet_site.web.middleware.PageMethodsMiddleware",
+    "mpet_site.web.patience.PatienceMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from mpet_site.web.patience import waiting
 from predictor.accuracy.outliers import judge_delivery
 from predictor.accuracy.settlement import settle_delivery, settle_merged
 from profiles.models import Platform, Source
@@ -26,7 +27,8 @@ def after_delivery(sender: Any, source: Source, **_: Any) -> None:
     """Datasets and simulated machines are judged by `manage.py find_outliers`: they can be as large as the rest."""
     try:
         if source.kind == Source.Kind.TARBALL:
-            judge_delivery(source)
+            with waiting():
+                judge_delivery(source)
         settle_delivery(source)
     except Exception:
         logger.exception("delivery %s was stored, but not judged, or its predictions not validated", source.uid)

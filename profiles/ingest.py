@@ -120,7 +120,7 @@ def _publish(
         profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
     if not publish(staged, profiles):
         raise IngestError("storing it took too long, and was given up")
-    Revision.raise_for(source.private_to)
+    Revision.raise_for(source.private_to, only_adds=True)
     take_announcement(source)
     transaction.on_commit(lambda: announce(source))
     return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()])

@@ -13,6 +13,7 @@ from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
+from mpet_site.web.patience import answer_is_outdated
 from profiles.models import Revision
 
 LARGEST_KEPT_PAGE_BYTES = 1 << 20
@@ -62,6 +63,7 @@ def may_be_kept(request: HttpRequest, response: HttpResponse) -> bool:
     return (
         response.status_code == 200
         and not response.streaming
+        and not answer_is_outdated()
         and not response.cookies
         and not response.has_header("Cache-Control")
         and "CSRF_COOKIE_NEEDS_UPDATE" not in request.META

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from mpet_site.web.busy import RETRY_AFTER_S, is_busy
+from mpet_site.web.patience import NotReadyYet
 from mpet_site.web.plain_json import nan_to_null
 
 logger = logging.getLogger(__name__)
@@ -87,6 +88,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     for kind, answer in ERROR_RESPONSES:
         if isinstance(error, kind):
             return answer(error)
+    if isinstance(error, NotReadyYet):
+        return busy_problem("New measurements are being taken in. Nothing was stored; try again soon.")
     if is_busy(error):
         logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
         return busy_problem()
@@ -94,9 +97,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     return mistake_problem()
 
 
-def busy_problem() -> HttpResponse:
-    """503: the database could not answer now (mpet_site.web.busy)."""
-    response = error_response(503, "The database is busy. Nothing was stored; try again soon.")
+def busy_problem(detail: str = "The database is busy. Nothing was stored; try again soon.") -> HttpResponse:
+    """503: what the answer needs is not there now (mpet_site.web.busy, mpet_site.web.patience)."""
+    response = error_response(503, detail)
     response["Retry-After"] = str(RETRY_AFTER_S)
     return response
 

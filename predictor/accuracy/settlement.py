@@ -93,7 +93,11 @@ def settle_merged(platform: Platform) -> int:
 
 
 def _settle_by(profiles: QuerySet[Profile]) -> int:
-    standing = profiles.filter(hidden=False, outlier_reason="", source__origin__in=PREDICTION_ORIGINS)
+    """Of a large delivery only those workloads are read that somebody predicted."""
+    predicted = Prediction.objects.to_settle().order_by().values("workload")
+    standing = profiles.filter(
+        hidden=False, outlier_reason="", source__origin__in=PREDICTION_ORIGINS, workload__slug__in=predicted
+    )
     return sum(
         settle_predictions(batch) for batch in _batches(standing.select_related("platform", "workload", "curves"))
     )

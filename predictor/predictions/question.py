@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpet_site.web.patience import NotReadyYet, answer_is_outdated
 from predictor.core import methods, scenarios
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.arrays import slug_index
@@ -116,7 +117,10 @@ def registered_method(name: str) -> methods.Method[Any]:
 
 
 def position_named(text: str, slugs: tuple[str, ...], model: Any, user: Any, error: type[UnknownName]) -> int:
-    """The position in `slugs` of the slug `text`, or of the only visible row that has this name. Raises `error`."""
+    """The position in `slugs` of the slug `text`, or of the only visible row that has this name.
+
+    Raises `error`; NotReadyYet where the row is newer than the snapshot that has the slugs.
+    """
     index = slug_index(slugs, text)
     if index is not None:
         return index
@@ -124,6 +128,8 @@ def position_named(text: str, slugs: tuple[str, ...], model: Any, user: Any, err
     named = slugs_of_name(visible, text)
     if len(named) == 1 and (index := slug_index(slugs, named[0])) is not None:
         return index
+    if answer_is_outdated() and (named or visible.filter(slug=text).exists()):
+        raise NotReadyYet
     raise error(text, suggestions(visible, text, named))
 
 

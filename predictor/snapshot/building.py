@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mpet_site.web.patience import NotReadyYet
 from predictor.core.arrays import stretch_positions
 from predictor.core.database import (
     PLATFORM_NUMBER_COLUMNS,
@@ -24,6 +25,7 @@ from predictor.core.database import (
     Database,
     Group,
 )
+from predictor.snapshot.consistency import consistent_reads
 from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.scaling.validity import (
@@ -55,6 +57,7 @@ PROFILE_FIELDS = {
     "fit_error": np.float64,
     "n_measured": np.int64,
 }
+MOST_READINGS = 20
 THREAD_COLUMNS = frozenset({"physical_cores", "threads"})  # of PLATFORM_NUMBER_COLUMNS
 
 logger = logging.getLogger(__name__)
@@ -110,14 +113,19 @@ class ProfileColumns:
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
-    """The viewer's snapshot. The tables are read again until none changed meanwhile: all are of the revision that the
-    snapshot names."""
-    while True:
-        before = Revision.current(viewer)
-        built = read_tables(viewer, origins, before, outliers)
-        if Revision.current(viewer) == before:
-            built.database.prepare()
-            return built
+    """The viewer's snapshot. All tables are of the revision that it names: they are read as of one moment or, inside a
+    transaction, again until none changed meanwhile.
+
+    Raises NotReadyYet where they never stood still.
+    """
+    with consistent_reads() as is_consistent:
+        for _ in range(MOST_READINGS):
+            before = Revision.current(viewer)
+            built = read_tables(viewer, origins, before, outliers)
+            if is_consistent or Revision.current(viewer) == before:
+                built.database.prepare()
+                return built
+    raise NotReadyYet
 
 
 def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False) -> Snapshot:

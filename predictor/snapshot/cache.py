@@ -7,15 +7,19 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
+from mpet_site.web.patience import NotReadyYet, can_wait, note_outdated
 from predictor.core.database import Database, Group
 from predictor.snapshot import files
+from predictor.snapshot.behind import build_behind
 from predictor.snapshot.building import MEASURED, Snapshot, build_snapshot
+from predictor.snapshot.consistency import consistent_reads
 from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8
@@ -48,6 +52,12 @@ class SnapshotCache:
                 entry.set_exception(error)
         return entry.result()
 
+    def has(self, key: Hashable) -> bool:
+        """Whether `get` answers at once."""
+        with self._lock:
+            entry = self._entries.get(key)
+        return entry is not None and entry.done()
+
 
 _cache = SnapshotCache(KEPT_SNAPSHOTS)
 
@@ -60,36 +70,90 @@ def read_database(user: Any = None, *, origins: Sequence[str] = MEASURED) -> Dat
 def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outliers: bool = False) -> Snapshot:
     """The snapshot of everything that the user may predict from. Two small queries when this process has it already.
 
-    The key is the name of its folder. The newest profile's uid is part of it because revision numbers come back when
-    a database is restored, the fields' names because another version of this code may have written the folder.
+    A request does not wait for a large one of a new revision (mpet_site.web.patience): it is built behind, and until it
+    is there the last one answers, unless something was taken away since. Raises NotReadyYet where none may answer.
     """
-    origins = tuple(sorted(set(origins)))
-    public, own = Revision.current(user)
-    viewer = user if own else None
-    newest = (
-        Profile.objects.candidates_for(viewer, outliers=outliers).order_by("-pk").values_list("uid", flat=True).first()
-    )
-    kinds = (*origins, "outliers") if outliers else origins
-    folder = files.snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
-    return _cache.get(
-        folder, lambda: map_or_build_snapshot(folder, lambda: build_snapshot(viewer, origins, outliers), (public, own))
-    )
+    wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
+    if can_wait() or wanted.is_at_hand() or not wanted.is_large():
+        return wanted.get()
+    build_behind(wanted.folder, wanted.get)
+    earlier = wanted.earlier()
+    if earlier is None:
+        raise NotReadyYet
+    note_outdated()
+    return earlier
 
 
-def map_or_build_snapshot(folder: Path, build: Callable[[], Snapshot], revision: tuple[int, int]) -> Snapshot:
-    """The snapshot in the folder; where there is none, `build()`, which is written there if it is large and of that
-    revision."""
+@dataclass(frozen=True)
+class WantedSnapshot:
+    """A snapshot of the newest revision, wherever it is. The key is the name of its folder. The newest profile's uid
+    is part of it because revision numbers come back when a database is restored, the fields' names because another
+    version of this code may have written the folder."""
+
+    user: Any
+    origins: tuple[str, ...]
+    outliers: bool
+    viewer: Any
+    revision: tuple[int, int]
+    folder: Path
+
+    @classmethod
+    def of(cls, user: Any, origins: tuple[str, ...], outliers: bool) -> WantedSnapshot:
+        public, own = Revision.current(user)
+        viewer = user if own else None
+        rows = Profile.objects.candidates_for(viewer, outliers=outliers)
+        newest = rows.order_by("-pk").values_list("uid", flat=True).first()
+        kinds = (*origins, "outliers") if outliers else origins
+        folder = files.snapshot_folder(viewer and viewer.pk, kinds, public, own, newest, LAYOUT)
+        return cls(user, origins, outliers, viewer, (public, own), folder)
+
+    def get(self) -> Snapshot:
+        return _cache.get(self.folder, self.map_or_build)
+
+    def map_or_build(self) -> Snapshot:
+        """From its folder; where there is none, built as of now and, if it is large, written to the folder of now."""
+        try:
+            return mapped_snapshot(self.folder)
+        except LookupError:
+            with consistent_reads():
+                now = WantedSnapshot.of(self.user, self.origins, self.outliers)
+                built = build_snapshot(now.viewer, self.origins, self.outliers)
+        is_large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
+        if not is_large or (built.database.revision, built.private_revision) != now.revision:
+            return built
+        files.write_values(now.folder, snapshot_values(built))
+        files.remove_others(now.folder)
+        try:
+            return mapped_snapshot(now.folder)
+        except LookupError:
+            return built
+
+    def is_at_hand(self) -> bool:
+        return _cache.has(self.folder) or files.is_there(self.folder)
+
+    def is_large(self) -> bool:
+        """Whether it holds so many profiles that it is kept in files; looked at a few more rows than that."""
+        rows = Profile.objects.candidates_for(self.viewer, outliers=self.outliers).filter(origin__in=self.origins)
+        least = settings.SNAPSHOT_FILE_PROFILES
+        return bool(least and rows.order_by()[least - 1 : least].exists())
+
+    def earlier(self) -> Snapshot | None:
+        """The newest that was built before and that may still answer; None: there is none."""
+        for folder in files.earlier_folders(self.folder, Revision.oldest(self.viewer)):
+            if not Profile.objects.filter(uid=files.newest_profile_of(folder)).exists():
+                continue  # of a database that is no longer there
+            try:
+                return _cache.get(folder, partial(mapped_snapshot, folder))
+            except LookupError:
+                continue
+        return None
+
+
+def mapped_snapshot(folder: Path) -> Snapshot:
+    """The snapshot in the folder. Raises LookupError where there is none any more."""
     values = files.read_values(folder)
     if values is None:
-        built = build()
-        large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
-        if not large or (built.database.revision, built.private_revision) != revision:
-            return built
-        files.write_values(folder, snapshot_values(built))
-        files.remove_others(folder)
-        values = files.read_values(folder)
-        if values is None:
-            return built
+        raise LookupError(folder.name)
     read = snapshot_from(values)
     read.database.prepare()
     return read

@@ -55,12 +55,41 @@ def read_values(folder: Path) -> dict[str, Any] | None:
     return values
 
 
+def is_there(folder: Path) -> bool:
+    return (folder / VALUES_FILE).exists()
+
+
+def earlier_folders(folder: Path, oldest: tuple[int, int]) -> list[Path]:
+    """The folders of the same viewer, origins and layout whose revisions are between `oldest` and the folder's, the
+    newest first."""
+    whose, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
+    newest = revision_of(folder)
+    others = [other for other in folder.parent.glob(f"{whose},*,{layout}") if other.name != folder.name]
+    return [
+        other
+        for other in sorted(others, key=revision_of, reverse=True)
+        if all(low <= number <= high for low, number, high in zip(oldest, revision_of(other), newest, strict=True))
+    ]
+
+
+def revision_of(folder: Path) -> tuple[int, int]:
+    _, public, own, *_ = folder.name.split(",")
+    return int(public), int(own)
+
+
+def newest_profile_of(folder: Path) -> str:
+    """The uid of the newest profile in the folder's snapshot, which is part of its name."""
+    return folder.name.split(",")[3]
+
+
 def remove_others(kept: Path) -> None:
-    """Delete every folder of another public revision, and the viewer's own older ones. Who has one mapped keeps it."""
+    """Delete the viewer's other folders, and those of users that are of another public revision. Who has one mapped
+    keeps it; the public's others answer until theirs are made, too."""
     whose, public, _ = kept.name.split(",", 2)
     for folder in kept.parent.iterdir():
         parts = folder.name.split(",", 2)
-        if folder != kept and len(parts) == 3 and (parts[0] == whose or parts[1] != public):
+        of_user = parts[0].startswith("user-")
+        if folder != kept and len(parts) == 3 and (parts[0] == whose or (of_user and parts[1] != public)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

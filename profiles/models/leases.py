@@ -107,7 +107,7 @@ def _beat_until(name: str, beat: Callable[[], Any], done: threading.Event) -> No
         while not done.wait(settings.LEASE_SECONDS / RENEWALS_PER_LEASE):
             try:
                 beat()
-            except DatabaseError:
-                logger.warning("%s was not renewed", name, exc_info=True)
+            except DatabaseError as error:
+                logger.warning("%s was not renewed: %s", name, error)
     finally:
         connections.close_all()

@@ -103,6 +103,9 @@ class Revision(models.Model):
 
     key = models.CharField(max_length=40, unique=True, help_text="public, or user:<id>")
     number = models.PositiveBigIntegerField(default=0)
+    oldest_answering = models.PositiveBigIntegerField(
+        default=0, help_text="the number since which nothing was taken away: an earlier state may answer nobody"
+    )
 
     def __str__(self) -> str:
         return f"{self.key} {self.number}"
@@ -117,16 +120,28 @@ class Revision(models.Model):
         cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
-    def raise_for(cls, owner: Any) -> int:
-        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction."""
+    def raise_for(cls, owner: Any, *, only_adds: bool = False) -> int:
+        """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction. `only_adds`:
+        nothing was hidden, changed or removed, so that the state before may answer until the new one is read."""
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
-        row.save(update_fields=["number"])
+        if not only_adds:
+            row.oldest_answering = row.number
+        row.save(update_fields=["number", "oldest_answering"])
         return row.number
 
     @classmethod
     def current(cls, user: Any = None) -> tuple[int, int]:
         """(public number, number of the user's private changes): the key of all that the user may see."""
+        return cls._pair(user, "number")
+
+    @classmethod
+    def oldest(cls, user: Any = None) -> tuple[int, int]:
+        """The pair of `current` since which nothing that the user may see was taken away."""
+        return cls._pair(user, "oldest_answering")
+
+    @classmethod
+    def _pair(cls, user: Any, column: str) -> tuple[int, int]:
         own = cls.key_of(user) if user is not None and user.is_authenticated else ""
-        numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, own]).values_list("key", "number"))
+        numbers = dict(cls.objects.filter(key__in=[cls.PUBLIC, own]).values_list("key", column))
         return numbers.get(cls.PUBLIC, 0), numbers.get(own, 0)

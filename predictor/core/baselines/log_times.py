@@ -16,6 +16,7 @@ from predictor.core.references import check_query, evidence_groups, explain_miss
 from profiles.arrays import FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
+VALUES_AT_ONCE = 1 << 17  # stay in the caches
 MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
 
 
@@ -75,11 +76,21 @@ def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
     >>> np.exp(log_times_at(database, np.array([0, -1]), np.array([1, 2, 9]))).round(3).tolist()
     [[8.0, 9.798, 12.0], [nan, nan, nan]]
     """
+    if not len(database.curve_n):
+        return np.full((*rows.shape, len(n)), np.nan)
+    flat, values = rows.ravel(), np.empty((rows.size, len(n)))
+    at_once = max(1, VALUES_AT_ONCE // len(n)) if len(n) else rows.size
+    for first in range(0, rows.size, at_once):
+        part = slice(first, first + at_once)
+        values[part] = _log_times_of_rows(database, flat[part], n)
+    return values.reshape(*rows.shape, len(n))
+
+
+def _log_times_of_rows(database: Database, rows: IntArray, n: IntArray) -> FloatArray:
+    """`log_times_at` of few rows (R,): some ten arrays of (R, J) are made on the way."""
     start, stop = database.curve_offsets[rows], database.curve_offsets[rows + 1]
     is_measured = (rows >= 0) & (stop > start)
     start, last = np.where(is_measured, start, 0)[..., None], np.where(is_measured, stop - 1, 0)[..., None]
-    if not len(database.curve_n):
-        return np.full((*rows.shape, len(n)), np.nan)
     log_n, log_time = _measured_logs(database)
     # Curves follow each other in one array: with the row number in front they are one ascending key.
     above = np.searchsorted(_curve_keys(database), rows[..., None] * _stride(database) + n).clip(start, last)

@@ -141,6 +141,12 @@ def test_other_pairs_settle_nothing(prediction):
     assert delivered(replace(whole, profiles=others)) == 0
 
 
+def test_of_a_delivery_only_what_somebody_predicted_is_read(db, django_assert_max_num_queries):
+    delivery = store(sample_measurements(4, 6)).source
+    with django_assert_max_num_queries(1):
+        assert settle_delivery(delivery) == 0
+
+
 def test_what_was_known_before_is_leave_one_out_and_does_not_count(measured):
     predict(QUESTION)
     assert delivered(measurement(seed=5)) == 1

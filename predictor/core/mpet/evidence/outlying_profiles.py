@@ -44,7 +44,8 @@ def without_outliers(evidence: Evidence) -> Evidence:
     curves = evidence.curves.copy(order="K")
     curves[is_outlying[:, :-1]] = 0.0
     outliers = int(np.count_nonzero(is_outlying))
-    plausible = replace(evidence, is_known=remaining, curves=curves, outliers=outliers)
+    of_workload = evidence.of_workload.copy(order="K")  # a view would keep all curves of before
+    plausible = replace(evidence, is_known=remaining, curves=curves, of_workload=of_workload, outliers=outliers)
     on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))

@@ -1,0 +1,79 @@
+"""What takes seconds is prepared behind the request: commands, tasks and threads wait for it, requests do not.
+
+Meanwhile a request is answered from what was there before, and such an answer is kept nowhere; or with 503 and
+Retry-After, where nothing before may answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
+
+from mpet_site.web.busy import RETRY_AFTER_S
+
+
+class NotReadyYet(Exception):
+    """What the request needs is being prepared, and will be there in some seconds."""
+
+
+_in_request: ContextVar[bool] = ContextVar("in_request", default=False)
+_is_outdated: ContextVar[bool] = ContextVar("is_outdated", default=False)
+
+
+def can_wait() -> bool:
+    """Whether whoever asks has the time: all but requests."""
+    return not _in_request.get()
+
+
+@contextmanager
+def waiting() -> Iterator[None]:
+    """Let this part of a request wait, as it does for what somebody sends."""
+    token = _in_request.set(False)
+    try:
+        yield
+    finally:
+        _in_request.reset(token)
+
+
+def answer_is_outdated() -> bool:
+    """Whether anything in this request came from before the newest revision."""
+    return _is_outdated.get()
+
+
+def note_outdated() -> None:
+    _is_outdated.set(True)
+
+
+class PatienceMiddleware:
+    """Marks what a request does; its answer is kept by nobody when it is outdated."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        in_request, is_outdated = _in_request.set(True), _is_outdated.set(False)
+        try:
+            response = self.get_response(request)
+            if answer_is_outdated():
+                del response["ETag"]
+                del response["Cache-Control"]
+                add_never_cache_headers(response)
+            return response
+        finally:
+            _in_request.reset(in_request)
+            _is_outdated.reset(is_outdated)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The page that says so, and loads itself anew. The API has its own answer (mpet_site.web.problems)."""
+        if not isinstance(error, NotReadyYet):
+            return None
+        response = render(request, "not_ready.html", {"seconds": RETRY_AFTER_S}, status=503)
+        response["Retry-After"] = str(RETRY_AFTER_S)
+        add_never_cache_headers(response)
+        return response

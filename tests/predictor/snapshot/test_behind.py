@@ -1,0 +1,215 @@
+"""A request does not wait for a large snapshot: the last one answers, where it may, and is marked as what it is."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.test import Client
+from rest_framework.test import APIClient
+
+from mpet_site.web import patience
+from mpet_site.web.patience import NotReadyYet, answer_is_outdated, can_wait, waiting
+from predictor.snapshot import behind
+from predictor.snapshot.behind import alone_on_this_machine, build_behind
+from predictor.snapshot.cache import SnapshotCache, read_snapshot
+from profiles.models import Profile, Revision, Workload
+from profiles.moderation import set_hidden
+from tests.predictor.conftest import store
+from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
+from tests.samples import sample_measurements
+
+API = "/api/v1/"
+LARGEST_OF_TESTS = 1
+
+
+@pytest.fixture(autouse=True)
+def large(settings, tmp_path, monkeypatch):
+    settings.SNAPSHOT_FILE_PROFILES = LARGEST_OF_TESTS
+    settings.STATE_DIR = tmp_path
+    settings.PAGE_CACHE_SECONDS = 60
+    monkeypatch.setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
+
+
+@pytest.fixture
+def waiting_builds(monkeypatch):
+    """What would be built behind the request, in the order in which it was asked for."""
+    builds = []
+    monkeypatch.setattr("predictor.snapshot.cache.build_behind", lambda folder, build: builds.append(build))
+    return builds
+
+
+@pytest.fixture
+def in_request(monkeypatch):
+    token, mark = patience._in_request.set(True), patience._is_outdated.set(False)
+    yield
+    patience._in_request.reset(token)
+    patience._is_outdated.reset(mark)
+
+
+@pytest.fixture
+def grid(db):
+    platforms, workloads = store_platforms(["a", "b"]), store_workloads(["w1", "w2"])
+    source = store_source()
+    store_profiles(source, [(platform, workload) for platform in platforms for workload in workloads])
+    return platforms, source
+
+
+def deliver(platforms, name="w3"):
+    """A delivery that only adds something."""
+    source = store_source()
+    store_profiles(source, [(platforms[0], store_workloads([name])[0])])
+    Revision.objects.filter(key=Revision.PUBLIC).update(oldest_answering=0)
+    return source
+
+
+class TestInARequest:
+    def test_the_last_one_answers_until_the_next_is_built(self, grid, waiting_builds, in_request):
+        with waiting():
+            first = read_snapshot()
+        deliver(grid[0])
+        assert not answer_is_outdated()
+        assert read_snapshot() is first
+        assert answer_is_outdated()
+        waiting_builds[0]()
+        assert len(read_snapshot().database) == 5
+
+    def test_another_process_finds_it_in_its_files(self, grid, waiting_builds, in_request, monkeypatch):
+        with waiting():
+            read_snapshot()
+        deliver(grid[0])
+        monkeypatch.setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
+        assert len(read_snapshot().database) == 4
+
+    def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds, in_request):
+        platforms, source = grid
+        later = deliver(platforms)
+        with waiting():
+            read_snapshot()
+        set_hidden(later, True)
+        with pytest.raises(NotReadyYet):
+            read_snapshot()
+        waiting_builds[0]()
+        assert len(read_snapshot().database) == 4
+
+    def test_nothing_answers_where_nothing_was_built(self, grid, waiting_builds, in_request):
+        with pytest.raises(NotReadyYet):
+            read_snapshot()
+
+    def test_the_state_of_another_database_answers_nobody(self, grid, waiting_builds, in_request):
+        with waiting():
+            read_snapshot()
+        newest = Profile.objects.order_by("-pk").first()
+        deliver(grid[0])
+        newest.delete()
+        with pytest.raises(NotReadyYet):
+            read_snapshot()
+
+    def test_an_owner_is_not_answered_without_what_is_private(self, grid, waiting_builds, in_request, admin_user):
+        with waiting():
+            read_snapshot()
+        store_profiles(
+            store_source(admin_user, private=True), [(grid[0][0], store_workloads(["mine"], private_to=admin_user)[0])]
+        )
+        with pytest.raises(NotReadyYet):
+            read_snapshot(admin_user)
+        assert len(read_snapshot(AnonymousUser()).database) == 4
+
+    def test_a_small_one_is_built_at_once(self, grid, waiting_builds, in_request, settings):
+        settings.SNAPSHOT_FILE_PROFILES = 1000
+        assert len(read_snapshot().database) == 4
+        assert not waiting_builds
+
+
+def test_a_command_waits(grid, waiting_builds):
+    assert can_wait()
+    assert len(read_snapshot().database) == 4
+    assert not waiting_builds
+
+
+def test_a_delivery_alone_leaves_the_state_before_answering(db):
+    store(sample_measurements(2, 3))
+    store(sample_measurements(2, 4), label="more")
+    assert Revision.oldest() == (0, 0)
+    assert Revision.raise_for(None) == Revision.oldest()[0]
+
+
+class TestAnswers:
+    """Of a site whose newest delivery is not in its snapshot yet."""
+
+    @pytest.fixture
+    def site(self, db, waiting_builds):
+        store(sample_measurements(4, 6))
+        read_snapshot()
+        store(sample_measurements(4, 7), label="more")
+        return waiting_builds
+
+    def test_are_given_but_kept_by_nobody(self, site):
+        for _ in range(2):
+            page = Client().get("/ranking/?workload=app1-section1")
+            assert (page.status_code, "no-store" in page["Cache-Control"]) == (200, True)
+        assert len(site) == 2
+        answer = APIClient().get(f"{API}distances/platforms/matrix/")
+        assert (answer.status_code, "ETag" in answer, "no-store" in answer["Cache-Control"]) == (200, False, True)
+
+    def test_are_whole_again_soon(self, site):
+        Client().get("/ranking/?workload=app1-section1")
+        site[0]()
+        answer = APIClient().get(f"{API}distances/platforms/matrix/")
+        assert (answer.status_code, "ETag" in answer) == (200, True)
+
+    def test_wait_where_what_is_asked_about_is_newer(self, site):
+        newest = Workload.objects.order_by("-pk").first().slug
+        answer = APIClient().get(f"{API}rankings/?workload={newest}")
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+        assert "being taken in" in answer.json()["detail"]
+        unknown = APIClient().get(f"{API}rankings/?workload=unheard")
+        assert unknown.status_code == 400
+
+    def test_of_pages_load_themselves_again(self, site):
+        set_hidden(Workload.objects.first().profiles.first().source, True)
+        page = Client().get("/ranking/?workload=app1-section1")
+        assert (page.status_code, page["Retry-After"]) == (503, "5")
+        assert '<meta http-equiv="refresh" content="5">' in page.content.decode()
+
+
+class TestBuildBehind:
+    def test_one_thread_builds(self, tmp_path):
+        folder, begun, go, built = tmp_path / "s" / "public,1,0,x,y", threading.Event(), threading.Event(), []
+
+        def build():
+            begun.set()
+            go.wait(10)
+            built.append(1)
+
+        build_behind(folder, build)
+        assert begun.wait(10)
+        build_behind(folder, build)
+        go.set()
+        (thread,) = (thread for thread in threading.enumerate() if thread.name == f"snapshot {folder.name}")
+        thread.join(10)
+        assert built == [1]
+        assert not behind._building
+
+    def test_what_fails_is_tried_again(self, tmp_path, caplog):
+        folder, built = tmp_path / "s" / "public,1,0,x,y", threading.Event()
+        build_behind(folder, lambda: 1 / 0)
+        for thread in threading.enumerate():
+            if thread.name.startswith("snapshot "):
+                thread.join(10)
+        assert "was not built" in caplog.text
+        build_behind(folder, built.set)
+        assert built.wait(10)
+
+    def test_no_two_processes_of_a_machine(self, tmp_path):
+        folder = tmp_path / "s" / "public,1,0,x,y"
+        code = (
+            "import sys; from pathlib import Path; from predictor.snapshot.behind import alone_on_this_machine\n"
+            "with alone_on_this_machine(Path(sys.argv[1])) as is_alone: print(is_alone)"
+        )
+        command = [sys.executable, "-c", code, str(tmp_path / "s" / "public,2,0,z,y")]
+        with alone_on_this_machine(folder) as is_alone:
+            assert is_alone
+            assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "True\n"
