@@ -48,13 +48,19 @@ Estimator = Callable[[Database, LogTimes, BaselineSettings], Estimate]
 
 
 def baseline_method(
-    name: str, settings: type[BaselineSettings], estimate: Estimator[BaselineSettings], summary: str
+    name: str,
+    settings: type[BaselineSettings],
+    estimate: Estimator[BaselineSettings],
+    summary: str,
+    most_references: int | None = None,
 ) -> Method[BaselineSettings]:
-    """The estimator as a registered method."""
+    """The estimator as a registered method, which learns from the `most_references` nearest at most."""
 
     def predict(database: Database, query: Query, chosen: BaselineSettings) -> Answer:
         view = database.without(query.target, query.workload)
         logs = log_times(view, query)
+        if most_references is not None:
+            logs = logs.with_nearest_references(most_references)
         return _make_answer(view, query, logs, estimate(view, logs, chosen))
 
     return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -59,6 +59,24 @@ class LogTimes:
         of_workload, of_platform = additive_parts(self.all_platforms)
         model = of_workload[None] + of_platform[:, None]
         return np.where(np.isnan(self.all_platforms), model, self.all_platforms)
+
+    def with_nearest_references(self, most: int) -> LogTimes:
+        """The same with at most `most` references: those whose benchmarks, less the platform's speed, differ least
+        from the target's (least mean square over benchmarks and n)."""
+        if len(self.platforms) <= most:
+            return self
+        residuals = (self.completed - self.speed[:, None]).reshape(len(self.platforms) + 1, -1)
+        distance = ((residuals[:-1] - residuals[-1]) ** 2).mean(axis=1)
+        kept = np.sort(np.argsort(distance, kind="stable")[:most])
+        is_shared = ~np.isnan(self.of_references[kept, :, 0]).all(axis=0)
+        return replace(
+            self,
+            platforms=self.platforms[kept],
+            workloads=self.workloads[is_shared],
+            of_references=self.of_references[kept][:, is_shared],
+            of_target=self.of_target[is_shared],
+            of_workload=self.of_workload[kept],
+        )
 
 
 def log_times_at(database: Database, rows: IntArray, n: IntArray) -> FloatArray:

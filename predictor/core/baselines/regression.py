@@ -19,6 +19,7 @@ from predictor.core.database import PLATFORM_NUMBER_COLUMNS, Database
 from predictor.core.errors import SettingsError
 from profiles.arrays import FloatArray, IntArray
 
+MOST_REFERENCES = 512  # that a regression learns from, the nearest: among 2,000 it would take seconds
 REFERENCES_PER_FACTOR = 4
 RIDGE_PENALTIES = (0.3, 1.0, 3.0, 10.0)
 LEAST_VARIANCE, LEAST_PENALTY = 1e-12, 1e-9  # keep the equations of the factors solvable
@@ -142,11 +143,23 @@ def _metadata(database: Database, platforms: IntArray) -> FloatArray:
 ADDITIVE = baseline_method(
     "additive-log", NoSettings, estimate_additive, "Log time = speed of the platform + size of the workload."
 )
-RIDGE = baseline_method("ridge", NoSettings, estimate_ridge, "Ridge regression on the log times of the benchmarks.")
+RIDGE = baseline_method(
+    "ridge", NoSettings, estimate_ridge, "Ridge regression on the log times of the benchmarks.", MOST_REFERENCES
+)
 KERNEL_RIDGE = baseline_method(
-    "kernel-ridge", KernelRidgeSettings, estimate_kernel_ridge, "Ridge regression with a Gaussian kernel on the same."
+    "kernel-ridge",
+    KernelRidgeSettings,
+    estimate_kernel_ridge,
+    "Ridge regression with a Gaussian kernel on the same.",
+    MOST_REFERENCES,
 )
 BOOSTING = baseline_method(
-    "gradient-boosting", BoostingSettings, estimate_boosting, "Gradient boosted trees on the same and metadata."
+    "gradient-boosting",
+    BoostingSettings,
+    estimate_boosting,
+    "Gradient boosted trees on the same and metadata.",
+    MOST_REFERENCES,
 )
-LOW_RANK = baseline_method("low-rank", LowRankSettings, estimate_low_rank, "Low-rank factorisation of the log times.")
+LOW_RANK = baseline_method(
+    "low-rank", LowRankSettings, estimate_low_rank, "Low-rank factorisation of the log times.", MOST_REFERENCES
+)

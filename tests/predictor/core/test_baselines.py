@@ -5,7 +5,8 @@ import pytest
 
 from predictor.core.baselines import BASELINES
 from predictor.core.baselines.laws import amdahl_terms, fit_law, usl_terms
-from predictor.core.baselines.log_times import additive_parts, log_times, log_times_at
+from predictor.core.baselines.log_times import LogTimes, additive_parts, log_times, log_times_at
+from predictor.core.baselines.regression import MOST_REFERENCES
 from predictor.core.database import Database, Group
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, NoReference, Query, SettingsError, TooFewCandidates
@@ -213,3 +214,46 @@ def test_every_baseline_says_that_it_is_one():
     assert not METHODS["mpet2020"].describe().baseline
     assert METHODS["ridge"].describe().baseline
     assert all(method.summary.endswith(".") for method in BASELINES)
+
+
+class TestNearestReferences:
+    """Of many platforms the regressions learn from those that are most like the target."""
+
+    def database(self):
+        """Six platforms like the target, and six on which every other workload takes longer."""
+        rng = np.random.default_rng(4)
+        size = rng.normal(size=6)
+        odd = np.arange(6) % 2
+        kind = {p: 0.0 if p < 7 else 2.0 for p in range(13)}
+        return database_of_curves(
+            {(p, w): np.exp(size[w] + kind[p] * odd[w]) * np.ones(4) for p in range(13) for w in range(6)}
+        )
+
+    def test_are_kept_with_their_times(self):
+        database = self.database()
+        logs = log_times(database.without(0, 1), Query(1, 0, n=tuple(N)))
+        few = logs.with_nearest_references(6)
+        assert [database.platforms[p] for p in few.platforms] == [f"p{p}" for p in range(1, 7)]
+        assert few.of_references.shape == (6, 5, 4)
+        assert few.with_nearest_references(6) is few
+        np.testing.assert_array_equal(few.of_workload, logs.of_workload[np.isin(logs.platforms, few.platforms)])
+
+    @pytest.mark.parametrize("name", ["ridge", "kernel-ridge", "low-rank", "gradient-boosting"])
+    def test_take_part_alone(self, name, monkeypatch):
+        database, seen = self.database(), []
+        method = METHODS[name]
+        assert predicted(name, database, workload=1).confidence.references == 12
+        of_all = LogTimes.with_nearest_references
+        monkeypatch.setattr(
+            LogTimes, "with_nearest_references", lambda logs, most: seen.append(most) or of_all(logs, 6)
+        )
+        assert method.predict(database, Query(1, 0, n=tuple(N)), method.settings_from({})).confidence.references == 6
+        assert seen == [MOST_REFERENCES]
+
+
+def test_log_times_of_many_rows_are_read_in_parts(monkeypatch):
+    database, _ = additive_database()
+    rows = np.arange(60).reshape(12, 5)
+    whole = log_times_at(database, rows, N)
+    monkeypatch.setattr("predictor.core.baselines.log_times.VALUES_AT_ONCE", 7)
+    np.testing.assert_array_equal(log_times_at(database, rows, N), whole)

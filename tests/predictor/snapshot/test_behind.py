@@ -83,7 +83,7 @@ class TestInARequest:
         assert len(read_snapshot().database) == 4
 
     def test_nothing_answers_from_before_something_was_taken_away(self, grid, waiting_builds, in_request):
-        platforms, source = grid
+        platforms, _ = grid
         later = deliver(platforms)
         with waiting():
             read_snapshot()
