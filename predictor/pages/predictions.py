@@ -16,6 +16,7 @@ from predictor.figures.candidates import candidate_charts
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Prediction
 from predictor.pages import snippets
+from predictor.pages.answer_parts import answer_parts
 from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
@@ -126,8 +127,11 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[st
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
     behind = candidate_curves(answer, request.user)
     origin = answer_origin(answer)
+    charts = mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin)
+    facts = answer_facts(answer)
     return {
         "answer": answer,
+        "parts": answer_parts(answer, charts, facts["cautions"]),
         "target": target,
         "workload": workloads.get(answer["workload"]),
         "candidates": {
@@ -135,12 +139,12 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[st
             for purpose, rows in answer["candidates"].items()
         },
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
-        "charts": mark_origin(answer_charts(drawing) or sequential_charts(answer, names, drawing.time_unit), origin),
+        "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
         "carried": [(row, names.get(row["name"], row["name"])) for row in answer.get("why", {}).get("carried", [])],
         "known": measured_label(origin),
         "time_unit": drawing.time_unit,
-        **answer_facts(answer),
+        **facts,
         **answer_snippets(request, answer),
         "sources": answer["sources"],
         "section": "predict",

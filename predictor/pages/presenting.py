@@ -18,8 +18,8 @@ def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | Non
 
 
 def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The fastest point, for a changed question also the fastest one of the baseline and their ratio, and the warnings
-    that the reasons of the confidence do not repeat."""
+    """The fastest point, for a changed question also the fastest one of the baseline and their ratio, the warnings that
+    the reasons of the confidence do not repeat, and how many cautions these are together."""
     best = fastest_point(answer["curve"])
     before = fastest_point(answer.get("baseline") or [])
     ratio = None
@@ -27,7 +27,13 @@ def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
         ratio = before["time_s"] / best["time_s"]
     reasons = answer["confidence"].get("reasons", [])
     warnings = [warning for warning in answer["warnings"] if warning not in reasons]
-    return {"fastest": best, "fastest_before": before, "times_as_fast": ratio, "warnings": warnings}
+    return {
+        "fastest": best,
+        "fastest_before": before,
+        "times_as_fast": ratio,
+        "warnings": warnings,
+        "cautions": len(reasons) + len(warnings),
+    }
 
 
 def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:

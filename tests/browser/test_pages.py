@@ -94,6 +94,7 @@ def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, 
     page.locator("#id_target").press("Enter")
     page.wait_for_url("**/predictions/answer/**")
     drawn(page)
+    page.get_by_role("tab", name="What to measure next").click()
     page.get_by_role("link", name="Which measurements would narrow the interval").click()
     expect(page.get_by_role("region", name="What to measure next").locator("tbody tr").first).to_be_visible()
     assert not Prediction.objects.exists()
@@ -112,10 +113,11 @@ def test_what_to_measure_next_comes_on_demand(visit, profile):
     Revision.raise_for(None)
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     page = visit(reverse("prediction", args=[prediction.uid]))
+    page.get_by_role("tab", name="What to measure next").click()
     page.get_by_role("link", name="Which measurements would narrow the interval").click()
     table = page.get_by_role("region", name="What to measure next")
     expect(table.locator("tbody tr").first).to_be_visible()
-    assert page.url.endswith(reverse("prediction", args=[prediction.uid]))
+    assert page.url.endswith(reverse("prediction", args=[prediction.uid]) + "#next")
 
 
 def test_a_real_tarball_is_uploaded_and_leads_to_its_profiles(visit, settings, tmp_path):

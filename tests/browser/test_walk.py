@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from profiles.ingest import ingest
 from profiles.models import Profile
-from tests.browser.walk import CHARTS, TARGET, WORKLOAD, Walk, drawn, page_names, pages_of
+from tests.browser.walk import CHARTS, TARGET, WORKLOAD, Walk, drawn, open_all_tabs, page_names, pages_of
 from tests.pages import store_dataset, store_public, user
 from tests.samples import sample_measurements
 
@@ -81,6 +81,7 @@ class Weights:
 
 def faults_at_first_sight(page, name: str, weights: Weights) -> list[str]:
     """Of what was loaded: too much of it, Plotly without a figure, figures without marks, axes without a title."""
+    open_all_tabs(page)
     drawn(page)
     received, figures = weights.of(page), page.locator(".plot").all()
     own_bytes = sum(size for file, size in received.items() if not file.startswith("plotly"))

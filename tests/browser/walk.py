@@ -130,8 +130,18 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
 
 
 def drawn(page: Page) -> None:
-    """Waits until every figure shows a trace."""
-    expect(page.locator(".plot:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
+    """Waits until every figure that is not behind a tab shows a trace."""
+    expect(page.locator(".plot:visible:not(:has(.main-svg .trace, .main-svg .hm))")).to_have_count(0, timeout=20_000)
+
+
+def open_all_tabs(page: Page) -> None:
+    """Shows what is behind every tab at once, for what goes through all of a page."""
+    page.evaluate(
+        """() => {
+          for (const panel of document.querySelectorAll('[role="tabpanel"]')) panel.hidden = false;
+          document.dispatchEvent(new Event("mpet:figures"));
+        }"""
+    )
 
 
 def plain_address(name: str) -> str:

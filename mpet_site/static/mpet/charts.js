@@ -97,8 +97,10 @@
     if (place) mpet.save(await content(place, format), `${place.dataset.figure}.${format}`);
   });
 
+  // What is behind a tab has no size yet: it is drawn when the tab opens.
   function drawAll() {
     for (const place of document.querySelectorAll("[data-figure]")) {
+      if (!place.getClientRects().length) continue;
       draw(place);
       place.closest("figure").querySelector(".chart-actions").hidden = false;
     }
