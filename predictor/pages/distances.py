@@ -66,7 +66,7 @@ def map_context(
         "places": places,
         "marked": names.get(mark),
         "is_cut": len(places) == LARGEST_MAP,
-        "section": "workloads",
+        "section": "map",
         "sources": datasets_compared(request.user, selection),
         "twin": json_address("api-workload-map", query=urlencode(selection.parameters)),
     }

@@ -6,11 +6,17 @@ import numpy as np
 
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
+from predictor.predictions.confidence import LEVELS
+from predictor.predictions.request import PredictionRequest, RequestError
+from predictor.predictions.service import preview_answer
 from predictor.snapshot.building import SIMULATED
 from predictor.snapshot.cache import read_database
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
+TARGETS_TRIED, WORKLOADS_TRIED = 3, 6
+MOST_PROFILES_TRIED = 5000
+LARGEST_WORKLOADS_SEEN = 64
 
 
 def offered_names(model: Any, user: Any, chosen: str) -> list[tuple[str, str]]:
@@ -20,20 +26,62 @@ def offered_names(model: Any, user: Any, chosen: str) -> list[tuple[str, str]]:
 
 
 def first_pair(user: Any) -> tuple[str, str]:
-    """The workload with the most profiles, on the one of its platforms that has the most: measured, or simulated where
-    what was measured has no curve to show."""
+    """The pair that a visitor sees first: the surest answer that has a curve, from measured profiles where there are
+    such, else from simulated ones; where nothing has a curve, any pair."""
     databases: list[Database] = [read_database(user), read_database(user, origins=SIMULATED)]
-    most = [(database, positions_with_most_profiles(database, "workloads", 1)) for database in databases]
-    pairs = [(database, workloads[0]) for database, workloads in most if workloads]
-    if not pairs:
-        return "", ""
-    database, workload = next((pair for pair in pairs if has_curves(*pair)), pairs[0])
+    for database in databases:
+        if pair := surest_pair(database, user):
+            return pair
+    for database in databases:
+        for workload in positions_with_most_profiles(database, "workloads", 1):
+            return database.workloads[workload], database.platforms[platforms_of(database, workload)[0]]
+    return "", ""
+
+
+def surest_pair(database: Database, user: Any) -> tuple[str, str] | None:
+    """The pair whose answer is the surest, of a few workloads with a curve on a few of their platforms; None where
+    nothing has a curve. It is looked for once a database."""
+    pair: tuple[str, str] | None = database.derive(("surest pair",), lambda: _find_surest_pair(database, user))
+    return pair
+
+
+def _find_surest_pair(database: Database, user: Any) -> tuple[str, str] | None:
+    """The target first, with one workload, and then the workload there. Of a large database, whose answers take long,
+    the first pair."""
+    most = positions_with_most_profiles(database, "workloads", LARGEST_WORKLOADS_SEEN)
+    workloads = [workload for workload in most if has_curves(database, workload)]
+    if not workloads:
+        return None
+    targets = platforms_of(database, workloads[0])[:TARGETS_TRIED]
+    if len(database) > MOST_PROFILES_TRIED:
+        return database.workloads[workloads[0]], database.platforms[targets[0]]
+    target = min(targets, key=lambda target: doubt_of_pair(database, workloads[0], target, user))
+    there = [workload for workload in workloads if target in platforms_of(database, workload)]
+    workload = min(there[:WORKLOADS_TRIED], key=lambda workload: doubt_of_pair(database, workload, target, user))
+    return database.workloads[workload], database.platforms[target]
+
+
+def doubt_of_pair(database: Database, workload: int, target: int, user: Any) -> tuple[float, float]:
+    """What answers are compared by: the level of the confidence, then the width of the interval. Infinite where the
+    pair is refused."""
+    request = PredictionRequest(database.workloads[workload], database.platforms[target])
+    try:
+        confidence = preview_answer(request, user)["confidence"]
+    except RequestError:
+        return np.inf, np.inf
+    width = confidence["half_width"]
+    return LEVELS.index(confidence["level"]), np.inf if width is None else width
+
+
+def platforms_of(database: Database, workload: int) -> list[int]:
+    """The platforms that have the workload, those with the most profiles first."""
     profiles = np.bincount(database.platform_index, minlength=len(database.platforms))
-    platforms = database.platform_index[database.rows_of_workload(workload)]
-    return database.workloads[workload], database.platforms[platforms[profiles[platforms].argmax()]]
+    platforms = database.platform_index[database.rows_of_workload(workload)].tolist()
+    return sorted(set(platforms), key=lambda platform: (-profiles[platform], platform))
 
 
 def has_curves(database: Database, workload: int) -> bool:
-    """Whether the workload was measured on two platforms or more, at more than two thread counts."""
-    rows = database.rows_of_workload(workload)
-    return len(rows) > 1 and any(len(database.curve(row)[0]) > 2 for row in rows.tolist())
+    """Whether the workload was measured on two platforms or more, at more than one thread count."""
+    rows = database.rows_of_workload(workload).tolist()
+    with_curve = [database.platform_index[row] for row in rows if len(database.curve(row)[0]) > 1]
+    return len(set(with_curve)) > 1

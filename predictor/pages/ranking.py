@@ -38,7 +38,7 @@ def ranking(request: HttpRequest) -> HttpResponse:
         first, _ = first_pair(request.user)
         if first:
             return redirect(f"{request.path}?{urlencode({'workload': first})}")
-        return render(request, "predictor/ranking.html", {"section": "predict"})
+        return render(request, "predictor/ranking.html", {"section": "ranking"})
     method = request.GET.get("method") or DEFAULT_METHOD
     include_simulated = request.GET.get("include_simulated") == "true"
     context = {
@@ -47,7 +47,7 @@ def ranking(request: HttpRequest) -> HttpResponse:
         "methods": list(METHODS),
         "method": method,
         "include_simulated": include_simulated,
-        "section": "predict",
+        "section": "ranking",
     }
     try:
         question = RankingQuestion.of(slug, request.user, method=method, include_simulated=include_simulated)

@@ -81,7 +81,7 @@ def settled(request: HttpRequest) -> HttpResponse:
         "table": PageTable("Validated predictions", COLUMNS, named, ordering=ordering),
         "score_twin": json_address("api-score", query=urlencode({"origin": origin})),
         "csv": csv_address("api-predictions", chosen, ("settled", "origin")),
-        "section": "accuracy",
+        "section": "settled",
         "twin": json_address("api-predictions", query=urlencode(chosen | numbered)),
     }
     return render(request, "predictor/settled.html", context)

@@ -39,7 +39,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
         workload, target = first_pair(request.user)
         if workload and target:
             return redirect(f"{request.path}?{urlencode({'workload': workload, 'target': target})}")
-        return render(request, "predictor/what_if.html", {"section": "predict"})
+        return render(request, "predictor/what_if.html", {"section": "what-if"})
     state = slider_state(request)
     if request.method == "POST" and not request.user.is_authenticated:
         return redirect_to_login(f"{request.path}?{state['state']}")
@@ -54,7 +54,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "method": request.GET.get("method", ""),
         "workloads": offered_names(Workload, request.user, request.GET["workload"]),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
-        "section": "predict",
+        "section": "what-if",
         **slider_context(request, state),
         **state,
         **answer_context(request, state),

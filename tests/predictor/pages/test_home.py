@@ -5,7 +5,10 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
+from predictor.pages import offers
+from predictor.pages.offers import doubt_of_pair, first_pair
 from predictor.predictions.request import DEFAULT_METHOD
+from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
@@ -80,17 +83,67 @@ def store_two_threads():
     ingest(measured, kind="tarball", label="measured", sha256="4" * 64, owner=None, private=False)
 
 
-@pytest.mark.parametrize("measure", [lambda: store_public(platforms=1), store_two_threads])
-def test_where_nothing_measured_has_a_curve_to_predict_it_begins_with_simulated_profiles(client, measure):
-    measure()
+def store_simulated():
     simulated = replace(sample_measurements(3, 2, seed=8), origin="simulated")
     simulated.platforms[:] = [sample_platform(5 + index, name=f"model-{index}") for index in range(3)]
     simulated.workloads[:] = [sample_workload(8 + index) for index in range(2)]
     ingest(simulated, kind="simulator", label="demo", sha256="5" * 64, owner=None, private=False)
+
+
+def test_where_nothing_measured_has_a_curve_to_predict_it_begins_with_simulated_profiles(client):
+    store_public(platforms=1)
+    store_simulated()
     page = client.get(reverse("home"))
     assert page.context["target"].startswith("model-")
     assert figures_of(page)
     assert "No prediction" not in text_of(page)
+
+
+def test_what_was_measured_stands_first_also_where_it_has_two_threads(client):
+    store_two_threads()
+    store_simulated()
+    page = home(client)
+    assert page.context["target"].startswith("machine-")
+    assert not page.context["answer"]["simulated"]
+    assert [trace["name"] for trace in figures_of(page)["time"]["data"]][-1] == "measured"
+
+
+def test_the_surest_answer_of_a_few_stands_first(public, monkeypatch):
+    tried = []
+
+    def doubt(database, workload, target, user):
+        tried.append((workload, target))
+        return 0, -workload - target
+
+    monkeypatch.setattr(offers, "doubt_of_pair", doubt)
+    database = read_database(None)
+    workload, target = tried_last = max(
+        ((one, other) for one in range(len(database.workloads)) for other in range(len(database.platforms))[:3]),
+        key=sum,
+    )
+    assert first_pair(None) == (database.workloads[workload], database.platforms[target])
+    assert tried_last in tried
+    count = len(tried)
+    first_pair(None)
+    assert len(tried) == count
+
+
+def test_a_pair_that_is_refused_is_the_most_doubtful(public):
+    database = read_database(None)
+    level, width = doubt_of_pair(database, 0, 0, None)
+    assert level in range(3)
+    assert 0 < width < 10
+    refused = replace(database, platforms=("nothing", *database.platforms[1:]))
+    assert doubt_of_pair(refused, 0, 0, None) == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize("view", ["ranking", "what-if", "workload-map", "settled"])
+def test_the_navigation_leads_to_a_page_and_marks_it_there(client, public, view):
+    address = reverse(view)
+    navigation = home(client).content.decode().split("<nav")[1]
+    assert f'href="{address}"' in navigation
+    there = client.get(address, follow=True).content.decode().split("<nav")[1]
+    assert f'href="{address}" aria-current="true"' in there
 
 
 def test_an_empty_database_has_doors_and_no_prediction(client):
