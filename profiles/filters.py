@@ -7,6 +7,7 @@ from django_filters.rest_framework import FilterSet
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Profile, Workload
+from profiles.vendors import canonical_vendor
 
 PLATFORM_ORDERINGS = {
     name: name
@@ -42,7 +43,7 @@ PROFILE_ORDERINGS = {
 
 class PlatformFilter(FilterSet):
     device_class = ChoiceFilter(DEVICE_CLASSES)
-    vendor = TextFilter(lookup_expr="iexact")
+    vendor = TextFilter(method="by_vendor", help_text="in any spelling: Intel or GenuineIntel")
     architecture = TextFilter(lookup_expr="iexact")
     microarchitecture = TextFilter(lookup_expr="iexact")
     cpu_model = TextFilter(lookup_expr="iexact")
@@ -51,6 +52,9 @@ class PlatformFilter(FilterSet):
     class Meta:
         model = Platform
         fields: tuple[str, ...] = ()
+
+    def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
+        return rows.filter(vendor__iexact=canonical_vendor(text))
 
 
 class WorkloadFilter(FilterSet):

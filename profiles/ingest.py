@@ -19,6 +19,7 @@ from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, Match
 from profiles.measurements import Measurements
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
 from profiles.staging import publish, stage, staged_delivery
+from profiles.vendors import canonical_vendor
 
 __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 
@@ -147,6 +148,7 @@ def _platform_drafts(measurements: Measurements, source: Source) -> list[Platfor
         columns |= {
             "name": normalise_spacing(record.name),
             "cpu_model": normalise_spacing(record.cpu_model),
+            "vendor": canonical_vendor(record.vendor),
             "virtualised": record.virtualised,
             "placement": None if record.placement is None else list(record.placement),
             "n_max": record.n_max or record.threads or _largest_n(measurements, index),

@@ -26,6 +26,7 @@ from profiles.filters import (
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.page_cache import kept_for_visitors
+from profiles.vendors import canonical_vendor
 
 MOST_CHOICES = 200  # of one field of a form
 
@@ -116,7 +117,10 @@ def list_response(
 def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> list[ListFilter]:
     """A field for each column that has values."""
     values = {name: [(value, value.replace("_", " ")) for value in rows.values_in(name)] for name in list_page.offered}
-    return [ListFilter(name, request.GET.get(name, ""), choices) for name, choices in values.items() if choices]
+    chosen = {name: request.GET.get(name, "") for name in values}
+    if chosen.get("vendor"):
+        chosen["vendor"] = canonical_vendor(chosen["vendor"]) or ""
+    return [ListFilter(name, chosen[name], choices) for name, choices in values.items() if choices]
 
 
 @require_safe

@@ -17,6 +17,7 @@ from profiles.descriptions import described_by, restate
 from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.signals import merged
+from profiles.vendors import canonical_vendor
 
 
 class ModerationError(Exception):
@@ -115,6 +116,8 @@ def decide_facts(row: Platform | Workload, facts: dict[str, Any]) -> None:
     unknown = set(facts) - set(columns.own)
     if unknown:
         raise ValueError(f"no fact of a {columns.noun}: {', '.join(sorted(unknown))}")
+    if "vendor" in facts:
+        facts = facts | {"vendor": canonical_vendor(facts["vendor"])}
     _change_decided(columns, row, lambda decided: decided | facts)
 
 
