@@ -19,9 +19,11 @@ from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
-from predictor.predictions.rankings import RANKING_COLUMNS, RankingQuestion
+from predictor.predictions.ranking_choice import AT_THREAD_COUNT, RANKING_FILTERS, RANKING_ORDER, RankingChoice
+from predictor.predictions.rankings import RANKING_COLUMNS, Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
+from profiles.models import Platform
 
 RankingSerializer = inline_serializer(
     "Ranking",
@@ -36,21 +38,26 @@ RankingSerializer = inline_serializer(
             "RankedPlatform",
             {
                 "platform": Text(),
-                "n_best": Integer(help_text="the thread count with the smallest predicted time"),
+                "n_best": Integer(help_text="the thread count with the smallest predicted time, or the n asked for"),
                 "time_s": number(help_text="predicted there"),
                 "low_s": number(),
                 "high_s": number(),
                 "measured": serializers.BooleanField(
                     help_text="The workload was measured there; the method did not see."
                 ),
-                "measured_time_s": number(help_text="the smallest measured time, at whatever n"),
+                "measured_time_s": number(help_text="the smallest measured time, at whatever n or at the n asked for"),
                 "measured_n": Integer(allow_null=True),
                 "origin": Text(help_text="of the references' profiles: measured or simulated"),
                 "warnings": serializers.ListField(child=Text()),
+                "place": Integer(help_text="among all platforms, in the order asked for"),
+                "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
+                "core_time_s": number(help_text="time_s multiplied by cores"),
+                "relative": number(help_text="to the first of all platforms in the order asked for"),
             },
             many=True,
         ),
         "refused": inline_serializer("UnrankedPlatform", {"platform": Text(), "reason": Text()}, many=True),
+        "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
     },
 )
 
@@ -60,7 +67,9 @@ RANKING_PARAMETERS = (
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     Flag("include_simulated", "Simulated profiles take part.", default=False),
+    AT_THREAD_COUNT,
 )
+CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
 
 
 class RankingView(ApiView):
@@ -70,15 +79,18 @@ class RankingView(ApiView):
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
-    query_parameters: ClassVar[tuple[str, ...]] = ("workload", "method", "level", "include_simulated")
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(
+        parameter.name for parameter in (*RANKING_PARAMETERS, *CHOICE_PARAMETERS)
+    )
 
     @extend_schema(
         operation_id="rankings_read",
         summary="Where would a workload be the fastest?",
-        parameters=described(*RANKING_PARAMETERS, OneOf("format", choices=("json", "csv"))),
+        parameters=described(*RANKING_PARAMETERS, *CHOICE_PARAMETERS, OneOf("format", choices=("json", "csv"))),
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
+        choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
         try:
             question = RankingQuestion.of(viewer=request.user, **ranking_arguments(request))
         except RequestError as error:
@@ -86,10 +98,21 @@ class RankingView(ApiView):
 
         def respond(document: Mapping[str, Any]) -> HttpResponseBase:
             return respond_unless_unchanged(
-                request, database_etag(request), lambda: ranking_response(request, document)
+                request,
+                database_etag(request),
+                lambda: ranking_response(request, chosen_document(request, document, choice)),
             )
 
         return answer_or_progress(request, question, respond, request.user)
+
+
+def chosen_document(request: Request, document: Mapping[str, Any], choice: RankingChoice) -> dict[str, Any]:
+    """The ranking with the rows that were chosen, of platforms that the viewer sees."""
+    ranking = Ranking(**document)
+    visible = Platform.objects.visible_to(request.user).filter(slug__in=ranking.platforms).defer("placement")
+    platforms = {row.slug: row for row in visible}
+    rows, refused = choice.rows(ranking, platforms), choice.refused(ranking, platforms)
+    return {**document, "results": rows, "refused": refused}
 
 
 def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpResponseBase:

@@ -19,26 +19,26 @@ class AnswerPart:
         return f"predictor/answer_{self.id.replace('-', '_')}.html"
 
 
-CHANGES = AnswerPart("changes", "What was changed")
-WHY = AnswerPart("why", "Why")
-CAUTIONS = AnswerPart("cautions", "Cautions")
-CURVES = AnswerPart("curves", "Speedup and time breakdown")
-CANDIDATES = AnswerPart("candidates", "Candidates")
-NEXT = AnswerPart("next", "What to measure next")
-METHOD = AnswerPart("method", "Method and sources")
-COMMANDS = AnswerPart("commands", "Command line")
+CHANGES_PART = AnswerPart("changes", "What was changed")
+WHY_PART = AnswerPart("why", "Why")
+CAUTIONS_PART = AnswerPart("cautions", "Cautions")
+CURVES_PART = AnswerPart("curves", "Speedup and time breakdown")
+CANDIDATES_PART = AnswerPart("candidates", "Candidates")
+NEXT_PART = AnswerPart("next", "What to measure next")
+METHOD_PART = AnswerPart("method", "Method and sources")
+COMMANDS_PART = AnswerPart("commands", "Command line")
 
 
 def answer_parts(answer: Mapping[str, Any], charts: Sequence[Any], cautions: int) -> list[AnswerPart]:
     """Those that have something to show for this answer, the first of which is open."""
     shown = {
-        CHANGES: bool(answer.get("changes")),
-        WHY: bool(answer.get("why", {}).get("sentences")),
-        CAUTIONS: cautions > 0,
-        CURVES: len(charts) > 1,
-        CANDIDATES: True,
-        NEXT: True,
-        METHOD: True,
-        COMMANDS: True,
+        CHANGES_PART: bool(answer.get("changes")),
+        WHY_PART: bool(answer.get("why", {}).get("sentences")),
+        CAUTIONS_PART: cautions > 0,
+        CURVES_PART: len(charts) > 1,
+        CANDIDATES_PART: True,
+        NEXT_PART: True,
+        METHOD_PART: True,
+        COMMANDS_PART: True,
     }
     return [part for part, is_shown in shown.items() if is_shown]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,12 +12,21 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
+from mpet_site.web.parameters import Flag, Number, OneOf
 from predictor.core.methods import METHODS
+from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import first_pair, offered_names
 from predictor.pages.presenting import rows_by_slug
+from predictor.predictions.ranking_choice import (
+    AT_THREAD_COUNT,
+    BY_CORE_TIME,
+    RANKING_FILTERS,
+    RankingChoice,
+    value_in,
+)
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
@@ -24,14 +34,35 @@ from profiles.models import Platform, Workload
 from profiles.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import unmarked
 
-RANKING_FILTERS = ("device_class", "architecture")
-RANKED_PER_PAGE = 100
+RANKED_PER_PAGE = 50
+RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
+WITH_SIMULATED = Flag("include_simulated", default=False)
+RANKING_ADDRESS = ("workload", "method", "level", "include_simulated", "n", "by")  # what an address says beside filters
+FILTER_TITLES = {
+    "device_class": "Class",
+    "min_cores": "Cores, from",
+    "max_cores": "Cores, to",
+    "min_threads": "Threads, from",
+    "min_memory_gib": "Memory in GiB, from",
+    "measured": "Measured there",
+    "origin": "Reference profiles",
+}
+
+
+@dataclass(frozen=True)
+class RankingField:
+    """A field of the form: a list to choose from where it has values, else a number to type."""
+
+    name: str
+    title: str
+    value: str
+    values: Sequence[tuple[str, str]] = ()
 
 
 @require_safe
 @kept_for_visitors
 def ranking(request: HttpRequest) -> HttpResponse:
-    """?workload=[&method=&include_simulated=true] and, of what is shown, &device_class=&architecture=&page=. What takes
+    """?workload=[&method=&level=&include_simulated=true&n=] and, of what is shown, &by=, filters and &page=. What takes
     longer than a request is shown as far as it is."""
     slug = request.GET.get("workload", "")
     if not slug:
@@ -39,105 +70,137 @@ def ranking(request: HttpRequest) -> HttpResponse:
         if first:
             return redirect(f"{request.path}?{urlencode({'workload': first})}")
         return render(request, "predictor/ranking.html", {"section": "ranking"})
-    method = request.GET.get("method") or DEFAULT_METHOD
-    include_simulated = request.GET.get("include_simulated") == "true"
-    context = {
-        "asked": slug,
-        "workloads": offered_names(Workload, request.user, slug),
-        "methods": list(METHODS),
-        "method": method,
-        "include_simulated": include_simulated,
-        "section": "ranking",
-    }
+    context = form_context(request, slug)
     try:
-        question = RankingQuestion.of(slug, request.user, method=method, include_simulated=include_simulated)
+        choice = RankingChoice.of(request.GET)
+        question = question_of(request, slug)
     except RequestError as error:
         return render(request, "predictor/ranking.html", context | {"refusal": str(error)}, status=422)
     shown = shown_answer(request, question, request.user)
     return respond_with(
-        request, shown, "predictor/ranking.html", lambda: context | ranking_page_context(request, question, shown)
+        request, shown, "predictor/ranking.html", lambda: context | ranking_context(request, question, choice, shown)
     )
 
 
-def ranking_page_context(request: HttpRequest, question: RankingQuestion, shown: ShownAnswer) -> dict[str, Any]:
-    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
-    return ranking_context(request, ranking, include_simulated=question.include_simulated) | {
-        "ranking": ranking,
-        "twin": ranking_json_address(ranking, question.include_simulated),
+def question_of(request: HttpRequest, slug: str) -> RankingQuestion:
+    """Raises a RequestError."""
+    return RankingQuestion.of(
+        slug,
+        request.user,
+        method=request.GET.get("method") or DEFAULT_METHOD,
+        level=value_in(request.GET, RANKING_LEVEL),
+        include_simulated=value_in(request.GET, WITH_SIMULATED),
+        n=value_in(request.GET, AT_THREAD_COUNT),
+    )
+
+
+def form_context(request: HttpRequest, slug: str) -> dict[str, Any]:
+    return {
+        "asked": slug,
+        "workloads": offered_names(Workload, request.user, slug),
+        "methods": list(METHODS),
+        "method": request.GET.get("method") or DEFAULT_METHOD,
+        "include_simulated": request.GET.get("include_simulated") == "true",
+        "by": request.GET.get("by", ""),
+        "n": request.GET.get("n", ""),
+        "level": request.GET.get("level", ""),
+        "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
+        "section": "ranking",
     }
 
 
-def ranking_context(request: HttpRequest, ranking: Ranking, *, include_simulated: bool) -> dict[str, Any]:
-    """The rows of the platforms that pass the filters, each with its place among all platforms."""
-    named = [result["platform"] for result in (*ranking.results, *ranking.refused)]
-    platforms = rows_by_slug(Platform, request.user, named)
-    chosen = {name: request.GET[name] for name in RANKING_FILTERS if request.GET.get(name)}
-    passing = {slug for slug, row in platforms.items() if all(getattr(row, k) == v for k, v in chosen.items())}
-    best = ranking.results[0]["time_s"] if ranking.results else None
-    rows = [
-        (
-            place,
-            {
-                **result,
-                "relative_time": result["time_s"] / best,
-                "known": result["origin"] if result["measured"] else "",
-            },
-            platforms[result["platform"]],
-        )
-        for place, result in enumerate(ranking.results, start=1)
-        if result["platform"] in passing
-    ]
-    workload = Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first()
+def ranking_context(
+    request: HttpRequest, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
+) -> dict[str, Any]:
+    """The rows that pass the filters, each with its place among all platforms."""
+    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
+    platforms = rows_by_slug(Platform, request.user, ranking.platforms)
+    rows = choice.rows(ranking, platforms)
     page = page_of(request, rows, RANKED_PER_PAGE)
-    simulated = any(result["origin"] == "simulated" for _, result, _ in rows)
-    origin = answer_origin({"simulated": simulated, "include_simulated": include_simulated})
+    shown_rows = [
+        (row | {"known": row["origin"] if row["measured"] else ""}, platforms[row["platform"]]) for row in page
+    ]
+    is_simulated = any(row["origin"] == "simulated" for row in rows)
+    origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
     unit = "unknown unit" if ranking.time_kind == "relative" else "s"
     return {
-        "workload": workload,
-        "rows": page.object_list,
+        "ranking": ranking,
+        "workload": Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first(),
+        "rows": shown_rows,
         "page": page,
-        "refused": [
-            (platforms[result["platform"]], result["reason"])
-            for result in ranking.refused
-            if result["platform"] in passing
-        ],
-        "filters": [(name, chosen.get(name, ""), filter_values(platforms.values(), name)) for name in RANKING_FILTERS],
-        "is_filtered": bool(chosen),
-        "is_simulated": simulated,
+        "refused": [(platforms[row["platform"]], row["reason"]) for row in choice.refused(ranking, platforms)],
+        "fields": filter_fields(request, list(platforms.values())),
+        "is_simulated": is_simulated,
         "known": measured_label(origin),
         "time_unit": unit,
-        "charts": mark_origin(ranking_charts(list(page.object_list), unit, measured_label(origin)), origin),
+        "charts": mark_origin(ranking_charts(shown_rows, unit, measured_label(origin), choice), origin),
+        "twin": ranking_json_address(request, ranking),
     }
 
 
-def filter_values(platforms: Any, name: str) -> list[str]:
-    return sorted({value for row in platforms if (value := getattr(row, name))})
+def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[RankingField]:
+    """A field for each filter: texts are chosen of those that the platforms have."""
+    fields = []
+    for parameter in RANKING_FILTERS:
+        name = parameter.name
+        values = [(value, value.replace("_", " ")) for value in filter_values(platforms, name)]
+        if isinstance(parameter, Flag):
+            values = [("true", "yes"), ("false", "no")]
+        elif isinstance(parameter, OneOf) and not values:
+            values = [(value, value) for value in parameter.choices]
+        fields.append(RankingField(name, FILTER_TITLES.get(name, name.capitalize()), request.GET.get(name, ""), values))
+    return fields
 
 
-def ranking_charts(rows: Sequence[tuple[int, Mapping[str, Any], Platform]], unit: str, times_word: str) -> list[Chart]:
+def filter_values(platforms: Sequence[Platform], name: str) -> list[str]:
+    texts = (getattr(row, name, None) for row in platforms)
+    return sorted({text for text in texts if isinstance(text, str) and text})
+
+
+def ranking_charts(
+    rows: Sequence[tuple[Mapping[str, Any], Platform]], unit: str, times_word: str, choice: RankingChoice
+) -> list[Chart]:
     if not rows:
         return []
+    if choice.by == BY_CORE_TIME:
+        return [core_time_chart(rows, unit, times_word)]
     times = [
-        PlatformTime.of(
-            unmarked(platform.name, times_word), platform.slug, result, result["measured_time_s"], result["n_best"]
-        )
-        for _, result, platform in rows
+        PlatformTime.of(unmarked(platform.name, times_word), platform.slug, row, row["measured_time_s"], row["n_best"])
+        for row, platform in rows
     ]
     return [
         dot_chart(
             "ranking",
-            "Fastest time on each platform",
-            f"The smallest predicted time over all thread counts, with its interval. The "
-            f"{times_word} times were not used for the prediction.",
+            "Time on each platform",
+            f"The predicted time with the number of threads that the table names, with its interval. The {times_word} "
+            "times were not used for the prediction.",
             times,
             measured=times_word,
-            axis=f"smallest time t(n) ({unit})",
+            axis=f"time t(n) ({unit})",
         )
     ]
 
 
-def ranking_json_address(ranking: Ranking, include_simulated: bool) -> str:
-    parameters = {"workload": ranking.workload, "method": ranking.method}
+def core_time_chart(rows: Sequence[tuple[Mapping[str, Any], Platform]], unit: str, times_word: str) -> Chart:
+    times = []
+    for row, platform in rows:
+        names = ("time_s", "low_s", "high_s") if row["cores"] else ()
+        scaled = {name: None if row[name] is None else row[name] * row["cores"] for name in names}
+        times.append(PlatformTime.of(unmarked(platform.name, times_word), platform.slug, scaled, None, row["n_best"]))
+    return dot_chart(
+        "ranking",
+        "Core time on each platform",
+        "The predicted time multiplied by the physical cores that its threads take, with its interval.",
+        times,
+        measured=times_word,
+        axis=f"core time ({'core ' if unit == 's' else ''}{unit})",
+    )
+
+
+def ranking_json_address(request: HttpRequest, ranking: Ranking) -> str:
+    """The same question, filters and order to the API."""
+    names = (*RANKING_ADDRESS, *(parameter.name for parameter in RANKING_FILTERS))
+    given = {name: request.GET[name] for name in names if request.GET.get(name)}
     return json_address(
-        "api-rankings", query=urlencode(parameters | ({"include_simulated": "true"} if include_simulated else {}))
+        "api-rankings", query=urlencode(given | {"workload": ranking.workload, "method": ranking.method})
     )

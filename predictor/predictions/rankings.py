@@ -38,6 +38,10 @@ RANKING_COLUMNS = (
     "measured_n",
     "origin",
     "warnings",
+    "place",
+    "cores",
+    "core_time_s",
+    "relative",
 )
 
 
@@ -53,6 +57,12 @@ class Ranking:
     time_kind: str
     results: Sequence[Mapping[str, Any]] = field(repr=False)
     refused: Sequence[Mapping[str, Any]] = field(repr=False)
+    n: int | None = None  # the thread count of every row; None: the fastest of each platform
+
+    @property
+    def platforms(self) -> set[str]:
+        """The slugs of all platforms that it names."""
+        return {row["platform"] for row in (*self.results, *self.refused)}
 
     def document(self) -> dict[str, Any]:
         return {**vars(self), "results": list(self.results), "refused": list(self.refused)}
@@ -69,6 +79,7 @@ class RankingQuestion:
     settings: Any
     include_simulated: bool
     origins: tuple[str, ...]
+    n: int | None = None
 
     @classmethod
     def of(
@@ -79,30 +90,40 @@ class RankingQuestion:
         method: str = DEFAULT_METHOD,
         level: float | None = None,
         include_simulated: bool = False,
+        n: int | None = None,
     ) -> RankingQuestion:
-        """`level` of the intervals; None: the method's default. Raises a RequestError where the workload or the method
-        is unknown, or the method takes no level."""
+        """`level` of the intervals; None: the method's default. `n`: the thread count to compare at; None: the fastest
+        of each platform. Raises a RequestError where the workload or the method is unknown, or the method takes no
+        level."""
         chosen = registered_method(method)
         try:
             settings = checked_settings(chosen, {} if level is None else {"level": level})
         except InvalidSettings as error:
             raise InvalidField("level", error.reason) from error
-        return cls._against_snapshot(workload, viewer, chosen, settings, include_simulated)
+        return cls._against_snapshot(workload, viewer, chosen, settings, include_simulated=include_simulated, n=n)
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
         """The question that `canonical` wrote down, against what the viewer sees now. Raises a RequestError."""
         chosen = registered_method(question["method"])
         settings = checked_settings(chosen, question["settings"])
-        return cls._against_snapshot(question["workload"], viewer, chosen, settings, question["include_simulated"])
+        included = {"include_simulated": question["include_simulated"], "n": question.get("n")}
+        return cls._against_snapshot(question["workload"], viewer, chosen, settings, **included)
 
     @classmethod
     def _against_snapshot(
-        cls, workload: str, viewer: Any, method: methods.Method[Any], settings: Any, include_simulated: bool
+        cls,
+        workload: str,
+        viewer: Any,
+        method: methods.Method[Any],
+        settings: Any,
+        *,
+        include_simulated: bool,
+        n: int | None,
     ) -> RankingQuestion:
         snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
         index = position_named(workload, snapshot.database.workloads, Workload, viewer, UnknownWorkloadName)
-        return cls(snapshot, index, method, settings, include_simulated, origins)
+        return cls(snapshot, index, method, settings, include_simulated, origins, n)
 
     def canonical(self) -> dict[str, Any]:
         return {
@@ -112,6 +133,7 @@ class RankingQuestion:
             "settings": methods.settings_values(self.settings),
             "include_simulated": self.include_simulated,
             "origins": list(self.origins),
+            "n": self.n,
         }
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
@@ -136,9 +158,13 @@ class RankingQuestion:
                 yield ComputedStep(len(results) + len(refused), total, document)
 
     def row(self, target: int) -> dict[str, Any]:
-        query = methods.Query(self.workload, target)
+        n = None if self.n is None else (self.n,)
+        most = int(self.snapshot.database.n_max[target])
+        if self.n is not None and self.n > most:
+            raise methods.PredictionError(f"it takes {most} threads at most")
+        query = methods.Query(self.workload, target, n=n)
         answer = self.method.predict(self.snapshot.database, query, self.settings)
-        question = Question(self.workload, target, None, None, self.method, self.settings)
+        question = Question(self.workload, target, None, n, self.method, self.settings)
         return ranking_row(self.snapshot, question, answer)
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
@@ -153,6 +179,7 @@ class RankingQuestion:
             time_kind=str(database.workload_table["time_kind"][self.workload]),
             results=tuple(by_time),
             refused=tuple(sorted(refused, key=itemgetter("platform"))),
+            n=self.n,
         )
 
 
@@ -179,7 +206,8 @@ def rank_platforms(
 
 
 def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
-    """The fastest predicted n of one platform; beside it the fastest time that was measured there, if it was."""
+    """The fastest predicted n of one platform, or the n that was asked for; beside it what was measured there, if it
+    was: the fastest time, or that at the n."""
     database = snapshot.database
     if not np.isfinite(answer.time_s).any():
         raise methods.TooFewCandidates(0, 1, "no time can be predicted at any thread count")
@@ -187,6 +215,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
     query = methods.Query(question.workload, question.target)
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))
+    measured_n, measured_s = (None, None) if own < 0 else measured_point(database, own, question.n)
     references = {candidate.platform for candidate in (*answer.candidates_t1, *answer.candidates_scaling)}
     return {
         "platform": database.platforms[question.target],
@@ -195,16 +224,23 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
         "low_s": None if answer.low_s is None else float(answer.low_s[best]),
         "high_s": None if answer.high_s is None else float(answer.high_s[best]),
         "measured": own >= 0,
-        "measured_time_s": None if own < 0 else float(database.curve(own)[1].min()),
-        "measured_n": None if own < 0 else fastest_n(database, own),
+        "measured_time_s": measured_s,
+        "measured_n": measured_n,
         "origin": origin_of_references(snapshot, question.workload, references, groups),
         "warnings": list(answer.warnings),
     }
 
 
-def fastest_n(database: Database, profile: int) -> int:
+def measured_point(database: Database, profile: int, asked: tuple[int, ...] | None) -> tuple[int | None, float | None]:
+    """The fastest measured n and its time, of the n that were asked for; None where none of them was measured."""
     n, time_s = database.curve(profile)
-    return int(n[time_s.argmin()])
+    if asked is not None:
+        chosen = np.isin(n, asked)
+        n, time_s = n[chosen], time_s[chosen]
+    if not len(n):
+        return None, None
+    fastest = int(time_s.argmin())
+    return int(n[fastest]), float(time_s[fastest])
 
 
 def origin_of_references(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:

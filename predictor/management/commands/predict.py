@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -14,15 +15,16 @@ from predictor.core.steps import ComputedStep
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import next_measurements
+from predictor.predictions.ranking_choice import BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
 from predictor.predictions.rankings import Ranking, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
+from profiles.models import Platform
 
 # what asks for one target, with its default
 ONE_TARGET_ONLY: dict[str, Any] = {
     "reference": None,
-    "n": None,
     "method_settings": {},
     "scenario": "migration",
     "strategy": None,
@@ -30,6 +32,7 @@ ONE_TARGET_ONLY: dict[str, Any] = {
     "measure_next": False,
     "change": [],
 }
+RANKING_ONLY: dict[str, Any] = {"by": BY_TIME, "where": []}
 
 
 class Command(BaseCommand):
@@ -68,6 +71,15 @@ class Command(BaseCommand):
         parser.add_argument("--include-simulated", action="store_true", help="let simulated profiles take part")
         parser.add_argument("--include-outliers", action="store_true", help="let outliers take part (find_outliers)")
         parser.add_argument("--measure-next", action="store_true", help="say what to measure to narrow the interval")
+        parser.add_argument("--by", choices=RANKING_ORDER.choices, default=BY_TIME, help="order of a ranking")
+        parser.add_argument(
+            "--where",
+            metavar="NAME=VALUE",
+            action="append",
+            type=parse_filter,
+            default=[],
+            help=f"of a ranking, by {', '.join(parameter.name for parameter in RANKING_FILTERS)}; may be repeated",
+        )
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
     def handle(self, **options: Any) -> None:
@@ -79,23 +91,26 @@ class Command(BaseCommand):
 
     def ranking(self, options: dict[str, Any]) -> list[str]:
         """Only what a ranking can take was asked for; else an error."""
-        ignored = [name for name, default in ONE_TARGET_ONLY.items() if options[name] != default]
-        if ignored:
-            raise CommandError(f"a ranking takes no --{ignored[0].replace('_', '-')}")
+        refuse_given(options, ONE_TARGET_ONLY, "a ranking takes no")
+        if options["n"] is not None and len(options["n"]) != 1:
+            raise CommandError("a ranking takes one --n")
+        choice = RankingChoice.of({**dict(options["where"]), "by": options["by"]})
         with tqdm(desc="rank", unit="platform", leave=False) as bar:
             computed = rank_platforms(
                 options["workload"],
                 method=options["method"],
                 include_simulated=options["include_simulated"],
+                n=options["n"] and options["n"][0],
                 progress=lambda step: show_step(bar, step),
             )
-        return (
-            [json.dumps(computed.document(), indent=1, allow_nan=False)]
-            if options["json"]
-            else ranking_report(computed)
+        platforms = {row.slug: row for row in Platform.objects.visible_to(None).filter(slug__in=computed.platforms)}
+        chosen = replace(
+            computed, results=choice.rows(computed, platforms), refused=choice.refused(computed, platforms)
         )
+        return [json.dumps(chosen.document(), indent=1, allow_nan=False)] if options["json"] else ranking_report(chosen)
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
+        refuse_given(options, RANKING_ONLY, "one target takes no")
         changes = dict(options["change"])
         request = PredictionRequest(
             workload=options["workload"],
@@ -117,6 +132,22 @@ class Command(BaseCommand):
         if options["json"]:
             return [json.dumps({"id": str(prediction.uid)} | prediction.answer, indent=1, allow_nan=False)]
         return prediction_report(prediction)
+
+
+def refuse_given(options: dict[str, Any], defaults: dict[str, Any], words: str) -> None:
+    """Raises a CommandError for an option that has another value than its default."""
+    given = [name for name, default in defaults.items() if options[name] != default]
+    if given:
+        raise CommandError(f"{words} --{given[0].replace('_', '-')}")
+
+
+def parse_filter(text: str) -> tuple[str, str]:
+    """min_cores=16 or vendor=AMD."""
+    name, _, value = text.partition("=")
+    names = [parameter.name for parameter in RANKING_FILTERS]
+    if name not in names or not value:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE; names: {', '.join(names)}")
+    return name, value
 
 
 def parse_change(text: str) -> tuple[str, float | None]:
@@ -221,6 +252,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
             result["platform"],
             str(result["n_best"]),
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
+            formatted_number(result["core_time_s"]),
         ]
         for result in ranking.results
     ]
@@ -228,7 +260,8 @@ def ranking_report(ranking: Ranking) -> list[str]:
         f"{ranking.workload} by {ranking.method}, version {ranking.method_version}, revision {ranking.revision}",
         "",
     ]
-    lines += text_table(["platform", "best n", f"time ({unit})", "low", "high", "measured"], rows, words=1)
+    heads = ["platform", "n" if ranking.n else "best n", f"time ({unit})", "low", "high", "measured", "core time"]
+    lines += text_table(heads, rows, words=1)
     return lines + [f"{result['platform']}: {result['reason']}" for result in ranking.refused]
 
 

@@ -87,7 +87,7 @@ def test_a_platform_that_was_hidden_since_is_not_in_an_outdated_answer(client, p
     store(replace(sample_measurements(1, 6, seed=4), platforms=[sample_platform(9)]), label="more")
     response = page(client)
     assert response.context["shown"].is_outdated
-    assert platform.slug not in {row["platform"] for _, row, _ in response.context["rows"]}
+    assert platform.slug not in {row["platform"] for row, _ in response.context["rows"]}
 
 
 def test_a_private_viewers_answer_is_shown_to_nobody_else(client, public, started):
@@ -121,10 +121,10 @@ def test_what_could_not_be_computed_is_said(client, public, started, monkeypatch
 
 def test_a_long_ranking_has_pages(client, public, monkeypatch):
     monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", 2)
-    assert [place for place, _, _ in page(client).context["rows"]] == [1, 2]
+    assert [row["place"] for row, _ in page(client).context["rows"]] == [1, 2]
     second = page(client, page=2)
-    assert [place for place, _, _ in second.context["rows"]] == [3]
-    assert second.context["rows"][0][1]["relative_time"] > 1
+    assert [row["place"] for row, _ in second.context["rows"]] == [3]
+    assert second.context["rows"][0][0]["relative"] > 1
     assert "3 platforms" in text_of(second)
 
 

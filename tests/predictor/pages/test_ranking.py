@@ -31,11 +31,11 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
     response = page(client)
     ranking = rank_platforms(WORKLOAD)
     rows = response.context["rows"]
-    assert [(place, row["platform"]) for place, row, _ in rows] == [
+    assert [(row["place"], row["platform"]) for row, _ in rows] == [
         (place, row["platform"]) for place, row in enumerate(ranking.results, start=1)
     ]
-    assert [row["relative_time"] for _, row, _ in rows] == sorted(row["relative_time"] for _, row, _ in rows)
-    assert rows[0][1]["relative_time"] == 1
+    assert [row["relative"] for row, _ in rows] == sorted(row["relative"] for row, _ in rows)
+    assert rows[0][0]["relative"] == 1
     assert text_of(response).count("measured here") == 3
 
 
@@ -54,7 +54,7 @@ def test_filters_keep_the_place_among_all(client, public):
     profile.platform.device_class = "embedded"
     profile.platform.save()
     response = page(client, device_class="embedded")
-    assert [(place, platform.slug) for place, _, platform in response.context["rows"]] == [(3, slowest)]
+    assert [(row["place"], platform.slug) for row, platform in response.context["rows"]] == [(3, slowest)]
     assert "places are among all" in text_of(response)
     nothing = page(client, device_class="embedded", architecture="aarch64")
     assert "No platform of this choice can be predicted" in text_of(nothing)
@@ -64,7 +64,8 @@ def test_filters_keep_the_place_among_all(client, public):
 def test_twin_and_csv_are_the_same_ranking(client, public):
     response = page(client, method="mpet-log")
     twin = client.get(twin_of(response)).json()
-    assert twin["results"] == list(response.context["ranking"].results)
+    computed = response.context["ranking"].results
+    assert [row.items() >= known.items() for row, known in zip(twin["results"], computed, strict=True)] == [True] * 3
     lines = client.get(twin_of(response) + "&format=csv").getvalue().decode().splitlines()
     assert len(lines) == 1 + len(twin["results"])
     assert f"{twin_of(response)}&format=csv".replace("&", "&amp;") in response.content.decode()
@@ -89,7 +90,7 @@ def test_a_relative_workload_has_no_seconds(client):
     store_dataset()
     response = page(client, workload="relative-0")
     assert "unknown unit" in text_of(response)
-    assert figures_of(response)["ranking"]["layout"]["xaxis"]["title"]["text"] == "smallest time t(n) (unknown unit)"
+    assert figures_of(response)["ranking"]["layout"]["xaxis"]["title"]["text"] == "time t(n) (unknown unit)"
 
 
 def test_private_platforms_are_ranked_for_their_owner_alone(client, public):

@@ -130,7 +130,7 @@ def test_impossible_questions(measured, arguments, reason):
 
 
 def test_a_ranking_takes_no_target_or_scenario(measured):
-    for arguments in (["--n", "1"], ["--change", "work=2"], ["--scenario", "scaling"]):
+    for arguments in (["--reference", "machine-0"], ["--change", "work=2"], ["--scenario", "scaling"]):
         with pytest.raises(CommandError, match=f"takes no {arguments[0]}"):
             call_command("predict", "--workload", "app0/section0", "--ranking", *arguments)
     with pytest.raises(CommandError, match="required"):

@@ -1,0 +1,140 @@
+"""Which rows of a ranking are shown, and in which order: the same for page, API and command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpet_site.web.parameters import Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
+from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.predictions.rankings import Ranking
+from predictor.predictions.request import InvalidField
+from predictor.snapshot.building import PREDICTION_ORIGINS
+from profiles.measurements import DEVICE_CLASSES
+from profiles.vendors import canonical_vendor
+
+GIB = 2**30
+LARGEST_MEMORY_GIB = 2**24
+BY_TIME, BY_CORE_TIME = "time", "core_time"
+RANKING_ORDER = OneOf(
+    "by",
+    "Rising `time_s`, or rising `core_time_s`: per core instead of per machine.",
+    default=BY_TIME,
+    choices=(BY_TIME, BY_CORE_TIME),
+)
+AT_THREAD_COUNT = WholeNumber(
+    "n", "Compare at this thread count instead of at the fastest of each platform.", low=1, high=LARGEST_THREAD_COUNT
+)
+MOST_CORES = LARGEST_THREAD_COUNT
+
+
+def at_least(column: str, unit: float = 1) -> Callable[[Any, float], bool]:
+    """A test of a platform whose column is known, and not less than the value."""
+    return lambda platform, value: (known := getattr(platform, column)) is not None and known >= value * unit
+
+
+def at_most(column: str) -> Callable[[Any, float], bool]:
+    return lambda platform, value: (known := getattr(platform, column)) is not None and known <= value
+
+
+def is_text(column: str, write: Callable[[str], str | None] = str) -> Callable[[Any, str], bool]:
+    """A test of a platform whose column has the text, in any case; `write` gives its only spelling."""
+    return lambda platform, value: (getattr(platform, column) or "").casefold() == str(write(value) or value).casefold()
+
+
+PLATFORM_FILTERS: dict[QueryParameter, Callable[[Any, Any], bool]] = {
+    OneOf("device_class", "of the platform", choices=DEVICE_CLASSES): is_text("device_class"),
+    Name("architecture", "of the platform"): is_text("architecture"),
+    Name("vendor", "of the processor, in any spelling"): is_text("vendor", canonical_vendor),
+    WholeNumber("min_cores", "physical cores at least", low=1, high=MOST_CORES): at_least("physical_cores"),
+    WholeNumber("max_cores", "physical cores at most", low=1, high=MOST_CORES): at_most("physical_cores"),
+    WholeNumber("min_threads", "threads of a program at least", low=1, high=MOST_CORES): at_least("n_max"),
+    Number("min_memory_gib", "memory at least", low=0, high=LARGEST_MEMORY_GIB): at_least("memory_bytes", GIB),
+}
+RESULT_FILTERS: dict[QueryParameter, Callable[[Mapping[str, Any], Any], bool]] = {
+    Flag("measured", "true: where the workload was measured; false: where it was not"): (
+        lambda row, value: bool(row["measured"] == value)
+    ),
+    OneOf("origin", "of the references' profiles", choices=PREDICTION_ORIGINS): (
+        lambda row, value: bool(row["origin"] == value)
+    ),
+}
+RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS)
+
+
+@dataclass(frozen=True)
+class RankingChoice:
+    """The filters that were given, by name, and the order."""
+
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    by: str = BY_TIME
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> RankingChoice:
+        """From what an address or a command says; names that are no filter are left out. Raises InvalidField."""
+        given = {parameter.name: value_in(texts, parameter) for parameter in RANKING_FILTERS}
+        return cls.of_values(given | {RANKING_ORDER.name: value_in(texts, RANKING_ORDER)})
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any]) -> RankingChoice:
+        """From values by name, None for those that were not given."""
+        names = {parameter.name for parameter in RANKING_FILTERS}
+        filters = {name: value for name, value in values.items() if name in names and value is not None}
+        return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
+
+    def rows(self, ranking: Ranking, platforms: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The results on platforms that are chosen, each with its place among all in this order, and how many times as
+        long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any other is left
+        out."""
+        results = [with_cores(result, platforms[result["platform"]]) for result in known_on(platforms, ranking.results)]
+        name = "core_time_s" if self.by == BY_CORE_TIME else "time_s"
+        results.sort(key=lambda row: (row[name] is None, row[name]))
+        best = results[0][name] if results else None
+        placed = [
+            {**result, "place": place, "relative": result[name] and best and result[name] / best}
+            for place, result in enumerate(results, start=1)
+        ]
+        return [row for row in placed if self._passes(platforms[row["platform"]], row)]
+
+    def refused(self, ranking: Ranking, platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """The platforms of this choice that were refused."""
+        refused = known_on(platforms, ranking.refused)
+        return [row for row in refused if self._takes_platform(platforms[row["platform"]])]
+
+    def _passes(self, platform: Any, result: Mapping[str, Any]) -> bool:
+        tests = ((test, self.filters.get(parameter.name)) for parameter, test in RESULT_FILTERS.items())
+        return self._takes_platform(platform) and all(value is None or test(result, value) for test, value in tests)
+
+    def _takes_platform(self, platform: Any) -> bool:
+        tests = ((test, self.filters.get(parameter.name)) for parameter, test in PLATFORM_FILTERS.items())
+        return all(value is None or test(platform, value) for test, value in tests)
+
+
+def known_on(platforms: Mapping[str, Any], rows: Any) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["platform"] in platforms]
+
+
+def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
+    """What the texts say of a parameter, else its default. Raises InvalidField."""
+    text = texts.get(parameter.name, "")
+    if not text:
+        return parameter.default
+    try:
+        return parameter.value_of(text)
+    except NoSuchValue as error:
+        raise InvalidField(parameter.name, str(error)) from error
+
+
+def with_cores(result: Mapping[str, Any], platform: Any) -> dict[str, Any]:
+    """The result with the physical cores that its threads take, and its time multiplied by them: what the work costs of
+    the machine, whatever its size.
+
+    >>> from types import SimpleNamespace
+    >>> row = with_cores({"n_best": 16, "time_s": 0.5}, SimpleNamespace(physical_cores=8))
+    >>> row["cores"], row["core_time_s"]
+    (8, 4.0)
+    """
+    cores = None if platform.physical_cores is None else min(result["n_best"], platform.physical_cores)
+    time_s = result["time_s"]
+    return {**result, "cores": cores, "core_time_s": None if cores is None or time_s is None else cores * time_s}

@@ -1,0 +1,153 @@
+"""Filters and order of a ranking: what they choose, and that page, API and command line choose alike."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.rankings import rank_platforms
+from predictor.predictions.request import InvalidField
+from profiles.models import Platform
+from tests.pages import figures_of, store_public, text_of, twin_of
+
+pytestmark = pytest.mark.django_db
+WORKLOAD = "app0-section0"
+
+
+@pytest.fixture(autouse=True)
+def public():
+    store_public()
+    Platform.objects.filter(slug="machine-1").update(
+        physical_cores=2, memory_bytes=1 << 30, vendor="AMD", architecture="aarch64", device_class="embedded"
+    )
+    Platform.objects.filter(slug="machine-2").update(physical_cores=None, memory_bytes=None, vendor=None)
+
+
+def by_api(client, **query):
+    return client.get(reverse("api-rankings"), {"workload": WORKLOAD} | query).json()
+
+
+def by_page(client, **query):
+    return client.get(reverse("ranking"), {"workload": WORKLOAD} | query)
+
+
+def by_command(*arguments):
+    out = io.StringIO()
+    call_command("predict", "--workload", WORKLOAD, "--ranking", "--json", *arguments, stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("filters", "slugs"),
+    [
+        ({"min_cores": "4"}, {"machine-0"}),
+        ({"max_cores": "4"}, {"machine-1"}),
+        ({"min_memory_gib": "0.5"}, {"machine-0", "machine-1"}),
+        ({"min_memory_gib": "32"}, {"machine-0"}),
+        ({"vendor": "AuthenticAMD"}, {"machine-1"}),
+        ({"architecture": "AArch64"}, {"machine-1"}),
+        ({"device_class": "embedded"}, {"machine-1"}),
+        ({"min_threads": "17"}, set()),
+        ({"measured": "false"}, set()),
+        ({"measured": "true", "origin": "measured"}, {"machine-0", "machine-1", "machine-2"}),
+        ({"origin": "simulated"}, set()),
+    ],
+)
+def test_page_api_and_command_choose_the_same_platforms(client, filters, slugs):
+    rows = by_api(client, **filters)["results"]
+    assert {row["platform"] for row in rows} == slugs
+    assert {row["platform"] for row, _ in by_page(client, **filters).context["rows"]} == slugs
+    where = [word for name, value in filters.items() for word in ("--where", f"{name}={value}")]
+    assert by_command(*where)["results"] == rows
+
+
+def test_places_are_among_all_platforms_in_the_order_asked_for(client):
+    everything = by_api(client)["results"]
+    assert [row["place"] for row in everything] == [1, 2, 3]
+    (chosen,) = by_api(client, device_class="embedded")["results"]
+    assert chosen == next(row for row in everything if row["platform"] == "machine-1")
+
+
+def test_per_core_the_small_machine_wins_and_unknown_cores_come_last(client):
+    rows = by_api(client, by="core_time")["results"]
+    assert [row["platform"] for row in rows] == ["machine-1", "machine-0", "machine-2"]
+    assert [row["cores"] for row in rows] == [2, 8, None]
+    assert rows[0]["core_time_s"] == pytest.approx(2 * rows[0]["time_s"])
+    assert [rows[0]["relative"], rows[2]["relative"]] == [1, None]
+    page = by_page(client, by="core_time")
+    assert [row["platform"] for row, _ in page.context["rows"]] == [row["platform"] for row in rows]
+    assert figures_of(page)["ranking"]["data"][0]["x"][:2] == [row["core_time_s"] for row in rows[:2]]
+    assert by_command("--by", "core_time")["results"] == rows
+
+
+def test_at_one_thread_count_all_are_compared_there(client):
+    document = by_api(client, n="4")
+    assert document["n"] == 4
+    assert {row["n_best"] for row in document["results"]} == {4}
+    assert {row["measured_n"] for row in document["results"]} == {4}
+    assert by_command("--n", "4")["results"] == document["results"]
+    page = by_page(client, n="4")
+    assert [row["time_s"] for row, _ in page.context["rows"]] == [row["time_s"] for row in document["results"]]
+    assert "all with 4 threads" in text_of(page)
+    fastest = {row["platform"]: row["time_s"] for row in by_api(client)["results"]}
+    assert all(row["time_s"] > fastest[row["platform"]] for row in document["results"])
+
+
+def test_a_platform_with_fewer_threads_says_so(client):
+    document = by_api(client, n="17")
+    assert document["results"] == []
+    assert {row["reason"] for row in document["refused"]} == {"it takes 16 threads at most"}
+    assert "3 platforms without a prediction" in text_of(by_page(client, n="17"))
+
+
+def test_an_address_holds_every_choice_and_its_twin_and_csv_too(client):
+    query = {"workload": WORKLOAD, "by": "core_time", "n": "2", "level": "0.8", "min_cores": "2", "vendor": "amd"}
+    page = by_page(client, **query)
+    assert all(f"{name}={value}" in twin_of(page) for name, value in query.items())
+    twin = client.get(twin_of(page)).json()
+    assert [row["platform"] for row in twin["results"]] == ["machine-1"]
+    assert twin["settings"]["level"] == 0.8
+    lines = client.get(twin_of(page) + "&format=csv").getvalue().decode().splitlines()
+    assert lines[0].endswith("place,cores,core_time_s,relative")
+    assert len(lines) == 2
+    content = page.content.decode()
+    assert '<option value="core_time" selected>' in content
+    assert '<details class="more" open>' in content
+
+
+@pytest.mark.parametrize("wrong", [{"min_cores": "many"}, {"by": "price"}, {"n": "0"}, {"device_class": "toaster"}])
+def test_what_is_no_value_is_refused_everywhere(client, wrong):
+    (name,) = wrong
+    assert by_api(client, **wrong)["errors"][0]["name"] == name
+    page = by_page(client, **wrong)
+    assert page.status_code == 422
+    assert f"{name}:" in text_of(page)
+
+
+def test_a_refused_choice_names_its_parameter():
+    with pytest.raises(InvalidField, match="max_cores: A whole number"):
+        RankingChoice.of({"max_cores": "-1"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("--ranking", "--n", "1,2"), "one --n"),
+        (("--ranking", "--where", "price=3"), "is not NAME=VALUE"),
+        (("--target", "machine-1", "--where", "min_cores=3"), "one target takes no --where"),
+        (("--target", "machine-1", "--by", "core_time"), "one target takes no --by"),
+    ],
+)
+def test_the_command_says_what_does_not_go_together(arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command("predict", "--workload", WORKLOAD, *arguments)
+
+
+def test_a_platform_that_is_not_seen_is_left_out():
+    ranking = rank_platforms(WORKLOAD)
+    platforms = {row.slug: row for row in Platform.objects.exclude(slug="machine-0")}
+    rows = RankingChoice().rows(ranking, platforms)
+    assert [(row["place"], row["platform"]) for row in rows] == [(1, "machine-1"), (2, "machine-2")]
