@@ -359,8 +359,7 @@ private:
             {"GOMP_CPU_AFFINITY", ""}, {"KMP_AFFINITY", ""}, {"KMP_HW_SUBSET", ""},
             {"MPET_PROFILE_OUT", recording}};
         const std::string& library = pass.profile ? profile_library_ : clean_library_;
-        if (program_.runtime == "libgomp" || pass.profile) variables.emplace_back("LD_PRELOAD", preloaded(library));
-        else variables.emplace_back("OMP_TOOL_LIBRARIES", library);
+        variables.emplace_back("LD_PRELOAD", preloaded(library));
         if (program_.runtime == "libomp") variables.emplace_back("OMP_TOOL", "enabled");
         return variables;
     }
@@ -428,8 +427,8 @@ void pack(const Program& program, const Options& options, const Topology& topolo
     const std::string root = root_from_environment();
     const Build build{program.compiler, "as the program was built"};
     write_file(folder.path() + "/platform.json", platform_json(options.machine, topology, read_hardware(root, topology), build));
-    write_file(folder.path() + "/workloads.json", workloads_json(results.sections, program, input_text(options.command)));
-    write_file(folder.path() + "/runs.csv", runs_csv(results.sections, program));
+    write_file(folder.path() + "/workloads.json", workloads_json(results, program, input_text(options.command)));
+    write_file(folder.path() + "/runs.csv", runs_csv(results, program));
     write_file(folder.path() + "/log.txt", log.text());
     const std::string said = folder.path() + "/said";
     if (run({{built_file("mpet-pack"), folder.path(), options.output}, {}, "", said}).status != 0) {

@@ -194,6 +194,8 @@ void finalize(ompt_data_t*) {}
 
 ompt_start_tool_result_t tool{initialize, finalize, {0}};
 
+// The runtime starts its tool only before the first region: the program's time begins earlier.
+__attribute__((constructor)) void begin_program() { note_program_begin(); }
 __attribute__((destructor)) void end_program() { write_recording("libomp", missing_event); }
 
 }  // namespace

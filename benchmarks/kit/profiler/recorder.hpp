@@ -215,7 +215,18 @@ constexpr std::size_t region_buckets = 512;
 std::atomic<Region*> regions[region_buckets];
 Team* free_teams = nullptr;
 bool recording = false;
-std::uint64_t program_begin_ns = 0;
+std::uint64_t program_begin_ns = 0;  // 0 = not noted yet
+
+// When any region was being executed. Several threads of the program may each execute one at the same time.
+struct Covered {
+    int open_regions = 0;
+    std::uint64_t since_ns = 0, until_ns = 0, sum_ns = 0;
+
+    void end_region(std::uint64_t end_ns) {
+        if (end_ns > until_ns) until_ns = end_ns;
+        if (--open_regions == 0) sum_ns += until_ns - since_ns;
+    }
+} covered;
 
 // Turns a region's addresses into those of the file that holds it, whatever address the file was loaded at.
 int find_object(dl_phdr_info* info, std::size_t, void* context) {
@@ -262,15 +273,16 @@ Region* find_region(const void* call_site, const void* body) {
     return region;
 }
 
+Team* free_team() {
+    const Mutex lock;
+    Team* team = free_teams;
+    if (team != nullptr) free_teams = team->next_free;
+    return team;
+}
+
 // Teams are reused and never unmapped: an idle thread may still look at the seat it had.
 Team* take_team() {
-    {
-        const Mutex lock;
-        if (Team* team = free_teams) {
-            free_teams = team->next_free;
-            return team;
-        }
-    }
+    if (Team* team = free_team()) return team;
     void* memory = mmap(nullptr, sizeof(Team), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<Team*>(memory);  // zeros are what a new team holds
 }
@@ -283,6 +295,12 @@ void give_back_team(Team* team) {
 
 // ---- an execution of a region
 
+// Whether no other region is being executed.
+bool enters_first_region() {
+    const Mutex lock;
+    return covered.open_regions++ == 0;
+}
+
 // The master is about to start the region. Null: do not record it (a nested one, or not the program to profile).
 Team* open_team(const void* call_site, const void* body) {
     if (!recording || seat_is_valid() || here.nesting != Nesting::none) return nullptr;
@@ -293,7 +311,9 @@ Team* open_team(const void* call_site, const void* body) {
     team->size.store(0, std::memory_order_relaxed);
     team->ready_tasks.store(0, std::memory_order_relaxed);
     team->serial.fetch_add(1, std::memory_order_release);
+    const bool is_first = enters_first_region();
     team->begin_ns = mpet_now();
+    if (is_first) covered.since_ns = team->begin_ns;
     return team;
 }
 
@@ -358,6 +378,7 @@ void close_team(Team* team) {
         region.time_ns += end_ns - team->begin_ns;
         region.thread_ns += static_cast<std::uint64_t>(size) * (end_ns - team->begin_ns);
         if (size > region.largest_team) region.largest_team = size;
+        covered.end_region(end_ns);
         if constexpr (probing) add_accounts(*team, last, end_ns);
     }
     give_back_team(team);
@@ -437,11 +458,15 @@ bool is_profiled_process() {
     return pid != nullptr && std::getenv("MPET_PROFILE_OUT") != nullptr && std::strtol(pid, nullptr, 10) == getpid();
 }
 
-void start_recording() {
-    if (recording || !is_profiled_process()) return;
+void note_program_begin() {
+    if (program_begin_ns != 0 || !is_profiled_process()) return;
     mpet_clock_start();
     program_begin_ns = mpet_now();
-    recording = true;
+}
+
+void start_recording() {
+    note_program_begin();
+    recording = program_begin_ns != 0;
 }
 
 // Time in which a smaller team than the largest executed the region: the absent threads waited for work.
@@ -463,7 +488,8 @@ void write_recording(const char* runtime, const char* missing_event = nullptr) {
     recording = false;
     FILE* file = std::fopen(std::getenv("MPET_PROFILE_OUT"), "w");
     if (file == nullptr) return;
-    std::fprintf(file, "program\t%s\t%s\t%" PRIu64 "\n", runtime, mpet_clock_name(), mpet_now() - program_begin_ns);
+    std::fprintf(file, "program\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\n", runtime, mpet_clock_name(), mpet_now() - program_begin_ns,
+                 covered.sum_ns);
     if (missing_event != nullptr) std::fprintf(file, "missing\t%s\n", missing_event);
     for (std::atomic<Region*>& bucket : regions) {
         for (Region* region = bucket.load(); region != nullptr; region = region->next) {

@@ -39,7 +39,7 @@ std::optional<Recording> read_recording(const std::string& path) {
         std::istringstream fields(line);
         std::string kind;
         fields >> kind;
-        if (kind == "program") fields >> kind >> recording.clock >> recording.program_ns;
+        if (kind == "program") fields >> kind >> recording.clock >> recording.program_ns >> recording.covered_ns;
         if (kind == "missing") fields >> recording.missing_event;
         if (kind == "region") recording.regions.push_back(region_of(fields));
         if (kind == "end") return recording;

@@ -35,6 +35,7 @@ struct RegionRecord {
 struct Recording {
     std::string clock, missing_event;
     std::uint64_t program_ns = 0;  // from the program's begin to its end
+    std::uint64_t covered_ns = 0;  // of these, in any of the regions
     std::vector<RegionRecord> regions;
 };
 

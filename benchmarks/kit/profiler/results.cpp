@@ -41,7 +41,9 @@ struct Gathered {
 
 using Gathering = std::map<std::string, Gathered>;
 
-void add_run(const Run& run, const std::map<CallSite, SectionName>& names, Gathering& gathering) {
+using Names = std::map<CallSite, SectionName>;
+
+void add_run(const Run& run, const Names& names, Gathering& gathering) {
     std::map<std::string, RegionRecord> of_run;
     for (const RegionRecord& region : run.recording.regions) {
         const SectionName& name = names.at(region.site);
@@ -58,12 +60,15 @@ void add_run(const Run& run, const std::map<CallSite, SectionName>& names, Gathe
     }
 }
 
-Gathering gather(const std::vector<Run>& runs, const Program& program) {
+Names names_of(const std::vector<Run>& runs, const Program& program) {
     std::set<CallSite> sites;
     for (const Run& run : runs) {
         for (const RegionRecord& region : run.recording.regions) sites.insert(region.site);
     }
-    const std::map<CallSite, SectionName> names = name_sections(sites, program.path);
+    return name_sections(sites, program.path);
+}
+
+Gathering gather(const std::vector<Run>& runs, const Names& names) {
     Gathering gathering;
     for (const Run& run : runs) add_run(run, names, gathering);
     return gathering;
@@ -83,6 +88,44 @@ std::string sizes_text(const Gathered& gathered) {
         text += (text.empty() ? "" : ", ") + std::to_string(used) + " where " + std::to_string(asked) + (asked == 1 ? " was" : " were") + " asked for";
     }
     return text;
+}
+
+// The run's time in none of the sections that are kept: outside all regions, and in those that are left out.
+std::uint64_t rest_ns(const Run& run, const Names& names, const std::vector<Section>& kept) {
+    std::set<std::string> kept_names;
+    for (const Section& section : kept) kept_names.insert(section.name);
+    const Recording& recording = run.recording;
+    std::uint64_t time_ns = recording.program_ns - std::min(recording.program_ns, recording.covered_ns);
+    for (const RegionRecord& region : recording.regions) {
+        if (kept_names.count(names.at(region.site).name) == 0) time_ns += region.time_ns;
+    }
+    return std::max<std::uint64_t>(time_ns, 1);
+}
+
+Section rest_of(const std::vector<Run>& runs, const Names& names, const std::vector<Section>& kept) {
+    Section rest;
+    rest.name = serial_rest;
+    for (const Run& run : runs) {
+        if (!run.profile) rest.rows[{run.asked, false, run.repeat}].time_ns = rest_ns(run, names, kept);
+    }
+    return rest;
+}
+
+// Whether threads of the program execute regions at the same time, for more than a hundredth of the regions' time.
+bool has_regions_at_the_same_time(const std::vector<Run>& runs) {
+    return std::any_of(runs.begin(), runs.end(), [](const Run& run) {
+        std::uint64_t sum_ns = 0;
+        for (const RegionRecord& region : run.recording.regions) sum_ns += region.time_ns;
+        return sum_ns > run.recording.covered_ns + sum_ns / 100;
+    });
+}
+
+void note_program(const std::vector<Run>& runs, const Program& program, Results& results) {
+    results.messages.push_back("on one thread " + percent(results.rest.median_ns(1, false), program_ns(runs)) +
+                               " of the program's time is outside these regions: the workload " + workload(program, results.rest));
+    if (has_regions_at_the_same_time(runs)) {
+        results.messages.push_back("regions ran at the same time, started by several threads: the times of the workloads add up to more than the program's");
+    }
 }
 
 // Why the section is not kept; "" where it is.
@@ -125,6 +168,11 @@ void note(const Gathered& gathered, const std::string& name, std::vector<std::st
     }
 }
 
+std::string description(const Section& section) {
+    if (section.name == serial_rest) return "the program's time outside the parallel regions that were measured";
+    return "parallel region at " + section.source.substr(section.source.rfind('/') + 1);
+}
+
 std::string row(const std::string& name, const RowKey& key, const RegionRecord& region) {
     std::string text = name + "," + std::to_string(key.threads) + "," + std::to_string(key.repeat) + "," +
                        (key.profile ? "profile" : "clean") + "," + std::to_string(region.time_ns);
@@ -143,6 +191,7 @@ std::uint64_t Section::median_ns(int threads, bool profile) const {
 }
 
 const char* Section::strategy() const {
+    if (name == serial_rest) return "sequential";
     if (constructs & nested_parallel) return "nested";
     if (constructs & created_tasks) return "task_graph";
     if (constructs & waited_for_iterations) return "wavefront";
@@ -155,7 +204,8 @@ Results results_of(const std::vector<Run>& runs, const Program& program, double 
     Results results;
     const double least_ns = least_share * static_cast<double>(program_ns(runs));
     std::vector<std::string> left_out;
-    for (const auto& [name, gathered] : gather(runs, program)) {
+    const Names names = names_of(runs, program);
+    for (const auto& [name, gathered] : gather(runs, names)) {
         const std::string full_name = workload(program, gathered.section);
         const std::string reason = reason_to_leave_out(gathered);
         if (!reason.empty()) {
@@ -168,21 +218,30 @@ Results results_of(const std::vector<Run>& runs, const Program& program, double 
         }
     }
     if (!left_out.empty()) results.messages.push_back(short_sections(left_out, least_share));
+    if (results.sections.empty()) return results;
+    results.rest = rest_of(runs, names, results.sections);
+    note_program(runs, program, results);
     return results;
 }
 
-std::string runs_csv(const std::vector<Section>& sections, const Program& program) {
+std::vector<Section> Results::workloads() const {
+    std::vector<Section> all = sections;
+    all.push_back(rest);
+    return all;
+}
+
+std::string runs_csv(const Results& results, const Program& program) {
     std::string text =
         "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum\n";
-    for (const Section& section : sections) {
+    for (const Section& section : results.workloads()) {
         for (const auto& [key, region] : section.rows) text += row(workload(program, section), key, region);
     }
     return text;
 }
 
-std::string workloads_json(const std::vector<Section>& sections, const Program& program, const std::string& input) {
+std::string workloads_json(const Results& results, const Program& program, const std::string& input) {
     std::vector<std::string> workloads;
-    for (const Section& section : sections) {
+    for (const Section& section : results.workloads()) {
         json::Object fields(2);
         fields.add("name", json::quoted(workload(program, section)))
             .add("application", json::quoted(program.name))
@@ -192,7 +251,7 @@ std::string workloads_json(const std::vector<Section>& sections, const Program& 
             .add("input", json::quoted(input))
             .add("version", json::quoted("1"))
             .add("bound", "null")
-            .add("description", json::quoted("parallel region at " + section.source.substr(section.source.rfind('/') + 1)));
+            .add("description", json::quoted(description(section)));
         workloads.push_back(fields.str());
     }
     return json::array(workloads, ",\n ") + "\n";

@@ -30,7 +30,10 @@ struct RowKey {
     }
 };
 
-// A parallel region of the program: one workload.
+// What a program's time outside its regions is called: readers of the tarball know it by this name.
+constexpr const char* serial_rest = "serial rest";
+
+// A parallel region of the program, or what is left of its time: one workload.
 struct Section {
     std::string name, source;
     std::uint64_t constructs = 0;
@@ -41,13 +44,16 @@ struct Section {
 };
 
 struct Results {
-    std::vector<Section> sections;       // what goes into the tarball
-    std::vector<std::string> messages;   // what was left out, and what to know about the rest
+    std::vector<Section> sections;       // the regions that go into the tarball
+    Section rest;                        // the program's time in none of them; clean rows only
+    std::vector<std::string> messages;   // what was left out, and what to know about the sections
+
+    std::vector<Section> workloads() const;
 };
 
 Results results_of(const std::vector<Run>& runs, const Program& program, double least_share);
 
-std::string runs_csv(const std::vector<Section>& sections, const Program& program);
-std::string workloads_json(const std::vector<Section>& sections, const Program& program, const std::string& input);
+std::string runs_csv(const Results& results, const Program& program);
+std::string workloads_json(const Results& results, const Program& program, const std::string& input);
 
 }  // namespace mpet::profiler

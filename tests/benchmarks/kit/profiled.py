@@ -19,6 +19,7 @@ PROGRAMS = Path(__file__).resolve().parent / "profiler_programs"
 BUILD = KIT / "build" / "profiler-tests"
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 RUNTIMES = {"gcc": "libgomp", "clang": "libomp"}
+REST = "serial rest"
 LIBRARIES = {"gcc": "libmpet_gomp.so", "clang": "libmpet_ompt.so"}
 
 
@@ -83,9 +84,20 @@ class Profiled:
     measurements: Any  # Measurements; None where nothing was delivered
     log: str = ""
 
-    def names(self) -> list[str]:
+    def sections(self) -> dict[str, Any]:
+        """Section -> its RunTable."""
         assert self.measurements is not None, self.said
-        return [workload.name for workload in self.measurements.workloads]
+        workloads = self.measurements.workloads
+        return {workloads[record.workload].section: record.runs for record in self.measurements.profiles}
+
+    def regions(self) -> dict[str, Any]:
+        """All sections but the serial rest."""
+        return {section: runs for section, runs in self.sections().items() if section != REST}
+
+    def names(self) -> list[str]:
+        """Of the regions, as workloads."""
+        regions = self.regions()
+        return [workload.name for workload in self.measurements.workloads if workload.section in regions]
 
 
 def profile(

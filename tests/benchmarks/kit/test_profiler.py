@@ -8,7 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.benchmarks.kit.profiled import COMPILERS, RUNTIMES, build_profiler, compile_program, eventually, profile
+from tests.benchmarks.kit.profiled import (
+    COMPILERS,
+    REST,
+    RUNTIMES,
+    build_profiler,
+    compile_program,
+    eventually,
+    profile,
+)
 
 pytestmark = pytest.mark.kit
 
@@ -30,13 +38,13 @@ def test_a_program_as_it_is_becomes_a_delivery_that_is_accepted(source, compiler
     assert measurements.origin == "measured"
     assert measurements.platforms[0].name == "test machine"
     assert compiler in measurements.platforms[0].compiler.lower()
-    assert {workload.section: workload.strategy for workload in measurements.workloads} == UNMODIFIED[source]
+    strategies = {workload.section: workload.strategy for workload in measurements.workloads}
+    assert strategies == UNMODIFIED[source] | {REST: "sequential"}
     for workload in measurements.workloads:
         assert workload.name == f"{program.name}/{workload.section}"
         assert (workload.application, workload.input) == (program.name, "7")
         assert workload.runtime == RUNTIMES[compiler]
-    for record in measurements.profiles:
-        runs = record.runs
+    for runs in done.regions().values():
         assert sorted(zip(runs.n, runs.is_profile_pass, runs.repeat, strict=True)) == [
             (n, is_profile, repeat) for n in (1, 2) for is_profile in (False, True) for repeat in (1, 2)
         ]
@@ -89,7 +97,7 @@ def test_regions_below_the_share_are_left_out_and_named(tmp_path):
     def check():
         """The pyramid takes two of the seven parts of equal size that the kernels' work has."""
         kept = profile([program, "all"], tmp_path, "--n", "1", "--repeats", "3", "--min-share", "20%")
-        assert [workload.section.split(":")[0] for workload in kept.measurements.workloads] == ["pyramid"]
+        assert [section.split(":")[0] for section in kept.regions()] == ["pyramid"]
         assert f"{program.name}/tasks:" in kept.log
 
     eventually(check)
@@ -128,7 +136,7 @@ def test_code_of_old_gcc_is_recorded_too(tmp_path):
     program = compile_program("old_interface.c", "gcc", tmp_path)
     done = profile([program], tmp_path, "--n", "1,2", "--repeats", "1")
     assert done.names() == [f"{program.name}/body:12"]
-    runs = done.measurements.profiles[0].runs
+    (runs,) = done.regions().values()
     use_ns = runs.parts_ns[runs.is_profile_pass, 0]
     assert np.all(use_ns > 0.3 * (runs.n * runs.time_ns)[runs.is_profile_pass])
 
@@ -170,7 +178,7 @@ def test_disturbed_runs_are_done_again_and_named(tmp_path):
         again, kept = said.split("runs were disturbed every time")
         for text, count in ((again, "2 runs"), (kept, "1 run")):
             assert f"clean pass, n = 1: {count}\n" in text and f"profile pass, n = 1: {count}\n" in text
-    runs = done.measurements.profiles[0].runs
+    (runs,) = done.regions().values()
     assert sorted(zip(runs.is_profile_pass, runs.repeat, strict=True)) == [(False, 1), (True, 1)]
 
 

@@ -45,8 +45,8 @@ def measure(program, kernel, folder):
     options = ["--n", "1,2", "--repeats", str(REPEATS), "--min-share", "0"]
     done = profile([program, kernel, MORE_ROWS.get(kernel, ROWS)], folder, *options)
     assert done.status == 0, done.said
-    (record,) = done.measurements.profiles
-    return record.runs
+    (runs,) = done.regions().values()
+    return runs
 
 
 def at_two(program, kernel, folder):

@@ -1,0 +1,71 @@
+"""mpet-profile and the time of a program outside its parallel regions: the workload "serial rest"."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.benchmarks.kit.profiled import COMPILERS, REST, Profiled, compile_program, eventually, profile
+
+pytestmark = pytest.mark.kit
+
+NO_MORE_S = 0.15  # what the program may take beside its sleep, without which the test says nothing
+
+
+@pytest.fixture(params=list(COMPILERS))
+def program(request, tmp_path) -> Path:
+    return compile_program("serial.c", request.param, tmp_path, "-pthread")
+
+
+def measure(program: Path, *arguments: str, least_share: str = "0", n: str = "1") -> Profiled:
+    options = ["--n", n, "--repeats", "1", "--min-share", least_share]
+    done = profile([program, *arguments], program.parent, *options)
+    assert done.status == 0, done.said
+    return done
+
+
+def check_rest(done: Profiled, slept_s: float) -> None:
+    """Sleep is never too short; it may be too long on a machine that is busy."""
+    rest_s = done.sections()[REST].time_s
+    assert np.all(rest_s >= slept_s)
+    assert np.all(rest_s < slept_s + NO_MORE_S)
+
+
+def test_half_of_the_time_is_outside_the_regions(program):
+    def check():
+        done = measure(program, n="1,2")
+        runs = done.sections()[REST]
+        assert runs.n.tolist() == [1, 2]
+        assert not runs.is_profile_pass.any()
+        check_rest(done, 0.2)
+        assert len(done.regions()) == 2
+        (share,) = [line for line in done.said.splitlines() if "is outside these regions" in line]
+        assert share.endswith(f"the workload {program.name}/{REST}")
+
+    eventually(check)
+
+
+def test_it_is_a_sequential_workload_of_the_program(program):
+    (rest,) = [workload for workload in measure(program).measurements.workloads if workload.section == REST]
+    assert (rest.name, rest.application, rest.strategy) == (f"{program.name}/{REST}", program.name, "sequential")
+    assert "outside the parallel regions" in rest.description
+
+
+def test_regions_that_are_left_out_count_in_it(program):
+    def check():
+        done = measure(program, least_share="20%")
+        (region,) = done.regions()
+        assert region.startswith("region:")
+        check_rest(done, 0.25)
+
+    eventually(check)
+
+
+def test_regions_at_the_same_time_count_once(program):
+    def check():
+        done = measure(program, "together")
+        check_rest(done, 0.2)
+        assert "the times of the workloads add up to more than the program's" in done.said
+
+    eventually(check)
+    assert "add up to more" not in measure(program).said
