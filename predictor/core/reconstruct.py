@@ -11,7 +11,7 @@ from predictor.core.errors import InvalidThreadCounts
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FEATURE_NAMES, FRACTIONS, GAUSSIAN_SUM
-from profiles.scaling.times import reconstruct
+from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
 
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
@@ -75,6 +75,8 @@ def predicted_curves(
 
     Example: t(1) = 10 s and R(n) = 0.1 n + 0.9 of a time-only profile: t(2) = 10 s * 1.1 / 2 = 5.5 s.
 
+    Where R(n) falls to 0 or below (1e-9 at most) the vector stands for no time: R and t are invalid at that n.
+
     Parameters: `t1_s` in seconds; `features` (84,), NaN = invalid; `n` (J,), thread counts. Returns curves without unit
     and times in seconds, (J,) each; NaN where a curve that t(n) needs is invalid. Every clamp is named in `warnings`,
     and how many times are invalid.
@@ -91,13 +93,18 @@ def predicted_curves(
     n_nu, n_ht = float(database.n_nu[target]), float(database.n_ht[target])
     params = features.reshape(len(CURVE_NAMES), len(ELEMENTS))
     values = evaluate_curves(params, n, n_nu, n_ht, GAUSSIAN_SUM)
+    is_impossible = values[0] < LEAST_REDUNDANCY
+    values[0, is_impossible] = np.nan
     rebuilt = reconstruct(t1_s, values[0], values[1 : 1 + len(FRACTIONS)] if decomposed else None, n)
     curves = dict(zip(CURVE_NAMES, values, strict=True)) | {"utilisation": rebuilt.utilisation}
     warnings = [f"forced into the possible range: {clamp}" for clamp in rebuilt.clamps]
     if n.max() > database.n_max[target]:
         warnings.append(f"n = {n.max()} is beyond the {database.n_max[target]} threads of the target")
     time_s = np.where((n == 1) & np.isnan(features).all(), t1_s, rebuilt.time_s)
-    invalid = np.isnan(time_s)
-    if invalid.any():
-        warnings.append(f"no time at {invalid.sum()} of {len(n)} thread counts: the predicted curves are invalid there")
+    for invalid, why in (
+        (is_impossible, "the predicted redundancy falls to 0 or below there, which no time can have"),
+        (np.isnan(time_s) & ~is_impossible, "the predicted curves are invalid there"),
+    ):
+        if invalid.any():
+            warnings.append(f"no time at {invalid.sum()} of {len(n)} thread counts: {why}")
     return PredictedCurves(curves, time_s, warnings)

@@ -247,7 +247,7 @@ def _explain_no_candidate(database: Database, near: Neighbourhood) -> str:
 
 MPET2020 = Method(
     name="mpet2020",
-    version="2",
+    version="3",
     settings=Mpet2020Settings,
     predict=predict_mpet2020,
     summary="The paper's final setup: nearest profiles by feature distance, weighted transfer of the raw elements.",

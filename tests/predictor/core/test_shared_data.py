@@ -19,11 +19,12 @@ def report_of(folder, **protocol):
 
 
 def test_one_reference_agrees_with_published_numbers(shared_data):
-    """rrze-likwid, all 32 pairs: 13.4 / 6.2 / 43 % (mean, median, p95), found with other code."""
+    """rrze-likwid, all 32 pairs: 13.4 / 6.2 / 43 % (mean, median, p95), found with other code, which gives a time where
+    the redundancy falls below 0, as in one of the pairs; without that one 13.3 / 5.9 / 44 %."""
     full = report_of(shared_data / "rrze-likwid").full
-    assert [round(full.mean, 1), round(full.median, 1)] == [13.4, 6.2]
-    assert round(full.p95) == 43
-    assert (full.count, full.refused) == (32, 0)
+    assert [round(full.mean, 1), round(full.median, 1)] == [13.3, 5.9]
+    assert round(full.p95) == 44
+    assert (full.count, full.refused) == (31, 1)
 
 
 @pytest.mark.parametrize(

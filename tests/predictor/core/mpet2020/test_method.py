@@ -293,11 +293,17 @@ def test_warns_of_a_foreign_instruction_set():
     assert "no reference platform has the instruction set of t (aarch64)" in predict(database, Query(0, 1)).warnings[0]
 
 
-def test_negative_redundancy_is_forced_and_named():
-    row = 1.0, features(redundancy_m=-1.0)
+def test_there_is_no_time_where_the_redundancy_falls_to_0():
+    row = 1.0, features(redundancy_m=-0.5, redundancy_b=1.5)
     answer = predict(database_of({("p", "a"): row, ("p", "b"): row, ("t", "b"): row}), Query(0, 1))
-    assert (answer.time_s > 0).all()
-    assert any("forced into the possible range: redundancy below" in warning for warning in answer.warnings)
+    assert answer.n.tolist() == [1, 2, 3, 4]
+    assert answer.time_s[:2].tolist() == [1.0, 0.25]  # R = 1 and 0.5, then 0 and -0.5
+    assert np.isnan(answer.time_s[2:]).all()
+    assert np.isnan(answer.curves["redundancy"][2:]).all()
+    assert answer.t1_s == 1.0
+    assert answer.warnings == [
+        "no time at 2 of 4 thread counts: the predicted redundancy falls to 0 or below there, which no time can have"
+    ]
 
 
 def test_settings_come_from_plain_values():
