@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Generic, Literal, TypeVar
 
 from predictor.core.database import Database
-from predictor.core.errors import SettingsError
+from predictor.core.errors import PredictionError, SettingsError
 from profiles.arrays import FloatArray, IntArray
 
 LARGEST_THREAD_COUNT = 2**20
@@ -113,7 +113,12 @@ class MethodDescription:
 
 @dataclass(frozen=True)
 class Method(Generic[Settings]):
-    """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices."""
+    """A named way to predict. `settings` is a frozen dataclass whose defaults are the method's published choices.
+
+    `check` raises the PredictionError with which `predict` refuses, and costs less; without it only `predict` tells.
+    `lacks_by_target` says for a workload and every platform of a database what `predict` would refuse for, by the
+    word of its error; empty: it would not.
+    """
 
     name: str
     version: str
@@ -121,6 +126,19 @@ class Method(Generic[Settings]):
     predict: Callable[[Database, Query, Settings], Answer]
     summary: str = ""
     baseline: bool = False  # a plain way to predict that others are compared with
+    check: Callable[[Database, Query, Settings], None] | None = None
+    lacks_by_target: Callable[[Database, int], tuple[str, ...]] | None = None
+
+    def refusal(self, database: Database, query: Query, settings: Settings) -> PredictionError | None:
+        """Why the query has no answer; None where `predict` gives one."""
+        try:
+            if self.check is None:
+                self.predict(database, query, settings)
+            else:
+                self.check(database, query, settings)
+        except PredictionError as error:
+            return error
+        return None
 
     def settings_from(self, values: Mapping[str, object] | None = None) -> Settings:
         """Settings from plain values (JSON, command line); those left out keep their defaults.

@@ -26,7 +26,12 @@ class UnknownMethod(LookupError):
 
 
 class PredictionError(Exception):
-    """A prediction is refused; the message says why in terms of what the database holds."""
+    """A prediction is refused; the message says why in terms of what the database holds.
+
+    `lacks` is a word for what is missing, for whoever wants to say what would help; empty: nothing would.
+    """
+
+    lacks = ""
 
 
 class UnknownTarget(PredictionError):
@@ -50,6 +55,8 @@ class UnknownWorkload(PredictionError):
 class NoReference(PredictionError):
     """The workload was measured on no platform that may serve as a reference."""
 
+    lacks = "reference"
+
     def __init__(self, workload: str, target: str, reason: str = "") -> None:
         self.workload = workload
         self.target = target
@@ -64,6 +71,53 @@ class TooFewCandidates(PredictionError):
         self.needed = needed
         self.reason = reason
         super().__init__(f"{found} candidates found, {needed} needed: {reason}")
+
+
+class NoCandidate(TooFewCandidates):
+    """No candidate at all."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(0, 1, reason)
+
+
+class NoBenchmark(NoCandidate):
+    """No other workload was measured on the target."""
+
+    lacks = "benchmark"
+
+
+class NothingShared(NoCandidate):
+    """No workload was measured both on the target and on a platform that has the workload asked about."""
+
+    lacks = "shared"
+
+
+class NothingComparable(NoCandidate):
+    """What was measured on both sides is of kinds that the method does not compare."""
+
+    lacks = "comparable"
+
+
+class UnknownClock(NoCandidate):
+    """The method goes by clocks, and one that it needs is not known."""
+
+    lacks = "clock"
+
+
+class UnknownStrategy(NoCandidate):
+    """No benchmark of a parallel strategy is known on the target, nor can be predicted there."""
+
+    lacks = "strategy"
+
+
+class NoScaling(PredictionError):
+    """The scaling alone is asked for, and the workload was measured with one thread only."""
+
+    lacks = "scaling"
+
+    def __init__(self, workload: str) -> None:
+        self.workload = workload
+        super().__init__(f"no scaling of {workload} is known: it was measured at n = 1 alone")
 
 
 class InvalidThreadCounts(PredictionError):

@@ -8,7 +8,14 @@ import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.errors import NoReference, UnknownTarget, UnknownWorkload
+from predictor.core.errors import (
+    NoBenchmark,
+    NoReference,
+    NothingComparable,
+    TooFewCandidates,
+    UnknownTarget,
+    UnknownWorkload,
+)
 from profiles.arrays import IntArray
 
 MixRuntimes: TypeAlias = Literal["auto", "never", "always"]
@@ -89,20 +96,20 @@ def groups_of_question(database: Database, query: Query, rows_pa: IntArray, sett
     return feature_groups(database, query, rows_pa, mix_runtimes)
 
 
-def explain_missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> str:
-    """Why T has no workload to compare with, in words that say what would help."""
+def missing_benchmarks(database: Database, query: Query, groups: tuple[int, ...], rows_t: IntArray) -> TooFewCandidates:
+    """The refusal where T has no workload to compare with, in words that say what would help."""
     target, wanted = database.platforms[query.target], database.groups[groups[0]]
     have = {database.groups[g] for g in np.unique(database.group[rows_t])}
     if not have:
-        return f"no other workload was measured on {target}"
+        return NoBenchmark(f"no other workload was measured on {target}")
     if any((g.decomposed, g.origin) == (wanted.decomposed, wanted.origin) for g in have):
         runtimes = ", ".join(sorted(g.runtime or "unknown" for g in have))
-        return (
+        return NothingComparable(
             f"{workload_slug(database, query)} uses runtime {wanted.runtime or 'unknown'}, "
             f"the workloads measured on {target} use {runtimes}; set mix_runtimes to auto to compare across runtimes"
         )
     kinds = ", ".join(sorted(f"{'decomposed' if g.decomposed else 'time-only'} {g.origin}" for g in have))
-    return (
+    return NothingComparable(
         f"profiles of {workload_slug(database, query)} are {'decomposed' if wanted.decomposed else 'time-only'} "
         f"{wanted.origin}, those on {target} are {kinds}: set mix_runtimes to auto to compare them"
     )

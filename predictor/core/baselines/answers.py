@@ -9,10 +9,11 @@ from typing import TypeVar
 import numpy as np
 
 from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
-from predictor.core.baselines.log_times import LogTimes, log_times
+from predictor.core.baselines.log_times import LogTimes, connect_rows, log_times
 from predictor.core.database import Database
 from predictor.core.reconstruct import predicted_thread_counts
-from profiles.arrays import FloatArray
+from predictor.core.references import check_query
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
 BASELINE_VERSION = "2"
@@ -44,6 +45,7 @@ class Estimate:
     references: dict[int, float] = field(default_factory=dict)
 
 
+ReferenceCheck = Callable[[Database, IntArray, int], None]  # of the references (R,) and the target, beyond curves
 Estimator = Callable[[Database, LogTimes, BaselineSettings], Estimate]
 
 
@@ -52,9 +54,12 @@ def baseline_method(
     settings: type[BaselineSettings],
     estimate: Estimator[BaselineSettings],
     summary: str,
+    *,
     most_references: int | None = None,
+    check_references: ReferenceCheck | None = None,
 ) -> Method[BaselineSettings]:
-    """The estimator as a registered method, which learns from the `most_references` nearest at most."""
+    """The estimator as a registered method, which learns from the `most_references` nearest at most.
+    `check_references` raises what else the estimator refuses for."""
 
     def predict(database: Database, query: Query, chosen: BaselineSettings) -> Answer:
         view = database.without(query.target, query.workload)
@@ -63,7 +68,14 @@ def baseline_method(
             logs = logs.with_nearest_references(most_references)
         return _make_answer(view, query, logs, estimate(view, logs, chosen))
 
-    return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True)
+    def check(database: Database, query: Query, chosen: BaselineSettings) -> None:
+        check_query(database, query)
+        predicted_thread_counts(database, query.target, query.n)
+        near = connect_rows(database.without(query.target, query.workload), query)
+        if check_references is not None:
+            check_references(database, near.platforms[near.usable], query.target)
+
+    return Method(name, BASELINE_VERSION, settings, predict, summary, baseline=True, check=check)
 
 
 def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from predictor.core.answers import Query
 from predictor.core.database import Database
-from predictor.core.errors import TooFewCandidates
+from predictor.core.errors import NothingShared
 from predictor.core.reconstruct import predicted_thread_counts
-from predictor.core.references import check_query, evidence_groups, explain_missing_benchmarks, reference_rows
-from profiles.arrays import FloatArray, IntArray
+from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
 VALUES_AT_ONCE = 1 << 17  # stay in the caches
@@ -188,40 +189,61 @@ def log_times(database: Database, query: Query) -> LogTimes:
     return logs
 
 
-def _read_log_times(view: Database, query: Query) -> LogTimes:
-    n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
+class ConnectedRows(NamedTuple):
+    """Rows of R references, all with A, and T for the B workloads of T, -1 = none; A is the last column of the
+    references'. `shared` (R, B): both have a curve; `usable` (R,): some are shared, and A has a curve."""
+
+    groups: tuple[int, ...]
+    platforms: IntArray
+    workloads: IntArray
+    rows: IntArray
+    rows_of_target: IntArray
+    shared: BoolArray
+    usable: BoolArray
+
+
+def connect_rows(view: Database, query: Query) -> ConnectedRows:
+    """What connects A with T, of a view that hides (T,A). Raises NoReference, NoBenchmark, NothingComparable,
+    NothingShared."""
     rows_a = reference_rows(view, query)
     groups = evidence_groups(view, query, rows_a)
     platforms = np.unique(view.platform_index[rows_a[np.isin(view.group[rows_a], groups)]]).astype(np.int64)
     rows_t = view.rows_of_platform(query.target)
     workloads = np.unique(view.workload_index[rows_t[np.isin(view.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
-        raise TooFewCandidates(0, 1, explain_missing_benchmarks(view, query, groups, rows_t))
+        raise missing_benchmarks(view, query, groups, rows_t)
     rows = view.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
-    n = _thin_counts(n, MOST_VALUES // rows.size)
-    values = log_times_at(view, rows, n)
-    of_target = log_times_at(view, view.lookup(query.target, workloads, groups), n)
-    shared = np.asarray(~np.isnan(values[:, :-1, 0] - of_target[:, 0]))  # (R, B); a curve is known at all n or none
-    usable = shared.any(axis=1) & ~np.isnan(values[:, -1, 0])
+    rows_of_target = view.lookup(query.target, workloads, groups)
+    has_curve = _have_curves(view, rows)
+    shared = has_curve[:, :-1] & _have_curves(view, rows_of_target)
+    usable = shared.any(axis=1) & has_curve[:, -1]
     if not usable.any():
-        workload, target = _names(view, query)
-        raise TooFewCandidates(0, 1, f"no platform that has {workload} shares a workload with {target}")
-    is_shared = shared[usable].any(axis=0)
+        workload, target = view.workloads[query.workload], view.platforms[query.target]
+        raise NothingShared(f"no platform that has {workload} shares a workload with {target}")
+    return ConnectedRows(groups, platforms, workloads, rows, rows_of_target, shared, usable)
+
+
+def _have_curves(view: Database, rows: IntArray) -> BoolArray:
+    return (rows >= 0) & (view.curve_offsets[rows + 1] > view.curve_offsets[rows])
+
+
+def _read_log_times(view: Database, query: Query) -> LogTimes:
+    n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
+    near = connect_rows(view, query)
+    n = _thin_counts(n, MOST_VALUES // near.rows.size)
+    values = log_times_at(view, near.rows, n)[near.usable]
+    is_shared = near.shared[near.usable].any(axis=0)
     return LogTimes(
-        groups=groups,
+        groups=near.groups,
         workload=query.workload,
         target=query.target,
         n=n,
-        platforms=platforms[usable],
-        workloads=workloads[is_shared],
-        of_references=values[usable][:, :-1][:, is_shared],
-        of_target=of_target[is_shared],
-        of_workload=values[usable, -1],
+        platforms=near.platforms[near.usable],
+        workloads=near.workloads[is_shared],
+        of_references=values[:, :-1][:, is_shared],
+        of_target=log_times_at(view, near.rows_of_target, n)[is_shared],
+        of_workload=values[:, -1],
     )
-
-
-def _names(view: Database, query: Query) -> tuple[str, str]:
-    return view.workloads[query.workload], view.platforms[query.target]
 
 
 def _thin_counts(n: IntArray, most: int) -> IntArray:

@@ -7,8 +7,8 @@ import numpy as np
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
 from predictor.core.baselines.log_times import LogTimes, valid_mean
 from predictor.core.database import Database
-from predictor.core.errors import TooFewCandidates
-from profiles.arrays import BoolArray, FloatArray
+from predictor.core.errors import UnknownClock
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 DOUBT_IN_WORKLOADS = 2  # a distance over b shared workloads counts as sqrt(1 + 2/b) times as far
 DIGITS_OF_A_TIE = 12  # distances that differ by rounding alone are equal
@@ -70,15 +70,20 @@ def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> E
     return Estimate(logs.of_workload[p], {p: 1.0})
 
 
+def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
+    """Raise UnknownClock unless the clocks of the target and of one of these platforms are known."""
+    mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
+    if np.isnan(mhz[target]) or np.isnan(mhz[platforms]).all():
+        whose = database.platforms[target] if np.isnan(mhz[target]) else "any reference platform"
+        raise UnknownClock(f"the clock of {whose} is not known")
+
+
 def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """The times of A on the nearest reference of known clock, times its clock over the target's."""
+    check_clocks(database, logs.platforms, logs.target)
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
-    has_clock = ~np.isnan(of_references)
-    if np.isnan(of_target) or not has_clock.any():
-        whose = database.platforms[logs.target] if np.isnan(of_target) else "any reference platform"
-        raise TooFewCandidates(0, 1, f"the clock of {whose} is not known")
-    p = nearest_reference(time_distance(logs), logs, has_clock)
+    p = nearest_reference(time_distance(logs), logs, ~np.isnan(of_references))
     return Estimate(logs.of_workload[p] + np.log(of_references[p] / of_target), {p: 1.0})
 
 
@@ -109,6 +114,7 @@ FREQUENCY = baseline_method(
     NoSettings,
     estimate_by_frequency,
     "The times of the most alike platform, by the ratio of clocks.",
+    check_clocks,
 )
 SPEED_RATIO = baseline_method(
     "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar platform."

@@ -144,22 +144,30 @@ ADDITIVE = baseline_method(
     "additive-log", NoSettings, estimate_additive, "Log time = speed of the platform + size of the workload."
 )
 RIDGE = baseline_method(
-    "ridge", NoSettings, estimate_ridge, "Ridge regression on the log times of the benchmarks.", MOST_REFERENCES
+    "ridge",
+    NoSettings,
+    estimate_ridge,
+    "Ridge regression on the log times of the benchmarks.",
+    most_references=MOST_REFERENCES,
 )
 KERNEL_RIDGE = baseline_method(
     "kernel-ridge",
     KernelRidgeSettings,
     estimate_kernel_ridge,
     "Ridge regression with a Gaussian kernel on the same.",
-    MOST_REFERENCES,
+    most_references=MOST_REFERENCES,
 )
 BOOSTING = baseline_method(
     "gradient-boosting",
     BoostingSettings,
     estimate_boosting,
     "Gradient boosted trees on the same and metadata.",
-    MOST_REFERENCES,
+    most_references=MOST_REFERENCES,
 )
 LOW_RANK = baseline_method(
-    "low-rank", LowRankSettings, estimate_low_rank, "Low-rank factorisation of the log times.", MOST_REFERENCES
+    "low-rank",
+    LowRankSettings,
+    estimate_low_rank,
+    "Low-rank factorisation of the log times.",
+    most_references=MOST_REFERENCES,
 )

@@ -11,7 +11,8 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
-from predictor.core.mpet.evidence.gathering import Evidence, gather_evidence
+from predictor.core.mpet.evidence.connections import lacks_by_target
+from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
 from predictor.core.mpet.evidence.outlying_profiles import without_outliers
 from predictor.core.mpet.gaussian.completion import fill_in_workloads
@@ -57,6 +58,11 @@ def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata)
     return answer_from_transfer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
+
+
+def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
+    """Raise the PredictionError with which `predict_mpet` and `predict_mpet_log` refuse; settings change nothing."""
+    check_evidence(database, query)
 
 
 def _positive_transfer(evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float) -> Transfer:
@@ -113,6 +119,8 @@ MPET = Method(
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
+    check=check_mpet,
+    lacks_by_target=lacks_by_target,
 )
 MPET_LOG = Method(
     name="mpet-log",
@@ -120,4 +128,6 @@ MPET_LOG = Method(
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",
+    check=check_mpet,
+    lacks_by_target=lacks_by_target,
 )

@@ -12,13 +12,13 @@ import numpy as np
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance, tuple_distance
-from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.errors import NoReference
 from predictor.core.normalise import Normalisation, normalise, normaliser_range
 from predictor.core.references import (
     MixRuntimes,
     check_query,
-    explain_missing_benchmarks,
     feature_groups,
+    missing_benchmarks,
     reference_rows,
     workload_slug,
 )
@@ -102,7 +102,7 @@ def find_neighbourhood(
     Example: one element, R's slope, is 0.2 for (P,A), 0.1 for (P,B) and 0.4 for (T,B), so 1/3, 0 and 1 normalised:
     D_a = 1/3 and D_p = 1.
 
-    Raises NoReference, TooFewCandidates, UnknownTarget, UnknownWorkload.
+    Raises NoReference, NoBenchmark, NothingComparable, UnknownTarget, UnknownWorkload.
 
     >>> from predictor.core.database import Group
     >>> features = np.full((3, 84), np.nan)
@@ -127,7 +127,7 @@ def find_neighbourhood(
     rows_t = database.rows_of_platform(query.target)
     workloads = np.unique(database.workload_index[rows_t[np.isin(database.group[rows_t], groups)]]).astype(np.int64)
     if not len(workloads):
-        raise TooFewCandidates(0, 1, explain_missing_benchmarks(database, query, groups, rows_t))
+        raise missing_benchmarks(database, query, groups, rows_t)
     rows_p = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
     workload_distance, platform_distance = _distances(database, groups, rows_p, rows_tb, normalisation)

@@ -9,7 +9,7 @@ import numpy as np
 from predictor.core.answers import Answer, AnswerConfidence, Candidate, Method, Query
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
-from predictor.core.errors import SettingsError, TooFewCandidates
+from predictor.core.errors import NothingComparable, NothingShared, SettingsError, TooFewCandidates
 from predictor.core.mpet2020.candidates import (
     BeyondLimits,
     DistanceKind,
@@ -96,16 +96,7 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
     >>> answer.t1_s, answer.features[0].round(9)
     (10.0, np.float64(0.8))
     """
-    near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
-    t1 = select_by_workload(
-        near,
-        settings.t1_workloads,
-        settings.t1_platforms,
-        settings.t1_workload_distance,
-        settings.t1_platform_distance,
-    )
-    if not len(t1):
-        raise TooFewCandidates(0, 1, _explain_no_candidate(database, near))
+    near, t1 = find_t1_candidates(database, query, settings)
     scaling = select_by_tuple(
         near,
         settings.scaling_workloads,
@@ -115,6 +106,29 @@ def predict_mpet2020(database: Database, query: Query, settings: Mpet2020Setting
         beyond=settings.scaling_beyond_limits,
     )
     return answer_from_candidates(database, query, settings, near, t1=t1, scaling=scaling)
+
+
+def find_t1_candidates(
+    database: Database, query: Query, settings: Mpet2020Settings
+) -> tuple[Neighbourhood, SelectedCandidates]:
+    """What connects A with T, and the candidates for t(1): at least one. Raises a PredictionError without."""
+    near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
+    t1 = select_by_workload(
+        near,
+        settings.t1_workloads,
+        settings.t1_platforms,
+        settings.t1_workload_distance,
+        settings.t1_platform_distance,
+    )
+    if not len(t1):
+        raise _no_candidate(database, near)
+    return near, t1
+
+
+def check_mpet2020(database: Database, query: Query, settings: Mpet2020Settings) -> None:
+    """Raise the PredictionError with which `predict_mpet2020` refuses."""
+    find_t1_candidates(database, query, settings)
+    predicted_thread_counts(database, query.target, query.n)
 
 
 def answer_from_candidates(
@@ -236,13 +250,16 @@ def _confidence(near: Neighbourhood, scaling: SelectedCandidates, vector: Interp
     )
 
 
-def _explain_no_candidate(database: Database, near: Neighbourhood) -> str:
+def _no_candidate(database: Database, near: Neighbourhood) -> TooFewCandidates:
+    """The refusal where no (P,B) can be ranked."""
     pairs = int((near.rows_pb >= 0).sum())
     if pairs:
-        return f"{pairs} pairs of reference and benchmark share no valid feature with the workload or the target"
+        return NothingComparable(
+            f"{pairs} pairs of reference and benchmark share no valid feature with the workload or the target"
+        )
     references = ", ".join(database.platforms[p] for p in near.platforms[:NAMED_REFERENCES])
     more = ", ..." if len(near.platforms) > NAMED_REFERENCES else ""
-    return f"the reference platforms ({references}{more}) share no workload with the target"
+    return NothingShared(f"the reference platforms ({references}{more}) share no workload with the target")
 
 
 MPET2020 = Method(
@@ -251,4 +268,5 @@ MPET2020 = Method(
     settings=Mpet2020Settings,
     predict=predict_mpet2020,
     summary="The paper's final setup: nearest profiles by feature distance, weighted transfer of the raw elements.",
+    check=check_mpet2020,
 )

@@ -2,7 +2,7 @@
 
 from predictor.core.scenarios.inquiry import ScenarioFacts
 from predictor.core.scenarios.outcome import ScenarioOutcome
-from predictor.core.scenarios.run import run_scenario
+from predictor.core.scenarios.run import refusal_of_scenario, run_scenario
 from predictor.core.scenarios.scenario import SCENARIOS, Scenario
 from predictor.core.scenarios.virtual_platform import UnknownEffect
 from predictor.core.scenarios.virtual_workload import UnknownCharacteristic
@@ -14,5 +14,6 @@ __all__ = [
     "ScenarioOutcome",
     "UnknownCharacteristic",
     "UnknownEffect",
+    "refusal_of_scenario",
     "run_scenario",
 ]

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from predictor.core.answers import Answer
 from predictor.core.database import Database
-from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.errors import PredictionError, UnknownStrategy
 from predictor.core.mpet.overheads import log_shares
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import fractions_of, is_decomposed
@@ -64,7 +64,7 @@ def strategy_benchmarks(inquiry: Inquiry, strategy: str, n: IntArray) -> Scaling
             f"no other parallel benchmark of strategy {strategy} is known on {inquiry.target}, nor can be predicted"
         )
         strategies = sorted({str(name) for name in names} - {"", "unknown", "sequential"})
-        raise TooFewCandidates(0, 1, f"{reason} there; strategies in this database: {', '.join(strategies) or 'none'}")
+        raise UnknownStrategy(f"{reason} there; strategies in this database: {', '.join(strategies) or 'none'}")
     return migrated
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from predictor.core.answers import Method, Query
 from predictor.core.database import Database
+from predictor.core.errors import NoScaling, PredictionError
 from predictor.core.reconstruct import answered_thread_counts, predicted_thread_counts
 from predictor.core.references import check_query
 from predictor.core.scenarios.changes import PlatformTopology
@@ -17,7 +18,7 @@ from predictor.core.scenarios.measured import measured_answer, measured_curves
 from predictor.core.scenarios.outcome import Assumed, ScenarioOutcome, answer_at, refit_features
 from predictor.core.scenarios.parallelisation import parallelise
 from predictor.core.scenarios.scenario import Scenario
-from predictor.core.scenarios.sequential import predict_sequential
+from predictor.core.scenarios.sequential import predict_sequential, sequential_database, sequential_query
 from predictor.core.scenarios.virtual_platform import move_platform, source_counts
 from predictor.core.scenarios.virtual_workload import change_workload
 
@@ -46,6 +47,8 @@ def _answer_as_it_is(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
         return ScenarioOutcome(predict_sequential(inquiry))
     if scenario.is_virtual and (curves := measured_curves(inquiry)) is not None:
         return measured_answer(inquiry, curves)
+    if scenario.name == "scaling":
+        check_scaling(inquiry)
     answer = inquiry.answer()
     return ScenarioOutcome(replace(answer, candidates_t1=[]) if scenario.name == "scaling" else answer)
 
@@ -78,6 +81,44 @@ def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
         changes=(*base.changes, *moved.changes, *changed.changes),
         lowered=(*base.lowered, *moved.lowered, *changed.lowered),
     )
+
+
+def refusal_of_scenario(
+    database: Database,
+    query: Query,
+    method: Method[Any],
+    settings: Any,
+    *,
+    scenario: Scenario | None = None,
+    facts: ScenarioFacts | None = None,
+) -> PredictionError | None:
+    """The error with which `run_scenario` refuses, without its answer where the method's check tells; None where it
+    answers. Raises SettingsError for an impossible platform."""
+    scenario, facts = scenario or Scenario(), facts or ScenarioFacts()
+    inquiry = Inquiry(database, query, method, settings, facts)
+    try:
+        check_query(database, query)
+        if scenario.is_virtual or scenario.name == "parallelisation":  # what these need, only the answer tells
+            run_scenario(database, query, method, settings, scenario=scenario, facts=facts)
+        elif scenario.name == "sequential":
+            return method.refusal(sequential_database(database, facts.counted), sequential_query(query), settings)
+        else:
+            if scenario.name == "scaling":
+                check_scaling(inquiry)
+            return method.refusal(database, query, settings)
+    except PredictionError as error:
+        return error
+    return None
+
+
+def check_scaling(inquiry: Inquiry) -> None:
+    """Raise NoScaling where the workload has references, and none of them was measured beyond n = 1."""
+    database, query = inquiry.database.without(inquiry.query.target, inquiry.query.workload), inquiry.query
+    rows = database.rows_of_workload(query.workload)
+    if query.references is not None:
+        rows = rows[np.isin(database.platform_index[rows], query.references)]
+    if len(rows) and all(database.curve(row)[0].max(initial=1) == 1 for row in rows.tolist()):
+        raise NoScaling(database.workloads[query.workload])
 
 
 def platform_topology(database: Database, platform: int) -> PlatformTopology:

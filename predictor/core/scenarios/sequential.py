@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from predictor.core.answers import Answer
+from predictor.core.answers import Answer, Query
 from predictor.core.database import Database, Group
 from predictor.core.scenarios.inquiry import Inquiry
 from predictor.core.scenarios.outcome import log_half_widths
@@ -30,7 +30,7 @@ def predict_sequential(inquiry: Inquiry) -> Answer:
     ranks by counters, and refuses where there are none.
     """
     at_one = sequential_database(inquiry.database, inquiry.facts.counted)
-    answer = inquiry.answer(at_one, group=None, n=(1,))
+    answer = inquiry.method.predict(at_one, sequential_query(inquiry.query), inquiry.settings)
     time_s = np.array([answer.t1_s])
     half_width = log_half_widths(answer)
     curves = {name: np.full(1, np.nan) for name in answer.curves} | {
@@ -47,6 +47,11 @@ def predict_sequential(inquiry: Inquiry) -> Answer:
         low_s=None if answer.low_s is None else time_s * np.exp(-half_width),
         high_s=None if answer.high_s is None else time_s * np.exp(half_width),
     )
+
+
+def sequential_query(query: Query) -> Query:
+    """The query as it is asked of a `sequential_database`: of any group, at n = 1."""
+    return replace(query, group=None, n=(1,))
 
 
 def sequential_database(database: Database, counted: Counted = lambda: None) -> Database:

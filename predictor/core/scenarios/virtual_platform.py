@@ -29,6 +29,8 @@ NUMA, HYPERTHREADS = 1, 2
 class UnknownEffect(PredictionError):
     """The changed platform has an effect of which nothing is known for this workload."""
 
+    lacks = "change"
+
 
 def move_platform(
     inquiry: Inquiry, answer: Answer, old: PlatformTopology, new: PlatformTopology, n: IntArray

@@ -23,6 +23,8 @@ NEGLIGIBLE_SHARE = 1e-9  # a smaller fraction of the thread time is none
 class UnknownCharacteristic(PredictionError):
     """The predicted profile does not say how large that which is to be changed is."""
 
+    lacks = "change"
+
     def __init__(self, characteristic: str, reason: str) -> None:
         self.characteristic = characteristic
         self.reason = reason

@@ -9,12 +9,12 @@ import numpy as np
 from predictor.core.answers import Query
 from predictor.core.arrays import stretch_positions
 from predictor.core.database import Database
-from predictor.core.errors import NoReference, TooFewCandidates
+from predictor.core.errors import NoReference, NothingShared
 from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves, evenly_spaced
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.reconstruct import predicted_thread_counts
-from predictor.core.references import check_query, evidence_groups, explain_missing_benchmarks, reference_rows
+from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 MOST_KNOTS = 12  # thread counts at which A is predicted; more cost time and gain nothing
@@ -102,6 +102,15 @@ def knots_last(curves: FloatArray) -> FloatArray:
     return curves.transpose(1, 2, 0)
 
 
+def check_evidence(database: Database, query: Query) -> None:
+    """Raise what `gather_evidence` raises, without gathering: a look at which pairs were measured."""
+    check_query(database, query)
+    database = database.without(query.target, query.workload)
+    groups = evidence_groups(database, query, reference_rows(database, query))
+    _connected_rows(database, query, groups, evaluated_curves(database))
+    predicted_thread_counts(database, query.target, query.n)
+
+
 def gather_evidence(database: Database, query: Query) -> Evidence:
     """Collect the evidence, of every runtime and kind. (T,A) is hidden here, whatever the caller hid before.
 
@@ -148,6 +157,26 @@ def _rows(
 
     Where T lacks most workloads: also the others, and relatives of T that lack A.
     """
+    table, platforms, workloads = _connected_rows(database, query, groups, evaluated)
+    missing = _missing(table, query.workload)
+    if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
+        others = _relatives(database, query, platforms)
+        if len(others):
+            more = _table(database, others, groups, evaluated)
+            shares = more.take(workloads, axis=1).max(axis=1) >= 0
+            platforms = np.append(platforms, others[shares])
+            table = np.concatenate([table[:-1], more[shares], table[-1:]])
+            workloads = np.append(workloads, missing)
+    return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
+
+
+def _connected_rows(
+    database: Database, query: Query, groups: tuple[int, ...], evaluated: EvaluatedCurves
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows (R + 1, W) of the references that share a workload with T, and of T; these references, and T's workloads.
+
+    Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
+    """
     rows_a = reference_rows(database, query)
     in_groups = np.isin(database.group[rows_a], groups) if len(groups) < len(database.groups) else slice(None)
     platforms = distinct_codes(database.platform_index[rows_a[in_groups]].astype(np.int64))
@@ -159,22 +188,13 @@ def _rows(
     workloads = np.flatnonzero(table[-1] >= 0)
     if not len(workloads):
         rows_t = database.rows_of_platform(query.target)
-        raise TooFewCandidates(0, 1, explain_missing_benchmarks(database, query, groups, rows_t))
+        raise missing_benchmarks(database, query, groups, rows_t)
     related = table[:-1].take(workloads, axis=1).max(axis=1) >= 0
     if not related.any():
         names = ", ".join(database.platforms[p] for p in platforms[:3]) + (", ..." if len(platforms) > 3 else "")
-        raise TooFewCandidates(0, 1, f"the reference platforms ({names}) share no workload with the target")
+        raise NothingShared(f"the reference platforms ({names}) share no workload with the target")
     table, platforms = _only(table, platforms, related)
-    missing = _missing(table, query.workload)
-    if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
-        others = _relatives(database, query, platforms)
-        if len(others):
-            more = _table(database, others, groups, evaluated)
-            shares = more.take(workloads, axis=1).max(axis=1) >= 0
-            platforms = np.append(platforms, others[shares])
-            table = np.concatenate([table[:-1], more[shares], table[-1:]])
-            workloads = np.append(workloads, missing)
-    return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
+    return table, platforms, workloads
 
 
 def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
