@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from predictor.core import methods
 from predictor.core.answers import Query
+from predictor.core.arrays import slug_index
 from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.core.why.next_measurement import MeasurementsTried, NextMeasurement, try_measurements
@@ -23,12 +24,16 @@ ASKED_AGAIN = ("workload", "target", "references", "method", "n", "settings", "i
 
 @dataclass(frozen=True, eq=False)
 class NextMeasurementsQuestion:
-    """What to measure next for a prediction, against what its viewers may predict from now."""
+    """What to measure next for a prediction, against what its viewers may predict from now.
+
+    `siblings`: workloads that run together with the prediction's, so that measuring one of them is no help.
+    """
 
     kind: ClassVar[str] = "measure-next"
     request: PredictionRequest
     question: Question
     snapshot: Snapshot
+    siblings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, prediction: Prediction, user: Any) -> NextMeasurementsQuestion:
@@ -38,19 +43,24 @@ class NextMeasurementsQuestion:
     @classmethod
     def of_answer(cls, answer: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
         """The same for an answer that need not be stored."""
-        return cls._of_request(request_again(answer), viewer)
+        return cls.of_request(request_again(answer), viewer)
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> NextMeasurementsQuestion:
-        return cls._of_request(PredictionRequest(**question), viewer)
+        request = {name: question[name] for name in ASKED_AGAIN if name in question}
+        return cls.of_request(PredictionRequest(**request), viewer, question.get("siblings", ()))
 
     @classmethod
-    def _of_request(cls, request: PredictionRequest, viewer: Any) -> NextMeasurementsQuestion:
+    def of_request(
+        cls, request: PredictionRequest, viewer: Any, siblings: Sequence[str] = ()
+    ) -> NextMeasurementsQuestion:
+        """The same for an answer that nobody asked for yet."""
         question, snapshot, _ = resolve_with_snapshot(request, viewer)
-        return cls(request, question, snapshot)
+        return cls(request, question, snapshot, tuple(siblings))
 
     def canonical(self) -> dict[str, Any]:
-        return {name: getattr(self.request, name) for name in ASKED_AGAIN}
+        siblings = {"siblings": list(self.siblings)} if self.siblings else {}
+        return {name: getattr(self.request, name) for name in ASKED_AGAIN} | siblings
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """A step for each prediction that is made; nothing of an earlier document is used."""
@@ -59,10 +69,16 @@ class NextMeasurementsQuestion:
         groups = comparable_groups(asked, query, database)
         grouped_query = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
         try:
-            for tried in try_measurements(database, grouped_query, asked.method, asked.settings):
+            for tried in try_measurements(
+                database, grouped_query, asked.method, asked.settings, no_benchmarks=self.sibling_positions()
+            ):
                 yield self.step(tried)
         except methods.PredictionError:
             yield self.step(MeasurementsTried(1, 1, []))  # it cannot be predicted any more
+
+    def sibling_positions(self) -> set[int]:
+        workloads = self.snapshot.database.workloads
+        return {index for slug in self.siblings if (index := slug_index(workloads, slug)) is not None}
 
     def step(self, tried: MeasurementsTried) -> ComputedStep:
         method, measurements = self.question.method.name, list(tried.measurements)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,7 +13,7 @@ from predictor.core.arrays import stretch_positions
 from predictor.core.comparisons.mean_distances import mean_distances
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 MeasurementKind = Literal["benchmark", "platform"]  # a benchmark on the target, or the workload on another platform
@@ -28,6 +28,7 @@ class Observation:
 
     platform: int
     workload: int
+    group: int
     answer: Answer
 
 
@@ -77,7 +78,13 @@ def rank_next_measurements(
 
 
 def try_measurements(
-    database: Database, query: Query, method: Method[Any], settings: Any, *, tried: int = PLACES_TRIED
+    database: Database,
+    query: Query,
+    method: Method[Any],
+    settings: Any,
+    *,
+    tried: int = PLACES_TRIED,
+    no_benchmarks: Collection[int] = (),
 ) -> Iterator[MeasurementsTried]:
     """Unmeasured benchmarks on T and platforms for A; the one that would narrow the interval most comes first.
 
@@ -85,26 +92,27 @@ def try_measurements(
     predicted, added to the database as a profile, and A on T is predicted again. The method's own variance and
     calibration say what is expected, on the assumption that the new profile brings no surprise.
 
-    `query` names the group. Raises a PredictionError where A on T cannot be predicted; a method without intervals
-    expects nothing: [].
+    `query` names the group; all of its origin take part, as in the evidence of `mpet`. `no_benchmarks`: workloads that
+    nobody would measure for A's sake, since whoever runs them runs A. Raises a PredictionError where A on T cannot be
+    predicted; a method without intervals expects nothing: [].
     """
     database = database.without(query.target, query.workload)
     before = method.predict(database, query, settings)
     now = interval_factor(before)
-    group = query.group
-    if now is None or group is None:
+    if now is None or query.group is None:
         yield MeasurementsTried(1, 1, [])
         return
     query = replace(query, n=tuple(before.n.tolist()))
-    places = [*unmeasured_benchmarks(database, query)[:tried], *unmeasured_platforms(database, query)[:tried]]
+    benchmarks = [place for place in unmeasured_benchmarks(database, query) if place[1] not in no_benchmarks]
+    places = [*benchmarks[:tried], *unmeasured_platforms(database, query)[:tried]]
     total = 1 + 2 * len(places)
     yield MeasurementsTried(1, total, [])
     observations: list[Observation] = []
     for made, place in enumerate(places, start=2):
-        observation = predict_observation(database, group, place, method, settings)
+        observation = predict_observation(database, query, place, method, settings)
         observations += [observation] if observation is not None else []
         yield MeasurementsTried(made, total, [])
-    extended = with_observations(database, group, observations)
+    extended = with_observations(database, observations)
     measurements: list[NextMeasurement] = []
     for made, observation in enumerate(observations, start=total - len(observations) + 1):
         expected = _interval_factor_in(without_others(extended, observation, observations), query, method, settings)
@@ -136,10 +144,16 @@ def _interval_factor_in(database: Database, query: Query, method: Method[Any], s
         return None
 
 
+def of_same_origin(database: Database, query: Query) -> BoolArray:
+    """The visible rows (N,) of the groups of the query's origin."""
+    origin = database.groups[query.group or 0].origin
+    groups = [index for index, group in enumerate(database.groups) if group.origin == origin]
+    return np.asarray(np.isin(database.group, groups) & ~database.hidden)
+
+
 def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPair]:
-    """(T, B): workloads of the group that T lacks and a platform that has A has, nearest to A first."""
-    group = database.group == query.group
-    visible = group & ~database.hidden
+    """(T, B): workloads that T lacks and a platform that has A has, nearest to A first."""
+    visible = of_same_origin(database, query)
     references = np.unique(database.platform_index[visible & (database.workload_index == query.workload)])
     on_references = np.unique(database.workload_index[visible & np.isin(database.platform_index, references)])
     on_target = database.workload_index[visible & (database.platform_index == query.target)]
@@ -148,8 +162,8 @@ def unmeasured_benchmarks(database: Database, query: Query) -> list[UnmeasuredPa
 
 
 def unmeasured_platforms(database: Database, query: Query) -> list[UnmeasuredPair]:
-    """(P, A): platforms of the group without A that share a workload with T, nearest to T first."""
-    visible = (database.group == query.group) & ~database.hidden
+    """(P, A): platforms without A that share a workload with T, nearest to T first."""
+    visible = of_same_origin(database, query)
     have = database.platform_index[visible & (database.workload_index == query.workload)]
     shared = database.workload_index[visible & (database.platform_index == query.target)]
     related = np.unique(database.platform_index[visible & np.isin(database.workload_index, shared)])
@@ -169,12 +183,12 @@ def _sort_by_distance(database: Database, kind: Any, of: int, among: IntArray) -
 
 
 def predict_observation(
-    database: Database, group: int, place: UnmeasuredPair, method: Method[Any], settings: Any
+    database: Database, query: Query, place: UnmeasuredPair, method: Method[Any], settings: Any
 ) -> Observation | None:
     """The profile that the method expects of the pair, at thread counts that others measured; None where it refuses."""
     platform, workload = place
-    rows = database.rows_of_workload(workload)
-    rows = rows[database.group[rows] == group]
+    rows = np.flatnonzero(of_same_origin(database, query) & (database.workload_index == workload))
+    group = int(np.bincount(database.group[rows]).argmax()) if workload != query.workload else query.group
     counts = np.unique(
         np.concatenate([database.curve(row)[0] for row in rows.tolist()] or [np.ones(1, dtype=np.int32)])
     )
@@ -182,17 +196,17 @@ def predict_observation(
     if not len(counts):
         return None
     some = np.unique(np.linspace(0, len(counts) - 1, MOST_COUNTS).round().astype(int))
-    query = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
+    question = Query(workload, platform, group=group, n=tuple(counts[some].tolist()))
     try:
-        answer = method.predict(database, query, settings)
+        answer = method.predict(database, question, settings)
     except PredictionError:
         return None
     usable = np.isfinite(answer.time_s).any() and np.isfinite(answer.t1_s)
-    return Observation(platform, workload, answer) if usable else None
+    return Observation(platform, workload, group or 0, answer) if usable else None
 
 
-def with_observations(database: Database, group: int, observations: Sequence[Observation]) -> Database:
-    """The visible rows of the database, and the observations as further rows of the group."""
+def with_observations(database: Database, observations: Sequence[Observation]) -> Database:
+    """The visible rows of the database, and the observations as further ones."""
     rows = np.flatnonzero(~database.hidden)
     lengths = np.diff(database.curve_offsets)[rows]
     points = stretch_positions(database.curve_offsets[rows], lengths)
@@ -211,7 +225,7 @@ def with_observations(database: Database, group: int, observations: Sequence[Obs
         platform_index=column(database.platform_index, [observation.platform for observation in observations]),
         workload_index=column(database.workload_index, [observation.workload for observation in observations]),
         groups=database.groups,
-        group=column(database.group, [group] * len(observations)),
+        group=column(database.group, [observation.group for observation in observations]),
         features=np.concatenate([database.features[rows], vectors]),
         t1_s=column(database.t1_s, [observation.answer.t1_s for observation in observations]),
         curve_offsets=np.append(0, np.cumsum([*lengths, *map(len, new_n)])),

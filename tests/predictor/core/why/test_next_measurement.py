@@ -1,16 +1,19 @@
 """What is expected of measurements, beside what they do when they are truly added."""
 
-from dataclasses import replace
+import inspect
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from predictor.core.answers import Query
+from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.why.next_measurement import (
     Observation,
     interval_factor,
     rank_next_measurements,
+    try_measurements,
     unmeasured_benchmarks,
     unmeasured_platforms,
     with_observations,
@@ -96,6 +99,33 @@ def test_a_method_without_intervals_expects_nothing():
     assert rank_next_measurements(seen(database, rows), query, method, method.settings()) == []
 
 
+def of_another_runtime(database, workload):
+    """The same profiles, those of the workload in a group of their own."""
+    groups = (*database.groups, database.groups[0]._replace(runtime="libgomp"))
+    group = np.where(database.workload_index == workload, len(groups) - 1, database.group)
+    values = {field.name: getattr(database, field.name) for field in fields(Database) if field.init}
+    named = {name: values[name] for name in inspect.signature(Database.build).parameters if name in values}
+    return Database.build(**named | {"groups": groups, "group": group})
+
+
+def test_benchmarks_and_platforms_of_other_runtimes_are_tried_too():
+    """A program of one's own has a runtime that no benchmark has."""
+    database, rows, query = with_gaps(1)
+    alone = of_another_runtime(database, query.workload)
+    own = replace(query, group=len(alone.groups) - 1)
+    found = rank_next_measurements(seen(alone, rows), own, MPET, MPET.settings(), tried=3)
+    assert {one.kind for one in found} == {"benchmark", "platform"}
+    assert min(one.expected for one in found) < found[0].now
+
+
+def test_what_runs_together_with_the_workload_is_no_benchmark():
+    database, rows, query = with_gaps(1)
+    view = seen(database, rows)
+    first, second = unmeasured_benchmarks(view, query)[:2]
+    *_, last = try_measurements(view, query, MPET, MPET.settings(), tried=1, no_benchmarks={first[1]})
+    assert [one.workload for one in last.measurements if one.kind == "benchmark"] == [view.workloads[second[1]]]
+
+
 def test_where_everything_is_measured_nothing_is_left():
     database = curve_database(1, 8, 6, missing=0.0)
     query = Query(2, 3, group=0)
@@ -108,7 +138,7 @@ def test_an_observation_becomes_a_row():
     view = seen(database, rows)
     place = unmeasured_benchmarks(view, query)[0]
     answer = MPET.predict(view, Query(place[1], place[0], group=0, n=(1, 4, 16)), MPET.settings())
-    extended = with_observations(view, 0, [Observation(*place, answer)])
+    extended = with_observations(view, [Observation(*place, 0, answer)])
     row = int(extended.lookup(*place, 0))
     n, time_s = extended.curve(row)
     assert n.tolist() == [1, 4, 16]
