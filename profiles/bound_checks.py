@@ -11,7 +11,8 @@ import numpy as np
 from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, overlong_text
 from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
-NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits")  # of a RunTable, where it has them
+# Of a RunTable, where it has them.
+NUMBER_COLUMNS = ("n", "repeat", "time_ns", "size", "clock_mhz", "tasks", "waits", "disturbed")
 
 
 def number_outside(measurements: Measurements) -> str | None:

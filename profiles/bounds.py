@@ -84,6 +84,7 @@ RANGES: dict[str, Range] = {
     "relative time_s": Range(1e-18, 1e18),
     "size": Range(1e-9, 1e18),
     **dict.fromkeys(("tasks", "waits"), Range(0, 2**53)),
+    "disturbed": Range(0, 1),
     "value": Range(1e-9, 1e21, or_zero=True),  # of a counter
 }
 

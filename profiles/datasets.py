@@ -37,6 +37,7 @@ DATASET_PLATFORM_COLUMNS = (
 )
 RUN_COLUMNS = ("platform_id", "workload", "n", "repeat", "time_s", "time_kind")
 VARIATION_COLUMNS = ("size", "clock_mhz")
+OPTIONAL_RUN_COLUMNS = (*VARIATION_COLUMNS, "disturbed")
 RUN_KEY = ["platform_id", "workload", "n", "repeat"]
 COUNTER_COLUMNS = (*RUN_KEY, "counter", "value")
 TIME_KINDS = ("absolute", "relative")
@@ -66,7 +67,7 @@ def read_dataset(path: Path, progress: FileProgress | None = None) -> Measuremen
     tell("platforms.csv")
     platforms = _CsvTable(members["platforms.csv"], DATASET_PLATFORM_COLUMNS)
     tell(members["runs.csv"].name)
-    runs = _CsvTable(members["runs.csv"], RUN_COLUMNS, VARIATION_COLUMNS)
+    runs = _CsvTable(members["runs.csv"], RUN_COLUMNS, OPTIONAL_RUN_COLUMNS)
     records = _read_platforms(platforms)
     warnings: list[str] = []
     measured = _RunRows(runs, platforms, records)
@@ -286,6 +287,7 @@ class _RunRows:
         self.size, self.clock_mhz = (
             table.within(column, table.numbers(column, required=False)) for column in VARIATION_COLUMNS
         )
+        self.disturbed = table.counts("disturbed", required=False)
         self.own = np.isnan(self.size) & np.isnan(self.clock_mhz)
         key = {"platform_id": self.platform, "workload": self.workload, "n": self.n, "repeat": self.repeat}
         varied = {
@@ -332,6 +334,7 @@ class _RunRows:
                     *(self.n[rows], self.repeat[rows], clean_pass[rows], self.time_s[rows]),
                     size=column_or_none(self.size[rows]),
                     clock_mhz=column_or_none(self.clock_mhz[rows]),
+                    disturbed=column_or_none(self.disturbed[rows]),
                 ),
                 counters=counters.get(pair),
             )

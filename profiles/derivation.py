@@ -15,22 +15,26 @@ from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_o
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs
 from profiles.scaling.features import METHOD_VERSION
+from profiles.scaling.repeats import RepeatSummary, repeat_summary
 
 PROFILES_PER_QUERY = 500  # profiles in one query
-FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits")
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
+    *("run_count", "disturbed_count", "standard_error"),
 )
 
 
-def set_derived_columns(profiles: Sequence[Profile], curves: Sequence[runs.CurveTable]) -> features.FeatureFits:
-    """Set the derived columns of the (unsaved) profiles from their curves; the fits are returned."""
+def set_derived_columns(
+    profiles: Sequence[Profile], curves: Sequence[runs.CurveTable], repeats: Sequence[RepeatSummary]
+) -> features.FeatureFits:
+    """Set the derived columns of the (unsaved) profiles from their curves and repeats; the fits are returned."""
     fits = features.feature_fits(
         curves,
         [profile.platform.n_nu for profile in profiles],
         [profile.platform.n_ht for profile in profiles],
     )
-    for profile, curve, fit_error in zip(profiles, curves, fits.fit_error, strict=True):
+    for profile, curve, repeated, fit_error in zip(profiles, curves, repeats, fits.fit_error, strict=True):
         profile.decomposed = curve.decomposed
         profile.t1_s = nan_to_null(curve.t1_s)
         profile.t1_is_stand_in = curve.t1_is_stand_in
@@ -38,6 +42,8 @@ def set_derived_columns(profiles: Sequence[Profile], curves: Sequence[runs.Curve
         profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
         profile.fit_error = nan_to_null(fit_error)
         profile.warnings = list(curve.warnings)
+        profile.run_count, profile.disturbed_count = repeated.run_count, repeated.disturbed_count
+        profile.standard_error = nan_to_null(repeated.standard_error)
     return fits
 
 
@@ -85,8 +91,9 @@ def _rebuild(keys: list[int]) -> list[Profile]:
     tables, readings = run_tables(keys), _counter_tables(keys)
     profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
     curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
+    repeats = [repeat_summary(tables[profile.pk]) for profile in profiles]
     before = [_derived_columns(profile) for profile in profiles]
-    fits = set_derived_columns(profiles, curves)
+    fits = set_derived_columns(profiles, curves, repeats)
     changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
     store_derived(profiles, curves, fits, replace=True)

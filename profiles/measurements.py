@@ -95,7 +95,8 @@ class RunTable:
     `size` (M), in the workload's unit, is NaN where the input is the workload's own, `clock_mhz` (M) where the platform
     ran at its own clocks; None: NaN everywhere. Rows with either are *variations*: scaling models learn from them, the
     profile's curves are made without them. `tasks` and `waits` (M) count the tasks spawned and the waits for them; NaN
-    or None where nobody counted.
+    or None where nobody counted. `disturbed` (M) is 1 where other programs took processor time during the run, 0 where
+    not; NaN or None where nobody looked.
     """
 
     n: IntArray
@@ -109,6 +110,7 @@ class RunTable:
     clock_mhz: FloatArray | None = None
     tasks: FloatArray | None = None
     waits: FloatArray | None = None
+    disturbed: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.n)

@@ -6,19 +6,22 @@ report stays readable however many workloads, platforms and thread counts it cov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.measurements import Measurements, RunTable
+from profiles.scaling.repeats import repeat_spread, repeat_summary
 
 MAX_VARIATION = 0.10  # coefficient of variation of the repeats at one n
 MAX_GROWTH = 0.10  # of t(n) from one measured n to the next
 MAX_PROFILE_OVERHEAD = 1.2  # median time of the profile pass over that of the clean pass
 MIN_REPEATS = 3
+CONFIDENCE = 1.645  # standard errors on either side that hold 90 %
 KINDS = ("variation", "growth", "overhead", "repeats")
 
 
@@ -38,7 +41,8 @@ class Finding:
 
 
 def quality_warnings(measurements: Measurements) -> list[str]:
-    """One line per workload and kind of fault, naming the worst case, and one line on virtual machines.
+    """One line per workload and kind of fault, naming the worst case; and one line each on disturbed repeats, on how
+    far few repeats tell a time, and on virtual machines.
 
     >>> from profiles.measurements import PlatformRecord, ProfileRecord, WorkloadRecord
     >>> n, one = np.array([1, 2]), np.ones(2, dtype=np.int64)
@@ -64,7 +68,8 @@ def quality_warnings(measurements: Measurements) -> list[str]:
         where = f" on {platform}" if len(measurements.platforms) > 1 else ""
         more = _describe_further(sum(finding.count for finding in group) - 1, len(group) - 1)
         lines.append(f"{measurements.workloads[workload].name}: {_describe_fault(worst)}{where}{more}")
-    return lines + _virtual_warnings(measurements)
+    doubts = [*_trust_warnings(measurements), *_virtual_warnings(measurements)]
+    return [*_disturbance_warnings(measurements), *lines, *doubts]
 
 
 def run_warnings(runs: RunTable) -> list[str]:
@@ -206,6 +211,47 @@ def _describe_further(counts: int, profiles: int) -> str:
         return ""
     places = f"{counts} more thread count{'s' * (counts > 1)}"
     return f", and at {places}" + (f" of {profiles + 1} platforms" if profiles else "")
+
+
+def _disturbance_warnings(measurements: Measurements) -> list[str]:
+    """A repeat executes all sections of an application at once: it counts once, however many workloads it measured."""
+    repeats: dict[tuple[Any, ...], bool] = {}
+    for record in measurements.profiles:
+        workload = measurements.workloads[record.workload]
+        for key, disturbed in _judged_repeats(record.runs):
+            repeat = (record.platform, workload.application or workload.name, *key)
+            repeats[repeat] = repeats.get(repeat, False) or disturbed
+    disturbed_count = sum(repeats.values())
+    if not disturbed_count:
+        return []
+    return [
+        f"{disturbed_count} of {len(repeats)} repeats were disturbed by other programs: predictions from these "
+        "measurements have wider intervals; measure again on an idle machine for better ones"
+    ]
+
+
+def _judged_repeats(runs: RunTable) -> Iterator[tuple[tuple[float, ...], bool]]:
+    """What tells a run from the others of its workload, and whether it was disturbed, where that is known."""
+    if runs.disturbed is None:
+        return
+    nothing = np.zeros(len(runs))
+    variation = (nothing if column is None else np.nan_to_num(column) for column in (runs.size, runs.clock_mhz))
+    keys = zip(*(column.tolist() for column in (runs.n, runs.repeat, runs.is_profile_pass, *variation)), strict=True)
+    for key, flag in zip(keys, runs.disturbed.tolist(), strict=True):
+        if not np.isnan(flag):
+            yield key, bool(flag)
+
+
+def _trust_warnings(measurements: Measurements) -> list[str]:
+    """How well times are known where they were repeated seldom, as `make quick` does."""
+    tables = [record.runs for record in measurements.profiles]
+    errors = np.array([repeat_summary(table).standard_error for table in tables])
+    if not np.isfinite(errors).any():
+        return []
+    most = max(int(repeat_spread(table).count.max()) for table in tables)
+    half = 100 * CONFIDENCE * float(np.nanmedian(errors))
+    text = f"with {most} repeats a time is known to about ±{half:.2g} % (90 %, the median of the workloads)"
+    return [text] if most < MIN_REPEATS else []
 
 
 def _virtual_warnings(measurements: Measurements) -> list[str]:

@@ -30,6 +30,7 @@ from profiles.models import (
     held,
 )
 from profiles.models.leases import lease_end
+from profiles.scaling.repeats import repeat_summary
 from profiles.scaling.runs import scaling_curves
 
 STAGED_ROWS_AT_ONCE = 5_000  # in one transaction
@@ -41,6 +42,7 @@ STAGED_RUN_COLUMNS = (
     *PART_COLUMNS,
 )
 STAGED_READING_COLUMNS = ("profile", "n", "repeat", "counter", "value", "status")
+NUMBER_OF_FIELD: dict[type, type] = {models.FloatField: float, models.BigIntegerField: int, models.BooleanField: bool}
 NO_PARTS = (None,) * len(PART_COLUMNS)
 
 
@@ -76,7 +78,7 @@ def stage(
 def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[ProfileRecord]) -> list[Profile]:
     curves = [scaling_curves(record.runs, record.counters) for record in records]
     profiles = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(records)]
-    fits = set_derived_columns(profiles, curves)
+    fits = set_derived_columns(profiles, curves, [repeat_summary(record.runs) for record in records])
     pairs = list(zip(profiles, records, strict=True))
     _insert(Run, STAGED_RUN_COLUMNS, (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs)))
     _insert(
@@ -210,7 +212,7 @@ def _further_column(table: RunTable, name: str) -> list[Any]:
     column = getattr(table, name)
     if column is None:
         return [None] * len(table)
-    number = int if isinstance(Run._meta.get_field(name), models.BigIntegerField) else float
+    number = NUMBER_OF_FIELD[type(Run._meta.get_field(name))]
     return [None if value is None else number(value) for value in nan_to_null(column)]
 
 

@@ -36,6 +36,7 @@ class _RunColumns:
     clock_mhz: FloatArray
     tasks: FloatArray
     waits: FloatArray
+    disturbed: FloatArray
     has_checksum: BoolArray
 
     @property
@@ -76,7 +77,7 @@ def _check_rows(rows: CsvRows, index: WorkloadIndex, n_max: int | None, checksum
     has_checksum = _check_checksums(rows, workload, size, good, checksums)
     columns: tuple[Any, ...] = (
         *(rows.lines, workload, n, repeat, is_profile, time_ns, parts_ns),
-        *(size, clock_mhz, _counts_or_nan(rows, "tasks"), _counts_or_nan(rows, "waits"), has_checksum),
+        *(size, clock_mhz, *(_counts_or_nan(rows, name) for name in ("tasks", "waits", "disturbed")), has_checksum),
     )
     return _RunColumns(*(column[good] for column in columns))
 
@@ -221,5 +222,6 @@ def _run_tables(runs: _RunColumns, checksums: Checksums) -> dict[int, RunTable]:
             clock_mhz=column_or_none(runs.clock_mhz[rows]),
             tasks=column_or_none(runs.tasks[rows]),
             waits=column_or_none(runs.waits[rows]),
+            disturbed=column_or_none(runs.disturbed[rows]),
         )
     return tables

@@ -46,6 +46,13 @@ class Profile(Owned):
     n_min = models.PositiveIntegerField()
     n_largest = models.PositiveIntegerField()
     fit_error = models.FloatField(null=True, help_text="mean relative error of t(n) rebuilt from the fit")
+    run_count = models.PositiveIntegerField(
+        null=True, help_text="runs of its own size, clean and profile; null: derived by an older version"
+    )
+    disturbed_count = models.PositiveIntegerField(
+        null=True, help_text="of them, disturbed by other programs; null: nobody looked"
+    )
+    standard_error = models.FloatField(null=True, help_text="of ln t(n), from its repeats; null: nothing was repeated")
     warnings = models.JSONField(default=list)
     outlier_reason = models.CharField(
         max_length=200, blank=True, default="", help_text="why it is kept out of predictions; empty: it is in"
@@ -111,6 +118,7 @@ class Run(models.Model):
     clock_mhz = models.FloatField(null=True, help_text="that all cores were held at")
     tasks = models.BigIntegerField(null=True, help_text="spawned")
     waits = models.BigIntegerField(null=True, help_text="for a group of tasks")
+    disturbed = models.BooleanField(null=True, help_text="other programs took processor time; null: nobody looked")
 
     class Meta:
         ordering = ["n", "pass_kind", "repeat"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-METHOD_VERSION = "1"
+METHOD_VERSION = "2"
 
 SCALING_PARTS = (
     "redundancy",

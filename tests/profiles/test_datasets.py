@@ -97,6 +97,16 @@ def test_rows_in_any_order(tmp_path):
     assert sorted(mixed.profiles[0].runs.time_s) == sorted(ordered.profiles[0].runs.time_s)
 
 
+def test_disturbed_runs(tmp_path):
+    header = "platform_id,workload,n,repeat,time_s,time_kind,disturbed"
+    rows = [f"{row},{flag}" for row, flag in zip(RUNS, ("1", "0", "", ""), strict=True)]
+    sort, fft = (record.runs for record in read_dataset(write(tmp_path, header=header, runs=rows)).profiles)
+    assert {flag for flag in sort.disturbed.tolist() if flag in (0, 1)} == {0, 1}
+    assert fft.disturbed is None
+    with pytest.raises(DatasetError, match="disturbed is 2, more than 1"):
+        read_dataset(write(tmp_path, header=header, runs=[f"{RUNS[0]},2"]))
+
+
 VARIED = "platform_id,workload,n,repeat,time_s,time_kind,size,clock_mhz"
 
 

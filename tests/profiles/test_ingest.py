@@ -94,6 +94,26 @@ def test_counts_of_tasks_are_kept():
     np.testing.assert_array_equal(table.tasks, counted)
 
 
+def test_disturbed_runs_are_kept_and_counted():
+    """The profile says how many; a refit finds the same again."""
+    measurements = sample_measurements(1, 2)
+    runs = measurements.profiles[0].runs
+    flags = np.where(runs.n == 1, 1.0, np.where(runs.n == 2, np.nan, 0.0))
+    profiles = [replace(measurements.profiles[0], runs=replace(runs, disturbed=flags)), measurements.profiles[1]]
+    disturbed, silent = deliver(replace(measurements, profiles=profiles)).profiles
+    assert {(run.n, run.disturbed) for run in disturbed.runs.filter(n__lt=4)} == {(1, True), (2, None), (3, False)}
+    np.testing.assert_array_equal(run_tables([disturbed.pk])[disturbed.pk].disturbed, flags)
+    assert (disturbed.run_count, disturbed.disturbed_count) == (len(runs), 6)
+    assert (silent.run_count, silent.disturbed_count) == (len(runs), None)
+    assert 0.0005 < disturbed.standard_error < 0.005  # times are drawn from 1 %
+    Profile.objects.update(run_count=None, disturbed_count=None, standard_error=None)
+    refit()
+    for profile in (disturbed, silent):
+        again = Profile.objects.get(pk=profile.pk)
+        assert (again.run_count, again.disturbed_count) == (profile.run_count, profile.disturbed_count)
+        assert again.standard_error == profile.standard_error
+
+
 def test_a_variation_is_stored_once():
     run = Run.objects.filter(profile=deliver(varied_measurements()).profiles[0], size__isnull=False).first()
     run.pk = None

@@ -32,6 +32,28 @@ def delivery(*tables: RunTable, platforms: int = 1, workloads: int = 1) -> Measu
 QUIET = {1: [1.0, 1.0, 1.0], 2: [0.5, 0.5, 0.5], 4: [0.25, 0.25, 0.25]}
 
 
+def test_disturbed_repeats_are_counted_once_for_all_sections():
+    """Two sections of one application are measured by the same repeats; an undisturbed delivery says nothing."""
+    quiet = sample_measurements(1, 2)
+    flagged = [
+        replace(record, runs=replace(record.runs, disturbed=(record.runs.n == 1).astype(float)))
+        for record in quiet.profiles
+    ]
+    (line,) = quality_warnings(replace(quiet, profiles=flagged))
+    assert line.startswith("6 of 66 repeats were disturbed by other programs: ")
+    silent = [
+        replace(record, runs=replace(record.runs, disturbed=np.zeros(len(record.runs)))) for record in quiet.profiles
+    ]
+    assert quality_warnings(replace(quiet, profiles=silent)) == []
+
+
+def test_few_repeats_say_how_far_they_tell_a_time():
+    """Two that differ by 2 % each: the error is 1 %, and 90 % are within 1.645 times as much."""
+    lines = quality_warnings(delivery(runs({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
+    assert lines[-1] == "with 2 repeats a time is known to about ±1.6 % (90 %, the median of the workloads)"
+    assert not any("is known to" in line for line in quality_warnings(delivery(runs(QUIET))))
+
+
 def test_good_measurements_have_no_warnings():
     assert quality_warnings(sample_measurements(2, 3)) == []
     assert run_warnings(runs(QUIET, QUIET)) == []
@@ -96,7 +118,7 @@ def test_one_line_per_workload_and_kind_with_the_worst_platform():
 def test_a_large_report_stays_readable():
     bad = runs({n: [1.0 * n, 2.0 * n] for n in range(1, 21)}, {n: [9.0 * n] for n in range(1, 21)})
     lines = quality_warnings(delivery(*[bad] * 30, workloads=30))
-    assert len(lines) == 4 * 30
+    assert len(lines) == 4 * 30 + 1
     assert lines[0].startswith("app0/section0: the coefficient of variation is 47.1 % at n = 1, and at 19 more")
 
 

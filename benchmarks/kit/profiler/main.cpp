@@ -340,8 +340,9 @@ private:
                   std::to_string(outcome.others_percent) + " % of a processor, clock " + recording->clock);
         done_++;
         spent_ns_ += outcome.wall_ns;
-        const bool disturbed = outcome.wall_ns > shortest_judged_ns && outcome.others_percent > most_others_percent;
-        return {{pass.threads, pass.profile, pass.repeat, *recording}, outcome.others_percent, disturbed};
+        std::optional<bool> disturbed;
+        if (outcome.wall_ns > shortest_judged_ns) disturbed = outcome.others_percent > most_others_percent;
+        return {{pass.threads, pass.profile, pass.repeat, *recording, disturbed}, outcome.others_percent, disturbed.value_or(false)};
     }
 
     std::string output() const { return folder_.path() + "/output"; }

@@ -55,8 +55,13 @@ void add_run(const Run& run, const Names& names, Gathering& gathering) {
     for (const auto& [name, region] : of_run) {
         Gathered& gathered = gathering[name];
         gathered.section.constructs |= region.constructs;
-        if (region.threads == run.asked) gathered.section.rows[{run.asked, run.profile, run.repeat}] = region;
-        else gathered.other_sizes.insert({run.asked, region.threads});
+        if (region.threads != run.asked) {
+            gathered.other_sizes.insert({run.asked, region.threads});
+            continue;
+        }
+        const RowKey key{run.asked, run.profile, run.repeat};
+        gathered.section.rows[key] = region;
+        if (run.disturbed) gathered.section.disturbed[key] = *run.disturbed;
     }
 }
 
@@ -106,7 +111,10 @@ Section rest_of(const std::vector<Run>& runs, const Names& names, const std::vec
     Section rest;
     rest.name = serial_rest;
     for (const Run& run : runs) {
-        if (!run.profile) rest.rows[{run.asked, false, run.repeat}].time_ns = rest_ns(run, names, kept);
+        if (run.profile) continue;
+        const RowKey key{run.asked, false, run.repeat};
+        rest.rows[key].time_ns = rest_ns(run, names, kept);
+        if (run.disturbed) rest.disturbed[key] = *run.disturbed;
     }
     return rest;
 }
@@ -173,11 +181,11 @@ std::string description(const Section& section) {
     return "parallel region at " + section.source.substr(section.source.rfind('/') + 1);
 }
 
-std::string row(const std::string& name, const RowKey& key, const RegionRecord& region) {
+std::string row(const std::string& name, const RowKey& key, const RegionRecord& region, const std::string& disturbed) {
     std::string text = name + "," + std::to_string(key.threads) + "," + std::to_string(key.repeat) + "," +
                        (key.profile ? "profile" : "clean") + "," + std::to_string(region.time_ns);
     for (const std::uint64_t part : region.part_ns) text += "," + (key.profile ? std::to_string(part) : "");
-    return text + ",\n";
+    return text + ",," + disturbed + "\n";
 }
 
 }  // namespace
@@ -232,9 +240,13 @@ std::vector<Section> Results::workloads() const {
 
 std::string runs_csv(const Results& results, const Program& program) {
     std::string text =
-        "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum\n";
+        "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,output_checksum,disturbed\n";
     for (const Section& section : results.workloads()) {
-        for (const auto& [key, region] : section.rows) text += row(workload(program, section), key, region);
+        for (const auto& [key, region] : section.rows) {
+            const auto known = section.disturbed.find(key);
+            const std::string disturbed = known == section.disturbed.end() ? "" : std::to_string(known->second);
+            text += row(workload(program, section), key, region, disturbed);
+        }
     }
     return text;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Run {
     bool profile = false;
     int repeat = 1;
     Recording recording;
+    std::optional<bool> disturbed;  // unknown where the run was too short to judge
 };
 
 struct RowKey {
@@ -38,6 +40,7 @@ struct Section {
     std::string name, source;
     std::uint64_t constructs = 0;
     std::map<RowKey, RegionRecord> rows;
+    std::map<RowKey, bool> disturbed;  // of the rows where that is known
 
     std::uint64_t median_ns(int threads, bool profile) const;  // 0 where it was not measured
     const char* strategy() const;

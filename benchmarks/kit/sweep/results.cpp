@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* runs_header =
     "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,"
-    "output_checksum,size,tasks,waits\n";
+    "output_checksum,size,tasks,waits,disturbed\n";
 
 using Fields = std::vector<std::string>;
 
@@ -50,7 +50,7 @@ private:
         }
         std::string row = workload + "," + std::to_string(job.threads) + "," + fields[2] + "," + name_of(job.pass);
         for (std::size_t i = 3; i < fields.size(); i++) row += "," + fields[i];
-        results_.runs_csv += row + "," + size_text(job, workload) + "," + take_tasks(fields) + "\n";
+        results_.runs_csv += row + "," + size_text(job, workload) + "," + take_tasks(fields) + "," + disturbed_ + "\n";
     }
 
     std::string size_text(const Job& job, const std::string& workload) const {
@@ -70,6 +70,7 @@ private:
         results_.repeats_kept += fate != "repeated" ? 1 : 0;
         results_.repeats_done_again += fate == "repeated" ? 1 : 0;
         results_.repeats_disturbed += fate == "kept-disturbed" ? 1 : 0;
+        disturbed_ = fate == "kept-disturbed" ? "1" : "0";
         if (fate == "kept") return;
         results_.disturbances.push_back(job.input() + " n=" + std::to_string(job.threads) + " " +
                                         name_of(job.pass) + ": " + fields[2] + " permille without a processor, " +
@@ -86,6 +87,7 @@ private:
     std::map<std::pair<std::string, std::int64_t>, std::string> checksums_;  // of a workload and size
     std::map<std::string, std::int64_t> nominal_;
     Fields tasks_;
+    std::string disturbed_;  // of the repeat whose runs come next: its record `load` precedes them
 };
 
 std::string text_or_null(const std::string& text) { return text.empty() ? "null" : json::quoted(text); }

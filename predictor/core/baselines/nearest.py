@@ -114,7 +114,7 @@ FREQUENCY = baseline_method(
     NoSettings,
     estimate_by_frequency,
     "The times of the most alike platform, by the ratio of clocks.",
-    check_clocks,
+    check_references=check_clocks,
 )
 SPEED_RATIO = baseline_method(
     "speed-ratio", NoSettings, estimate_by_speed_ratio, "One geometric mean speed ratio from the most similar platform."

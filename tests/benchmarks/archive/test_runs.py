@@ -123,6 +123,20 @@ def test_wrong_counts(cell, reason):
     assert (problem.line, problem.reason) == (5, reason)
 
 
+@pytest.mark.parametrize(
+    ("cell", "reason"), [("2", "disturbed 2 is more than 1"), ("yes", "disturbed 'yes' is not a 64-bit integer")]
+)
+def test_disturbed_is_0_or_1_or_empty(cell, reason):
+    def mark(rows):
+        for row, flag in zip(rows, ("0", "1", "", cell), strict=False):
+            row["disturbed"] = flag
+        for row in rows[4:]:
+            row["disturbed"] = ""
+
+    (problem,) = varied_refusal(mark)
+    assert (problem.line, problem.reason) == (5, reason)
+
+
 def test_checksums_are_of_a_size_not_of_a_clock():
     def same_everywhere(rows):
         for row in rows:

@@ -92,6 +92,7 @@ def runs(draw) -> RunTable:
     )
     counts = st.just(np.nan) | st.integers(0, 2**53).map(float)
     tasks, waits = (np.array([draw(counts) for _ in keys]) for _ in range(2))
+    disturbed = np.array([draw(st.just(np.nan) | st.sampled_from([0.0, 1.0])) for _ in keys])
     given_at = draw(st.lists(st.booleans(), min_size=len(keys), max_size=len(keys)))
     checksums = tuple(checksum if is_given else "" for is_given in given_at)
     return RunTable(
@@ -106,6 +107,7 @@ def runs(draw) -> RunTable:
         clock_mhz=column_or_none(clock),
         tasks=column_or_none(tasks),
         waits=column_or_none(waits),
+        disturbed=column_or_none(disturbed),
     )
 
 

@@ -180,6 +180,7 @@ def test_disturbed_runs_are_done_again_and_named(tmp_path):
             assert f"clean pass, n = 1: {count}\n" in text and f"profile pass, n = 1: {count}\n" in text
     (runs,) = done.regions().values()
     assert sorted(zip(runs.is_profile_pass, runs.repeat, strict=True)) == [(False, 1), (True, 1)]
+    assert runs.disturbed.tolist() == [1, 1]
 
 
 # ---- refusals: each says what to do

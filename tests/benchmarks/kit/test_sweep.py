@@ -223,6 +223,28 @@ def test_disturbed_repeats_are_done_again_and_reported(native):
     assert len(records(listing, "run")) == 1
 
 
+def test_the_tarball_says_which_repeats_were_disturbed(native, tmp_path):
+    """The sweep is packed again, from jobs one of which says that its second repeat was kept although disturbed."""
+    options = ("--name", "x", "--workloads", "hog", "--threads", "1", "--no-roofline")
+    tarball = sweep(native, tmp_path, *options)
+    unfinished = tarball.with_name("unfinished-x-tiny")
+    tarball.with_name(tarball.name.removesuffix(".tar.gz")).rename(unfinished)
+    for job in (unfinished / "jobs").glob("*.tsv"):
+        content = job.read_text().replace("kept-disturbed", "kept")
+        if job.name == "hog.n1.clean.tsv":
+            first, second, rest = content.partition("load\t2\t")
+            content = first + second + rest.replace("\tkept\n", "\tkept-disturbed\n", 1)
+        job.write_text(content)
+    tarball = sweep(native, tmp_path, *options)
+    rows = list(csv.DictReader(io.StringIO(member(tarball, "runs.csv"))))
+    assert {(row["workload"], row["pass"], row["repeat"]) for row in rows if row["disturbed"] == "1"} == {
+        (f"hog/{section}", "clean", "2") for section in ("gradient", "histogram", "normalise")
+    }
+    assert {row["disturbed"] for row in rows} == {"0", "1"}
+    environment = json.loads(member(tarball, "environment.json"))
+    assert (environment["repeats_disturbed"], environment["repeats_kept"]) == (1, 4)
+
+
 def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
     """Unpacked somewhere else, with make alone; the programs are taken from the build above to save time."""
     (tmp_path / f"mpet-kit-{kit_version()}.tar.gz").write_bytes(kit_tarball())
