@@ -74,7 +74,7 @@ def make_canonical(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("profiles", "0015_bounds"),
+        ("profiles", "0017_measured_under_load"),
     ]
 
     operations = [

@@ -11,7 +11,7 @@ from profiles.vendors import SPELLINGS, canonical_vendor
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform
 
-BEFORE = ("profiles", "0015_bounds")
+BEFORE = ("profiles", "0017_measured_under_load")
 
 
 def test_no_spelling_is_two_vendors_and_every_name_stands_for_itself():

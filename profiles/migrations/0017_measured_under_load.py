@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('profiles', '0015_bounds'),
+        ('profiles', '0016_oldest_answering'),
     ]
 
     operations = [
