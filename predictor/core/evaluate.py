@@ -23,6 +23,7 @@ EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
+REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 
@@ -31,7 +32,9 @@ BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest ba
 class Protocol:
     """What is left out, and which profiles are predicted. The same protocol asks every method the same."""
 
-    holdout: Holdout = "pair"
+    holdout: str = "pair"  # of HOLDOUTS, or several joined by commas
+    references: int | None = None  # A is known on this many random platforms; None = on all
+    unlike: bool = False  # these are of other microarchitectures than the target
     probes: int | None = None  # the target is known by this many random workloads; None = by all
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
@@ -40,15 +43,26 @@ class Protocol:
     cuts: int = 1  # so many of them
 
     def __post_init__(self) -> None:
-        if self.holdout not in HOLDOUTS:
-            raise ValueError(f"unknown holdout {self.holdout!r}; known: {', '.join(HOLDOUTS)}")
-        for name, value in (("probes", self.probes), ("sample", self.sample), ("cuts", self.cuts)):
+        for holdout in self.holdouts:
+            if holdout not in HOLDOUTS:
+                raise ValueError(f"unknown holdout {holdout!r}; known: {', '.join(HOLDOUTS)}")
+        for name in ("references", "probes", "sample", "cuts"):
+            value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
         if self.cut is not None and min(self.cut) < 2:
             raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
         if self.cut is not None and self.targets is not None:
             raise ValueError("targets are of the whole database: not with a cut, whose platforms are random")
+
+    @property
+    def holdouts(self) -> tuple[str, ...]:
+        """Each by itself.
+
+        >>> Protocol("application,microarchitecture").holdouts
+        ('application', 'microarchitecture')
+        """
+        return tuple(dict.fromkeys(self.holdout.split(",")))
 
 
 @dataclass(frozen=True)
@@ -210,25 +224,43 @@ def hidden_pairs(database: Database, row: int, protocol: Protocol) -> tuple[IntA
     """Platforms and workloads, pairwise, that are hidden while this row (T,A) is predicted.
 
     `pair`: (T,A). `cpu_model`, `microarchitecture`: A on every platform that shares T's (an unknown one is shared with
-    nobody). `application`: (T,A) and A's sibling sections on T. With `probes`, also every other workload on T but
-    that many random ones, drawn from the seed and the pair: the same for every method.
+    nobody). `application`: also A's sibling sections, on the same platforms. Several, joined by commas, hide what each
+    hides and the siblings on all of these platforms. `references`: A, and with `application` its siblings, are known
+    on so many random platforms that nothing else hides them on, and nowhere else; with `unlike` on platforms of other
+    microarchitectures than T's. `probes`: also every other workload on T but that many random ones. All draws are
+    from the seed and the pair: the same for every method.
     """
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
-    platforms = np.array([target])
-    workloads = np.array([workload])
-    if protocol.holdout == "application":
-        workloads = _sharing(database, "workload_table", "application", workload)
-        platforms = np.full(len(workloads), target)
-    elif protocol.holdout != "pair":
-        platforms = _sharing(database, "platform_table", protocol.holdout, target)
-        workloads = np.full(len(platforms), workload)
+    platforms, workloads = np.array([target]), np.array([workload])
+    for holdout in protocol.holdouts:
+        if holdout == "application":
+            workloads = _sharing(database, "workload_table", "application", workload)
+        elif holdout != "pair":
+            platforms = np.union1d(platforms, _sharing(database, "platform_table", holdout, target))
+    if protocol.references is not None or protocol.unlike:
+        platforms = _all_but_references(database, row, platforms, protocol)
+    hidden = np.repeat(platforms, len(workloads)), np.tile(workloads, len(platforms))
     if protocol.probes is None:
-        return platforms, workloads
-    rows = database.without(platforms, workloads).rows_of_platform(target)
+        return hidden
+    rows = database.without(*hidden).rows_of_platform(target)
     others = np.unique(database.workload_index[rows[database.group[rows] == database.group[row]]])
     random = np.random.default_rng([protocol.seed, target, workload])
     forgotten = random.permutation(others)[protocol.probes :]
-    return np.append(platforms, np.full(len(forgotten), target)), np.append(workloads, forgotten)
+    return np.append(hidden[0], np.full(len(forgotten), target)), np.append(hidden[1], forgotten)
+
+
+def _all_but_references(database: Database, row: int, hidden: IntArray, protocol: Protocol) -> IntArray:
+    """The platforms on which A is not known: all but some random ones that have it."""
+    target, workload = int(database.platform_index[row]), int(database.workload_index[row])
+    rows = database.rows_of_workload(workload)
+    having = np.unique(database.platform_index[rows[database.group[rows] == database.group[row]]])
+    left_out = [hidden]
+    if protocol.unlike:
+        left_out.append(_sharing(database, "platform_table", "microarchitecture", target))
+    possible = np.setdiff1d(having, np.concatenate(left_out))
+    random = np.random.default_rng([protocol.seed, target, workload, REFERENCE_DRAW])
+    references = random.permutation(possible)[: protocol.references]
+    return np.setdiff1d(np.arange(len(database.platforms)), references)
 
 
 def _sharing(database: Database, table: str, column: str, index: int) -> IntArray:

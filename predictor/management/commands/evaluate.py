@@ -57,7 +57,24 @@ class Command(BaseCommand):
             action="store_true",
             help="also mpet with one ingredient changed, each in turn; not kept",
         )
-        parser.add_argument("--holdout", choices=HOLDOUTS, default="pair", help="what is hidden (default: pair)")
+        parser.add_argument(
+            "--holdout",
+            metavar="H[,H...]",
+            default="pair",
+            help=f"what is hidden, of {', '.join(HOLDOUTS)} (default: pair)",
+        )
+        parser.add_argument(
+            "--references",
+            metavar="R",
+            type=int,
+            help="know the workload on R random platforms only; with the holdout application, its application too; "
+            "not kept",
+        )
+        parser.add_argument(
+            "--unlike",
+            action="store_true",
+            help="know the workload on platforms of other microarchitectures than the target's only; not kept",
+        )
         parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
@@ -136,7 +153,11 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "dataset": "only evaluations of the database are kept: not allowed with --dataset",
         "cut": "a cut is not kept",
         "ablation": "an ablation is not kept",
+        "references": "what --references asks is not kept",
+        "unlike": "what --unlike asks is not kept",
     }
+    if "," in options["holdout"]:
+        return "several holdouts at once are not kept"
     return next((reason for name, reason in reasons.items() if options[name]), "")
 
 
@@ -164,6 +185,8 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
     try:
         return Protocol(
             holdout=options["holdout"],
+            references=options["references"],
+            unlike=options["unlike"],
             probes=options["probes"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],

@@ -130,6 +130,69 @@ def test_an_unknown_cpu_model_is_shared_with_nobody():
     assert (platforms.tolist(), workloads.tolist()) == ([0], [0])
 
 
+def known_on(database, row, protocol, workload=None):
+    """The platforms on which the protocol leaves the row's workload, or another, to be seen."""
+    view = database.without(*hidden_pairs(database, row, protocol))
+    return set(
+        view.platform_index[view.rows_of_workload(database.workload_index[row] if workload is None else workload)]
+    )
+
+
+class TestReferences:
+    @pytest.fixture
+    def database(self):
+        return random_database(1, missing=0.0)
+
+    def siblings(self, database, workload):
+        application = database.workload_table["application"]
+        return [w for w, name in enumerate(application) if name == application[workload]]
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_so_many_have_the_workload_and_all_else_stays(self, database, count):
+        known = known_on(database, 0, Protocol(references=count))
+        assert len(known) == count
+        assert database.platform_index[0] not in known
+        other = (database.workload_index[0] + 1) % len(database.workloads)
+        assert len(known_on(database, 0, Protocol(references=count), other)) == len(database.platforms)
+
+    def test_with_its_application_known_nowhere_else(self, database):
+        protocol = Protocol("application", references=2)
+        siblings = self.siblings(database, database.workload_index[0])
+        assert len(siblings) > 1
+        assert len({frozenset(known_on(database, 0, protocol, workload)) for workload in siblings}) == 1
+        assert len(known_on(database, 0, protocol, siblings[0])) == 2
+
+    def test_none_is_like_the_target(self, database):
+        kinds = database.platform_table["microarchitecture"]
+        own = kinds[database.platform_index[0]]
+        known = known_on(database, 0, Protocol(unlike=True))
+        assert known
+        assert own not in {kinds[platform] for platform in known}
+        assert len(known_on(database, 0, Protocol(unlike=True, references=1))) == 1
+
+    def test_are_drawn_from_the_seed(self, database):
+        drawn = [known_on(database, 0, Protocol(references=1, seed=seed)) for seed in (1, 1, *range(2, 12))]
+        assert drawn[0] == drawn[1]
+        assert len(set(map(frozenset, drawn))) > 1
+
+    def test_of_a_small_database_are_all_that_there_are(self, database):
+        known = known_on(database, 0, Protocol(references=1000))
+        assert known == set(range(len(database.platforms))) - {database.platform_index[0]}
+
+
+def test_several_holdouts_hide_the_siblings_on_all_alike_platforms():
+    database = random_database(1, missing=0.0)
+    target, workload = database.platform_index[0], database.workload_index[0]
+    kinds, applications = database.platform_table["microarchitecture"], database.workload_table["application"]
+    hidden = set(zip(*hidden_pairs(database, 0, Protocol("application,microarchitecture")), strict=True))
+    assert hidden == {
+        (p, w)
+        for p, kind in enumerate(kinds)
+        for w, name in enumerate(applications)
+        if kind == kinds[target] and name == applications[workload]
+    }
+
+
 def test_probes_are_drawn_from_the_seed():
     database = random_database(1, missing=0.0)
     drawn = [hidden_pairs(database, 0, Protocol(probes=2, seed=seed))[1].tolist() for seed in (1, 1, 2, 3, 4)]
@@ -170,7 +233,9 @@ def test_settings_reach_their_method():
     assert plain.mean != narrow.mean
 
 
-@pytest.mark.parametrize("wrong", [{"holdout": "moon"}, {"probes": 0}, {"sample": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"holdout": "moon"}, {"holdout": "pair,"}, {"references": 0}, {"probes": 0}, {"sample": 0}]
+)
 def test_a_protocol_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Protocol(**wrong)

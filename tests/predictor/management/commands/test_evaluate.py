@@ -253,6 +253,16 @@ def test_a_method_that_is_a_baseline_is_evaluated_once(folder):
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize(
+    "options", [("--references", "2"), ("--unlike",), ("--holdout", "application,microarchitecture")]
+)
+def test_what_only_studies_ask_is_not_kept(measured, options):
+    call_command("evaluate", "--database", "--method", "additive-log", *options)
+    assert not Evaluation.objects.exists()
+    with pytest.raises(CommandError, match="not kept"):
+        call_command("evaluate", "--database", "--method", "additive-log", *options, "--save")
+
+
 def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
     out = folder.parent / "report.json"
     arguments = ("evaluate", "--method", "mpet", "--ablation", "--sample", "2", "--json", str(out))
