@@ -30,3 +30,10 @@ class MayUpload(Scoped):
 
 class MayPredict(Scoped):
     scope = ApiToken.Scope.PREDICT.value
+
+
+class MayAsk(MayPredict):
+    """Who has no account may, too; a token needs the scope."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return not request.user.is_authenticated or super().has_permission(request, view)

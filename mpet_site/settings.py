@@ -219,6 +219,7 @@ REST_FRAMEWORK = {
         "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
         "login": env.str("MPET_THROTTLE_LOGIN", default="20/min") or None,
         "computation": env.str("MPET_THROTTLE_COMPUTATION", default="60/hour") or None,
+        "prediction": env.str("MPET_THROTTLE_PREDICTION", default="20/min") or None,
         "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,
         "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
         "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,

@@ -74,6 +74,15 @@ class RequestThrottle(BaseThrottle):
         return self.wait_s
 
 
+class UnstoredPredictionThrottle(RequestThrottle):
+    """Questions to the API of one address without an account, whose answers are computed each time."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        if not request.user.is_authenticated:
+            self.wait_s = seconds_to_wait("prediction", client_address(request))
+        return self.wait_s == 0
+
+
 def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
     """The page that says when to come back."""
     response = render(request, "429.html", {"wait_s": wait_s}, status=429)

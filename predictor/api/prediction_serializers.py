@@ -274,3 +274,19 @@ class PredictionSerializer(serializers.ModelSerializer):
         own = {name: self.fields[name] for name in ("id", "url", "created_at")}
         values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
         return values | prediction.answer | {"settlement": settlement_document(prediction)}
+
+
+ONLY_STORED = ("id", "url", "created_at", "settlement")
+PreviewSerializer = inline_serializer(
+    "PredictionPreview",
+    {
+        "id": serializers.UUIDField(allow_null=True, help_text="null: the answer is not kept"),
+        "url": serializers.URLField(allow_null=True, help_text="null"),
+        **{name: field for name, field in PredictionSerializer().get_fields().items() if name not in ONLY_STORED},
+    },
+)
+
+
+def preview_document(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that is not kept."""
+    return {"id": None, "url": None} | answer

@@ -3,16 +3,20 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayPredict
+from accounts.permissions import MayAsk
 from mpet_site.web.api import DetailView, ListView
 from mpet_site.web.etags import etag_of
 from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
+from mpet_site.web.throttling import UnstoredPredictionThrottle
 from predictor.api.prediction_serializers import (
     PredictionRequestSerializer,
     PredictionSerializer,
+    PreviewSerializer,
+    preview_document,
 )
 from predictor.api.settled import SettledRows
 from predictor.models import Prediction
@@ -23,7 +27,7 @@ from predictor.predictions.request import (
     RequestError,
     UnknownName,
 )
-from predictor.predictions.service import predict
+from predictor.predictions.service import predict, preview_answer
 
 
 def problem_of(error: RequestError) -> Problem:
@@ -43,18 +47,26 @@ class PredictionList(SettledRows, ListView):
     list the predictions whose pair was measured later, and how wrong they were."""
 
     def get_permissions(self) -> list[Any]:
-        return [MayPredict()] if self.request.method == "POST" else list(super().get_permissions())
+        """AllowAny tells the schema that a token is optional."""
+        return [AllowAny(), MayAsk()] if self.request.method == "POST" else list(super().get_permissions())
+
+    def get_throttles(self) -> list[Any]:
+        throttles = list(super().get_throttles())
+        return [*throttles, UnstoredPredictionThrottle()] if self.request.method == "POST" else throttles
 
     @extend_schema(
         operation_id="predictions_create",
         summary="Predict",
         request=PredictionRequestSerializer,
-        responses={201: PredictionSerializer, 422: None},
+        responses={200: PreviewSerializer, 201: PredictionSerializer, 422: None},
     )
     def post(self, request: Request) -> Response:
+        """With a token 201 and the stored answer; without one 200 and the same answer, which is not kept."""
         serializer = PredictionRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         try:
+            if not request.user.is_authenticated:
+                return Response(preview_document(preview_answer(serializer.to_request(), None)))
             prediction = predict(serializer.to_request(), request.user)
         except RequestError as error:
             raise problem_of(error) from error

@@ -2,14 +2,13 @@
 
 from typing import ClassVar
 
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.parameters import Name, Number, OneOf, QueryParameter, WholeNumber, described
-from predictor.api.prediction_serializers import PredictionSerializer
+from predictor.api.prediction_serializers import PreviewSerializer, preview_document
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
 from predictor.core.scenarios.changes import (
@@ -23,17 +22,6 @@ from predictor.core.scenarios.changes import (
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
-
-ONLY_STORED = ("id", "url", "created_at", "settlement")
-PreviewSerializer = inline_serializer(
-    "PredictionPreview",
-    {
-        "id": serializers.UUIDField(allow_null=True, help_text="null: the answer is not kept"),
-        "url": serializers.URLField(allow_null=True, help_text="null"),
-        **{name: field for name, field in PredictionSerializer().get_fields().items() if name not in ONLY_STORED},
-    },
-)
-
 
 QUESTION = (
     Name("workload", "slug, or a name that only one row has", required=True),
@@ -70,4 +58,4 @@ class PredictionPreview(ApiView):
             answer = preview_answer(slider_request(names, changes), request.user)
         except RequestError as error:
             raise problem_of(error) from error
-        return Response({"id": None, "url": None} | answer)
+        return Response(preview_document(answer))

@@ -28,7 +28,6 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 NEED_A_TOKEN = {
     f"GET {API}tokens/",
     f"GET {API}uploads/",
-    f"POST {API}predictions/",
     f"POST {API}scaling-models/{{name}}/",
     f"POST {API}uploads/",
 }

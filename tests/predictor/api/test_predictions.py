@@ -124,9 +124,31 @@ def test_what_cannot_be_answered_is_422_with_the_evidence(ada):
     assert "machine-0" in document["detail"]
 
 
-def test_asking_needs_a_token_reading_does_not(ada, database):
-    problem_in(ask(client_of()), 401)
-    assert client_of().get(ask(ada).json()["url"]).status_code == 200
+def test_without_a_token_the_same_answer_is_not_kept(ada, database):
+    response = ask(client_of())
+    assert response.status_code == 200
+    assert "Location" not in response
+    assert not Prediction.objects.exists()
+    stored = ask(ada).json()
+    kept = {"id", "url", "created_at", "settlement"}
+    assert response.json() == {"id": None, "url": None} | {name: stored[name] for name in stored.keys() - kept}
+    assert client_of().get(stored["url"]).status_code == 200
+    problem_in(ask(client_of(), n=[0]), 400)
+
+
+def test_without_a_token_few_may_be_asked_for_in_a_minute(ada, database, settings):
+    rates = settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"] | {"prediction": "2/min"}
+    settings.REST_FRAMEWORK = settings.REST_FRAMEWORK | {"DEFAULT_THROTTLE_RATES": rates}
+    assert [ask(client_of()).status_code for _ in range(3)] == [200, 200, 429]
+    assert int(ask(client_of())["Retry-After"]) <= 60
+    assert ask(ada).status_code == 201
+    assert client_of().get(API + "predictions/preview/", ASKED).status_code == 200
+
+
+def test_a_token_that_is_unknown_is_refused(database):
+    client = client_of()
+    client.credentials(HTTP_AUTHORIZATION="Bearer nothing")
+    problem_in(ask(client), 401)
 
 
 def test_simulated_profiles_take_part_only_on_request(ada, database):
