@@ -131,6 +131,21 @@ class Slugs(QueryParameter):
 
 
 @dataclass(frozen=True)
+class Names(Slugs):
+    """The same of slugs or names. A name that holds a comma can only be given by its slug."""
+
+    pattern: str = r"[^,\x00]+"
+
+    @property
+    def explanation(self) -> str:
+        return f"{self.fewest} to {self.most} slugs or names with commas between."
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {**FREE_TEXT, "pattern": f"^{self.list_pattern}$"}
+
+
+@dataclass(frozen=True)
 class OneOf(QueryParameter):
     choices: tuple[str, ...] = ()
 

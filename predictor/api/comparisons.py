@@ -13,13 +13,14 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
-from mpet_site.web.parameters import Flag, OneOf, Slug, Slugs, described
+from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.comparisons.selection import (
     FEWEST_COMPARED,
+    MODEL_OF_KIND,
     MOST_COMPARED,
     ComparedProfiles,
     provenance,
@@ -36,6 +37,7 @@ from predictor.core.comparisons.documents import (
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
+from profiles.lookup import look_up
 
 INCLUDE_SIMULATED = Flag(
     "include_simulated",
@@ -113,6 +115,10 @@ ComparedPlatformsSerializer = inline_serializer(
                 "platform": Text(),
                 "wins": Integer(help_text="workloads on which it is the fastest"),
                 "mean_speed": number(help_text="geometric mean of `speed`"),
+                "wins_per_core": Integer(),
+                "mean_speed_per_core": number(),
+                "wins_at_equal_n": Integer(),
+                "mean_speed_at_equal_n": number(),
             },
             many=True,
         ),
@@ -123,10 +129,17 @@ ComparedPlatformsSerializer = inline_serializer(
                 "decomposed": serializers.BooleanField(),
                 "runtime": Text(allow_null=True),
                 "winner": Text(),
+                "winner_per_core": Text(allow_null=True),
+                "winner_at_equal_n": Text(allow_null=True),
+                "equal_n": Integer(allow_null=True, help_text="the largest n that all of these platforms have"),
                 "platforms": compared_profile_serializer(
                     "PlatformMeasured",
                     platform=Text(),
                     speed=number(help_text="the first platform's fastest time over this one's"),
+                    core_time_s=number(help_text="fastest_s multiplied by the physical cores that fastest_n takes"),
+                    speed_per_core=number(help_text="the first platform's core time over this one's"),
+                    equal_n_time_s=number(help_text="the time at equal_n"),
+                    speed_at_equal_n=number(help_text="the first platform's time at equal_n over this one's"),
                 ),
             },
             many=True,
@@ -183,15 +196,31 @@ def position_of_slug(parameter: str, slug: str, slugs: tuple[str, ...]) -> int:
     return index
 
 
-def chosen_slugs(request: Request) -> list[str]:
-    slugs = list(dict.fromkeys(SLUGS_PARAMETER.read(request)))
+def chosen_slugs(request: Request, kind: Kind) -> list[str]:
+    texts = SLUGS_PARAMETER.read(request)
+    slugs = list(dict.fromkeys(slug_named("slugs", text, kind, request.user) for text in texts))
     if len(slugs) < FEWEST_COMPARED:
         raise invalid_request("slugs", SLUGS_PARAMETER.explanation)
     return slugs
 
 
-SLUGS_PARAMETER = Slugs("slugs", required=True, fewest=FEWEST_COMPARED, most=MOST_COMPARED)
-ON_PARAMETER = Slug("on", "slug of the platform", required=True)
+def slug_named(parameter: str, text: str, kind: Kind, user: Any) -> str:
+    """The slug that a slug or a name stands for."""
+    result = look_up(MODEL_OF_KIND[kind].objects.visible_to(user), text)
+    if result.slug is None:
+        near = f" Did you mean {', '.join(result.near)}?" if result.near else ""
+        raise invalid_request(parameter, f"Nothing that you may see has the slug or the name '{text}'.{near}")
+    return result.slug
+
+
+SLUGS_PARAMETER = Names(
+    "slugs",
+    "slugs, or names that only one row has and that hold no comma",
+    required=True,
+    fewest=FEWEST_COMPARED,
+    most=MOST_COMPARED,
+)
+ON_PARAMETER = Name("on", "slug of the platform, or a name that only one has", required=True)
 
 
 class PlatformMatrix(ComparisonView):
@@ -251,14 +280,19 @@ def profile_document(profile: ProfileSummary) -> dict[str, Any]:
     }
 
 
+WINNERS = ("winner", "winner_per_core", "winner_at_equal_n")
+SPEEDS = ("platform", "speed", "core_time_s", "speed_per_core", "equal_n_time_s", "speed_at_equal_n")
+
+
 def shared_workload_document(workload: SharedWorkload) -> dict[str, Any]:
     return {
         "workload": workload.workload,
         "decomposed": workload.decomposed,
         "runtime": workload.runtime,
-        "winner": workload.winner,
+        **{name: getattr(workload, name) for name in WINNERS},
+        "equal_n": workload.equal_n,
         "platforms": [
-            profile_document(profile) | {"platform": profile.platform, "speed": profile.speed}
+            profile_document(profile) | {name: getattr(profile, name) for name in SPEEDS}
             for profile in workload.platforms
         ],
     }
@@ -276,7 +310,7 @@ class ComparePlatforms(ComparisonView):
         responses=ComparedPlatformsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        slugs = chosen_slugs(request)
+        slugs = chosen_slugs(request, "platforms")
         selection = self.select(request, "platforms", slugs)
         platforms = [position_of_slug("slugs", slug, selection.database.platforms) for slug in slugs]
 
@@ -305,7 +339,8 @@ class CompareWorkloads(ComparisonView):
         responses=ComparedWorkloadsSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
-        slugs, on = chosen_slugs(request), ON_PARAMETER.read(request)
+        slugs = chosen_slugs(request, "workloads")
+        on = slug_named("on", ON_PARAMETER.read(request), "platforms", request.user)
         selection = self.select(request, "workloads", slugs)
         database = selection.database
         workloads = [position_of_slug("slugs", slug, database.workloads) for slug in slugs]

@@ -32,6 +32,7 @@ from predictor.pages.offers import MOST_NAMES_IN_LIST
 from predictor.pages.presenting import names_by_slug
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
+from profiles.lookup import look_up
 from profiles.models import Platform, Source, Workload
 from profiles.page_cache import kept_for_visitors
 
@@ -57,9 +58,20 @@ def datasets_compared(user: Any, selection: ComparedProfiles, **profiles: Any) -
     return Source.objects.datasets_behind(user, origin, **profiles)
 
 
-def slugs_in_address(request: HttpRequest, parameter: str) -> tuple[str, ...]:
-    """The first six slugs that the address gives, each once."""
-    return tuple(dict.fromkeys(slug for slug in request.GET.getlist(parameter) if slug))[:MOST_COMPARED]
+def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[str, str]:
+    """Names by slug of what the first six slugs or names that the address gives stand for. Raises Http404."""
+    texts = list(dict.fromkeys(text for text in request.GET.getlist(parameter) if text))[:MOST_COMPARED]
+    names = names_by_slug(MODEL_OF_KIND[kind], request.user, texts)
+    slugs = {text: text if text in names else slug_of_name(request, text, kind) for text in texts}
+    return {slug: names.get(slug, text) for text, slug in slugs.items()}
+
+
+def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
+    """The slug of the only row that has this slug or name. Raises Http404."""
+    slug = look_up(MODEL_OF_KIND[kind].objects.visible_to(request.user), text).slug
+    if slug is None:
+        raise Http404
+    return slug
 
 
 @require_safe
@@ -68,7 +80,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
     """Platforms: ?platform=&platform=[&workload=]. Workloads: ?workload=&workload=&on=<platform>. Without a choice,
     those with the most profiles, under an address that holds it."""
     parameter = kind[:-1]
-    chosen = slugs_in_address(request, parameter)
+    names = names_in_address(request, parameter, kind)
+    chosen = tuple(names)
     selection = compared_profiles(request, kind, chosen)
     if not chosen:
         database = selection.database
@@ -76,9 +89,6 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         default = [slugs[index] for index in pair_that_shares_most(database, kind)]
         if len(default) == FEWEST_COMPARED:
             return redirect(f"{request.path}?{urlencode({parameter: default}, doseq=True)}")
-    names = names_by_slug(MODEL_OF_KIND[kind], request.user, chosen)
-    if any(slug not in names for slug in chosen):
-        raise Http404
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
         name: MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST]
@@ -116,6 +126,7 @@ def platforms_context(
     relative = relative_workloads(request.user, slugs)
     return {
         "summary": comparison.platforms,
+        "standings": [(one, names[one.platform]) for one in comparison.platforms],
         "names": names,
         "shared": [
             (workload, labels.get(workload.workload, workload.workload), [workload.on(slug) for slug in chosen])
@@ -197,7 +208,10 @@ def workloads_context(
 ) -> dict[str, Any]:
     database = selection.database
     positions = [index for index in (slug_index(database.workloads, slug) for slug in chosen) if index is not None]
-    on = platform_with_most_workloads(database, positions, request.GET.get("on", ""))
+    asked = request.GET.get("on", "")
+    if asked and slug_index(database.platforms, asked) is None:
+        asked = slug_of_name(request, asked, "platforms")
+    on = platform_with_most_workloads(database, positions, asked)
     if on is None:
         return {"summary": []}
     comparison = compare_workloads(database, on, positions, selection.snapshot.is_simulated)

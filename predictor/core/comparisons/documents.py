@@ -66,8 +66,10 @@ class SimilarityMap:
 class ProfileSummary:
     """One profile: t(1), its fastest time and where, its measured curve (N,), and what Figure 9 shows of it.
 
-    `speed` is the first platform's fastest time over this one's: 2 is twice as fast. NaN: there is no first platform,
-    or it lacks the workload.
+    `speed` is the first platform's fastest time over this one's: 2 is twice as fast. `core_time_s` is the fastest time
+    multiplied by the physical cores that its threads take, `speed_per_core` compares those; `equal_n_time_s` is the
+    time at the largest n that all compared profiles have, `speed_at_equal_n` compares those. NaN: not known, there is
+    no first platform, or it lacks the workload.
     """
 
     platform: str
@@ -79,17 +81,26 @@ class ProfileSummary:
     n: IntArray
     time_s: FloatArray
     characteristics: Mapping[str, float]
+    core_time_s: float = math.nan
+    equal_n_time_s: float = math.nan
     speed: float = math.nan
+    speed_per_core: float = math.nan
+    speed_at_equal_n: float = math.nan
 
 
 @dataclass(frozen=True, eq=False)
 class SharedWorkload:
-    """A workload that at least two of the platforms have in one group; the `winner` has the smallest time of all."""
+    """A workload that at least two of the platforms have in one group. The `winner` has the smallest time of all, or
+    the smallest core time, or the smallest time at `equal_n`, the largest n that all of them have; None: not known of
+    two."""
 
     workload: str
     decomposed: bool
     runtime: str | None
     winner: str
+    winner_per_core: str | None
+    winner_at_equal_n: str | None
+    equal_n: int | None
     platforms: tuple[ProfileSummary, ...]
 
     def on(self, platform: str) -> ProfileSummary | None:
@@ -100,11 +111,15 @@ class SharedWorkload:
 @dataclass(frozen=True)
 class ComparedPlatform:
     """How often a platform is the fastest, and the geometric mean of its `speed` over the workloads that it shares with
-    the first platform; NaN where they share none."""
+    the first platform; NaN where they share none. The same per core, and at equal n."""
 
     platform: str
     wins: int
     mean_speed: float
+    wins_per_core: int
+    mean_speed_per_core: float
+    wins_at_equal_n: int
+    mean_speed_at_equal_n: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,25 +236,59 @@ def compare_on_workload(
 ) -> SharedWorkload:
     """The platforms' profiles of one (workload, group); `rows`: the row of each platform that has one."""
     profiles = [summarise_profile(database, rows[platform], simulated) for platform in platforms if platform in rows]
-    first = platforms[0]
-    base_s = next(
-        (profile.fastest_s for profile in profiles if profile.platform == database.platforms[first]), math.nan
-    )
+    equal_n = largest_shared_n(profiles)
+    if equal_n is not None:
+        profiles = [replace(one, equal_n_time_s=float(one.time_s[one.n == equal_n][0])) for one in profiles]
+    first = next((one for one in profiles if one.platform == database.platforms[platforms[0]]), None)
     group = database.groups[pair[1]]
     return SharedWorkload(
         workload=database.workloads[pair[0]],
         decomposed=group.decomposed,
         runtime=group.runtime or None,
         winner=min(profiles, key=lambda profile: profile.fastest_s).platform,
-        platforms=tuple(replace(profile, speed=base_s / profile.fastest_s) for profile in profiles),
+        winner_per_core=least_of_two(profiles, "core_time_s"),
+        winner_at_equal_n=least_of_two(profiles, "equal_n_time_s"),
+        equal_n=equal_n,
+        platforms=tuple(with_speeds(one, first) for one in profiles),
+    )
+
+
+def largest_shared_n(profiles: Sequence[ProfileSummary]) -> int | None:
+    """The largest n at which all of them were measured; None where there is none."""
+    shared = set.intersection(*(set(profile.n.tolist()) for profile in profiles))
+    return max(shared, default=None)
+
+
+def least_of_two(profiles: Sequence[ProfileSummary], name: str) -> str | None:
+    """The platform with the least known value, where two or more are known."""
+    known = [profile for profile in profiles if math.isfinite(getattr(profile, name))]
+    return min(known, key=lambda profile: float(getattr(profile, name))).platform if len(known) > 1 else None
+
+
+def with_speeds(profile: ProfileSummary, first: ProfileSummary | None) -> ProfileSummary:
+    """The profile with its speeds relative to the first platform's, which may lack the workload."""
+    if first is None:
+        return profile
+    return replace(
+        profile,
+        speed=first.fastest_s / profile.fastest_s,
+        speed_per_core=first.core_time_s / profile.core_time_s,
+        speed_at_equal_n=first.equal_n_time_s / profile.equal_n_time_s,
     )
 
 
 def compare_with_first(shared: Sequence[SharedWorkload], slug: str) -> ComparedPlatform:
     """One platform's summary over all shared workloads."""
-    profiles = [workload.on(slug) for workload in shared]
-    speeds = [profile.speed for profile in profiles if profile is not None]
-    return ComparedPlatform(slug, sum(workload.winner == slug for workload in shared), geometric_mean(speeds))
+    profiles = [profile for workload in shared if (profile := workload.on(slug)) is not None]
+    return ComparedPlatform(
+        platform=slug,
+        wins=sum(workload.winner == slug for workload in shared),
+        mean_speed=geometric_mean([profile.speed for profile in profiles]),
+        wins_per_core=sum(workload.winner_per_core == slug for workload in shared),
+        mean_speed_per_core=geometric_mean([profile.speed_per_core for profile in profiles]),
+        wins_at_equal_n=sum(workload.winner_at_equal_n == slug for workload in shared),
+        mean_speed_at_equal_n=geometric_mean([profile.speed_at_equal_n for profile in profiles]),
+    )
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -265,10 +314,19 @@ def summarise_profile(database: Database, row: int, simulated: BoolArray | None 
         fastest_n=int(n[fastest]) if len(n) else None,
         n=n.astype(np.int64),
         time_s=time_s,
+        core_time_s=least_core_time(database, row, fastest),
         characteristics={
             name: 100 * float(database.features[row, FEATURE_NAMES.index(name)]) for name in COMPARED_CHARACTERISTICS
         },
     )
+
+
+def least_core_time(database: Database, row: int, fastest: int) -> float:
+    """The time of the profile's fastest point multiplied by the physical cores that its threads take; NaN where these
+    are not known."""
+    n, time_s = database.curve(row)
+    cores = float(database.platform_table["physical_cores"][int(database.platform_index[row])])
+    return float(time_s[fastest]) * min(float(n[fastest]), cores) if len(n) and math.isfinite(cores) else math.nan
 
 
 def compare_workloads(

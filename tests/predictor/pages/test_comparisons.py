@@ -57,6 +57,42 @@ def test_compared_platforms_show_speeds_wins_curves_and_figure_9(client, public)
     assert other.context["drawn"].workload == "app1-section0"
 
 
+def test_platforms_are_compared_per_core_and_at_equal_n_too(client, public):
+    page = client.get(platforms(0, 1))
+    twin = client.get(twin_of(page)).json()
+    assert [one["platform"] for one in twin["platforms"]] == [one.platform for one, _ in page.context["standings"]]
+    assert sum(one["wins_per_core"] for one in twin["platforms"]) == 4
+    assert {workload["equal_n"] for workload in twin["workloads"]} == {16}
+    table = text_of(page)
+    for head in ("Wins per core", "Speed per core", "Wins at equal n", "Speed at equal n"):
+        assert head in table
+
+
+def test_names_are_taken_as_well_as_slugs(client, public):
+    by_name = client.get(
+        reverse("compare-workloads"), {"workload": ["app0/section0", "app1/section1"], "on": "machine-1"}
+    )
+    by_slug = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
+    assert by_name.context["chosen"] == by_slug.context["chosen"]
+    assert twin_of(by_name) == twin_of(by_slug)
+    address = reverse("api-compare-workloads")
+    asked = {"slugs": "app0/section0,app1-section1", "on": "machine-1"}
+    assert client.get(address, asked).json() == client.get(twin_of(by_slug)).json()
+    once = client.get(address, {"slugs": "app0/section0,app0-section0", "on": "machine-1"})
+    assert once.json()["errors"][0]["name"] == "slugs"
+
+
+def test_an_unknown_name_or_parameter_is_an_error(client, public):
+    address = reverse("api-compare-platforms")
+    unknown = client.get(address, {"slugs": "machine-0,machin-1"})
+    assert unknown.status_code == 400
+    assert "Did you mean" in unknown.json()["detail"]
+    assert client.get(address, {"slugs": "machine-0,machine-1", "by": "price"}).status_code == 400
+    page = reverse("compare-platforms")
+    assert client.get(page, {"platform": ["machine-0", "nothing"]}).status_code == 404
+    assert client.get(workloads("app0-section0", "app1-section1") + "&on=nothing").status_code == 404
+
+
 def test_compared_workloads_show_their_curves_on_the_platform(client, public):
     page = client.get(workloads("app0-section0", "app1-section1") + "&on=machine-1")
     assert page.context["on"].slug == "machine-1"

@@ -22,7 +22,7 @@ TIMES = {
 }
 
 
-def database(measured=TIMES) -> Database:
+def database(measured=TIMES, counts=(1, 2, 4), cores=(4, 1, np.nan)) -> Database:
     pairs = list(measured)
     features = np.random.default_rng(0).random((len(pairs), 84))
     features[:, 0] = np.arange(len(pairs))
@@ -39,8 +39,9 @@ def database(measured=TIMES) -> Database:
         n_ht=[np.nan] * 3,
         n_max=[4] * 3,
         curve_offsets=np.arange(len(pairs) + 1) * 3,
-        curve_n=[1, 2, 4] * len(pairs),
+        curve_n=np.tile(counts, (len(pairs), 1)).ravel() if len(counts) == 3 else counts,
         curve_time_s=np.concatenate(list(measured.values())),
+        platform_table={"physical_cores": cores},
         workload_table={"strategy": ["locks", "", "recursive"]},
         revision=7,
     )
@@ -60,6 +61,32 @@ def test_platforms_are_compared_by_their_fastest_times_on_what_two_of_them_share
     summary = {platform.platform: platform for platform in comparison.platforms}
     assert (summary["p0"].wins, summary["p1"].wins, summary["p2"].wins) == (1, 1, 0)
     assert summary["p1"].mean_speed == pytest.approx(np.sqrt(2 * 0.25))
+
+
+def test_per_core_the_time_is_multiplied_by_the_cores_that_the_threads_take():
+    comparison = compare_platforms(database(), [0, 1, 2])
+    first, second = comparison.workloads
+    assert [profile.core_time_s for profile in first.platforms] == [2.0 * 4, 1.0 * 1]
+    assert (first.winner, first.winner_per_core) == ("p1", "p1")
+    assert first.platforms[1].speed_per_core == 8.0
+    assert second.winner_per_core == "p0"  # 2 s on 2 cores, 8 s on 1; of the third no cores are known
+    assert np.isnan(second.platforms[2].speed_per_core)
+    summary = {platform.platform: platform for platform in comparison.platforms}
+    assert [summary[slug].wins_per_core for slug in ("p0", "p1", "p2")] == [1, 1, 0]
+    assert summary["p1"].mean_speed_per_core == pytest.approx(np.sqrt(8 * 0.5))
+    assert np.isnan(summary["p2"].mean_speed_per_core)
+
+
+def test_at_equal_n_all_are_compared_at_the_largest_n_that_they_share():
+    measured = {pair: TIMES[pair] for pair in ((0, 0), (1, 0), (0, 1), (1, 1))}
+    comparison = compare_platforms(database(measured, [1, 2, 4, 1, 2, 8, 1, 2, 4, 3, 5, 6]), [0, 1])
+    both, none = comparison.workloads
+    assert (both.equal_n, none.equal_n) == (2, None)
+    assert [profile.equal_n_time_s for profile in both.platforms] == [4.0, 2.0]
+    assert (both.winner_at_equal_n, none.winner_at_equal_n) == ("p1", None)
+    assert both.platforms[1].speed_at_equal_n == 2.0
+    assert [platform.wins_at_equal_n for platform in comparison.platforms] == [0, 1]
+    assert comparison.platforms[1].mean_speed_at_equal_n == 2.0
 
 
 def test_the_order_asked_for_decides_what_speeds_are_beside():
