@@ -10,7 +10,7 @@ from pathlib import Path
 KIT = Path(__file__).resolve().parent / "kit"
 TOP_FOLDER = "mpet-kit"
 SERVER_FILE = "SERVER"  # where `make upload` sends results, by default
-BUILT_NAMES = {"build", "results", "__pycache__"}
+NOT_SERVED = {"build", "results", "__pycache__", "TOKEN", SERVER_FILE}  # built here, or the operator's own
 BUILT_SUFFIXES = {".o", ".a", ".so", ".d", ".pyc", ".gz"}
 
 
@@ -26,13 +26,13 @@ def kit_version(folder: Path = KIT) -> str:
 
 
 def kit_files(folder: Path = KIT) -> list[Path]:
-    """What belongs to the kit, relative to its folder, sorted: no hidden files and nothing that was built."""
+    """What belongs to the kit, relative to its folder, sorted: no hidden files, nothing that was built, no token."""
     paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return sorted(
         path
         for path in paths
         if path.suffix not in BUILT_SUFFIXES
-        and not any(part in BUILT_NAMES or part.startswith(".") for part in path.parts)
+        and not any(part in NOT_SERVED or part.startswith(".") for part in path.parts)
     )
 
 

@@ -60,14 +60,16 @@ def kit_steps(site: str) -> list[Step]:
             "upload",
             "Send the newest tarball",
             "With a token of scope “upload”, to this server: the kit knows where it came from; URL=… names another. "
-            "VISIBILITY=private keeps it to you.",
+            "VISIBILITY=private keeps it to you. It waits for what becomes of it, and ends with the link.",
             "make upload TOKEN=mpet_…",
         ),
         Step(
             "profile",
             "Or measure your own OpenMP program",
-            "Unmodified, of gcc or clang: each parallel region becomes a workload. It writes the same kind of tarball.",
-            "./mpet-profile ./my_program its arguments",
+            "Unmodified, of gcc or clang: each parallel region becomes a workload, and so does the rest of its time. "
+            "With --upload the results are sent here at once, and the command ends with the link; --private keeps them "
+            "to you, --with-kit measures this machine first, where it has not run the kit.",
+            "export MPET_TOKEN=mpet_…\n./mpet-profile --upload ./my_program its arguments",
         ),
     ]
 

@@ -42,6 +42,15 @@ def test_it_knows_the_server_that_it_came_from(kit_folder):
     assert packed != kit_tarball("https://other.example/", kit_folder)
 
 
+def test_what_the_operator_keeps_there_is_not_served(kit_folder):
+    (kit_folder / "TOKEN").write_text("mpet_secret\n")
+    (kit_folder / "SERVER").write_text("https://elsewhere.example\n")
+    packed = kit_tarball("https://mpet.example/", kit_folder)
+    assert "mpet-kit/TOKEN" not in members(packed)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+        assert [member.name for member in archive].count("mpet-kit/SERVER") == 1
+
+
 def test_no_version_no_kit(tmp_path):
     with pytest.raises(NoKitError, match="VERSION"):
         kit_tarball(folder=tmp_path)

@@ -40,6 +40,12 @@ constexpr const char* usage =
     "  --results FOLDER    where the tarball is written under that name       (default: the kit's results/)\n"
     "  --min-share 1%      leave out regions with less of the program's time on one thread\n"
     "  --runtime NAME      libgomp or libomp, where the program loads it only when it runs\n"
+    "Sending it, with curl:\n"
+    "  --upload            send it to the server that the kit came from, wait, and print where to look\n"
+    "  --url URL           send it to another server\n"
+    "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
+    "  --public, --private, --visibility WORD   who may see it                                (default: everybody)\n"
+    "  --with-kit          run make quick first, where this machine has not run the kit\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
 
 struct Options {
@@ -100,10 +106,14 @@ void set(Options& options, const std::string& option, const std::string& value) 
     else throw std::invalid_argument("unknown option " + option);
 }
 
+bool asks_for_help(const char* argument) { return std::strcmp(argument, "--help") == 0 || std::strcmp(argument, "-h") == 0; }
+
+// Without a command where help is asked for.
 Options parse(int count, char** arguments) {
     Options options;
     int i = 1;
     for (; i < count && arguments[i][0] == '-' && std::strcmp(arguments[i], "--") != 0; i += 2) {
+        if (asks_for_help(arguments[i])) return {};
         if (i + 1 == count) throw std::invalid_argument(std::string(arguments[i]) + " needs a value");
         set(options, arguments[i], arguments[i + 1]);
     }
@@ -437,6 +447,12 @@ void pack(const Program& program, const Options& options, const Topology& topolo
     }
 }
 
+// For --upload, which asks the server whether it knows this machine.
+void describe_machine(const std::string& name) {
+    const std::string root = root_from_environment();
+    std::fputs(platform_json(name, read_topology(root), read_hardware(root, read_topology(root)), Build{}).c_str(), stdout);
+}
+
 void profile(Options options) {
     Log log;
     Program program = inspect(options.command[0], options.runtime);
@@ -463,12 +479,17 @@ void profile(Options options) {
 int main(int count, char** arguments) {
     using namespace mpet::profiler;
     try {
-        if (count == 2 && (std::strcmp(arguments[1], "--help") == 0 || std::strcmp(arguments[1], "-h") == 0)) {
+        if (count > 1 && std::strcmp(arguments[1], "--machine") == 0) {
+            describe_machine(count > 2 ? arguments[2] : mpet::host_name());
+            return 0;
+        }
+        const Options options = parse(count, arguments);
+        if (options.command.empty()) {
             std::fputs(usage, stdout);
             return 0;
         }
         pass_signals_to_children();
-        profile(parse(count, arguments));
+        profile(options);
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "mpet-profile: %s\n%s", error.what(), usage);
         return 2;

@@ -1,0 +1,92 @@
+# mpet-profile --upload: measures, and sends what it measured; read by ../mpet-profile after it took its options apart.
+
+where_to_say="--url https://..."
+who_to_say="--token TOKEN, MPET_TOKEN in the environment, or the token in $kit/TOKEN, which only you may read"
+how_to_hide="--private: you alone"
+. "$kit/upload/server.sh"
+. "$kit/upload/results.sh"
+. "$kit/upload/sending.sh"
+
+visibility=${visibility:-public}
+check_visibility "$visibility"
+find_server "$url_given"
+find_token "$token_given"
+sweep=''
+
+measure_and_send() {
+    describe_machine
+    say "what is measured, names of regions and arguments included, is sent to $url, $(audience)"
+    if ! has_curl; then
+        say "curl is missing: what is measured will be kept in $kit/results, and nothing is sent"
+    elif ! server_knows_machine; then
+        bring_sweep
+    fi
+    said=$("$kit/build/mpet-profile" --results "$kit/results" "$@") || exit $?
+    printf '%s\n' "$said"
+    tarball=$(printf '%s\n' "$said" | sed -n 's/^[0-9]* regions\{0,1\} of [^ ]* in //p')
+    [ -n "$tarball" ] || exit 0
+    has_curl || fail "curl is missing, so nothing is sent. $tarball is kept: send it in the browser, $url/upload/"
+    ended=0
+    [ -z "$sweep" ] || send "$sweep" || ended=$?
+    send "$tarball" || ended=$?
+    exit $ended
+}
+
+# Sets $machine, its name, and what else the server knows it by.
+describe_machine() {
+    "$kit/build/mpet-profile" --machine ${name:+"$name"} | awk -f "$kit/upload/json.awk" > "$work/answer"
+    machine=$(field .name)
+    cpu_model=$(field .cpu_model)
+    threads=$(field .threads)
+}
+
+# Whether results of the kit's workloads on this machine are there, which the owner of the token may see.
+server_knows_machine() {
+    request_patiently --max-time 60 --get --data-urlencode "search=$machine" --data-urlencode "cpu_model=$cpu_model" \
+        --data page_size=500 "$url/api/v1/platforms/"
+    case $code in
+        200) ;;
+        000 | 5??)
+            say "$(problem)"
+            say "what is measured will be kept in $kit/results, and sent if the server answers by then"
+            return 1
+            ;;
+        *) fail "$(problem)" ;;
+    esac
+    slugs=$(slugs_of_machine)
+    for slug in $slugs; do
+        request_patiently --max-time 60 --get --data-urlencode "platform=$slug" --data-urlencode "search=$kit_workload" \
+            --data page_size=1 "$url/api/v1/profiles/"
+        [ -z "$(field .results.0.id)" ] || return 0
+    done
+    return 1
+}
+
+kit_workload=shared_histogram  # every sweep runs it
+
+slugs_of_machine() {
+    machine="$machine" threads="$threads" awk -F '\t' '
+        split($1, path, ".") == 4 && path[2] == "results" {
+            if (path[4] == "slug") slug[path[3]] = $2
+            if (path[4] == "name" && $2 == ENVIRON["machine"]) named[path[3]] = 1
+            if (path[4] == "threads" && $2 == ENVIRON["threads"]) sized[path[3]] = 1
+        }
+        END { for (row in slug) if (row in named && row in sized) print slug[row] }
+    ' "$work/answer"
+}
+
+# What compares this machine with others: a sweep that is here and not there, or with --with-kit a new one.
+bring_sweep() {
+    sweep=$(newest_sweep "$kit/results" "$machine")
+    if [ -n "$sweep" ]; then
+        say "$sweep ($(kind_of "$sweep")) is not on the server: it is sent too"
+    elif [ -n "$with_kit" ]; then
+        say "make quick first: it measures this machine with the kit's workloads, in about a minute once they are compiled"
+        make -C "$kit" quick ${name:+"NAME=$name"} >&2 || fail "make quick failed"
+        sweep=$(newest_sweep "$kit/results" "$machine")
+        [ -n "$sweep" ] || fail "make quick left no results in $kit/results"
+    else
+        say "this machine, $machine, has not run the kit, and without that little is known of how others compare with it: run" \
+            "make quick once, about one minute (after compiling), or say --with-kit, which does it first"
+    fi
+}

@@ -1,0 +1,88 @@
+# Sends a tarball, waits for what the server makes of it, and says where to look; read after server.sh and results.sh.
+
+# Ends with 0 where it was accepted, 3 where the server is not done yet, else 1.
+send() {
+    say "sending $1 ($(kind_of "$1")) to $url, $(audience)"
+    request_patiently --max-time 900 -F "file=@\"$1\"" -F "visibility=$visibility" "$url/api/v1/uploads/"
+    case $code in
+        200 | 201 | 202) ;;
+        *)
+            say "$(problem)"
+            say "$1 is kept; to send it later: make upload TARBALL=$1"
+            return 1
+            ;;
+    esac
+    id=$(field .id)
+    await && report
+}
+
+audience() {
+    case $visibility in
+        public) echo "public: everybody may see it ($how_to_hide)" ;;
+        private) echo "private: you alone may see it" ;;
+    esac
+}
+
+# Asks for the upload $id until it is accepted or rejected.
+await() {
+    begin_to_wait
+    became=$(field .status)
+    while [ "$became" != accepted ] && [ "$became" != rejected ]; do
+        if ! wait_a_little; then
+            say "the server has it and is not done yet; what comes of it: $url/uploads/$id/"
+            return 3
+        fi
+        request --max-time 60 "$url/api/v1/uploads/$id/"
+        case $code in
+            200) became=$(field .status) ;;
+            000 | 429 | 5??) ;;
+            *)
+                say "$(problem)"
+                return 1
+                ;;
+        esac
+    done
+}
+
+report() {
+    if [ "$became" = rejected ]; then
+        say "the server rejected it:"
+        errors | shortly >&2
+        printf 'What came of it: %s\n' "$url/uploads/$id/"
+        return 1
+    fi
+    say "accepted: $(fields '\.profiles\.[0-9]+' | wc -l | tr -d ' ') profiles"
+    fields '\.report\.warnings\.[0-9]+' | sed 's/^/  warning: /' | shortly >&2
+    links
+}
+
+# One line an error: its member and line, where it has them, and the reason.
+errors() {
+    awk -F '\t' '
+        $1 ~ /^\.report\.errors\.[0-9]+\.(member|line)$/ && $2 != "null" { where = where $2 ": " }
+        $1 ~ /^\.report\.errors\.[0-9]+\.reason$/ { print "  " where $2; where = "" }
+    ' "$work/answer"
+}
+
+# The first six lines, and how many there are besides.
+shortly() {
+    awk -v page="$url/uploads/$id/" '
+        NR <= 6 { print }
+        END { if (NR > 6) print "  and " NR - 6 " more: " page }
+    '
+}
+
+# The pages of the programs that were sent; where there is none, the page of the upload.
+links() {
+    programs=$(awk -F '\t' '
+        $1 ~ /^\.programs\.[0-9]+\.name$/ { name = $2 }
+        $1 ~ /^\.programs\.[0-9]+\.url$/ { print name "\t" $2 }
+    ' "$work/answer")
+    if [ -z "$programs" ]; then
+        printf 'What came of it: %s\n' "$url/uploads/$id/"
+        return
+    fi
+    printf '%s\n' "$programs" | while IFS='	' read -r name page; do
+        printf '%s on all machines, the fastest first: %s\n' "$name" "$page"
+    done
+}

@@ -1,0 +1,215 @@
+"""mpet-profile --upload against a live server: from the served kit to the link, in one command."""
+
+import io
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from accounts.models import ApiToken
+from benchmarks.models import Upload
+from profiles.models import Profile
+from tests.benchmarks.kit.kit_build import need
+from tests.benchmarks.kit.profiled import build_profiler, compile_program
+from tests.benchmarks.kit.uploading import Said, run, stand_in, upload_document
+from tests.benchmarks.uploads import receive
+
+pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
+
+RUNS = (
+    "workload,n,repeat,pass,time_ns,use_ns,lock_ns,imbalance_ns,creation_ns,distribution_ns,switching_ns,join_ns,"
+    "output_checksum\n" + "".join(f"shared_histogram,1,{repeat},clean,{10**9 + repeat},,,,,,,,\n" for repeat in (1, 2))
+)
+WORKLOADS = [{"name": "shared_histogram", "application": "shared_histogram", "section": None, "strategy": "locks"}]
+HAS_NOT_RUN = "has not run the kit"
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    return compile_program("fixed.c", "gcc", tmp_path_factory.mktemp("program"), "-Dnum_threads(n)=")
+
+
+@pytest.fixture
+def token(media) -> str:
+    user = get_user_model().objects.create_user("alice")
+    return ApiToken.issue(user, ApiToken.Scope.UPLOAD)[1]
+
+
+@pytest.fixture
+def kit(live_server, tmp_path) -> Path:
+    """As this server serves it; the profiler was built before. `make quick` gives in no time what takes it a minute."""
+    need("curl", "awk")
+    with (
+        urlopen(f"{live_server.url}/api/v1/kit/") as answer,
+        tarfile.open(fileobj=io.BytesIO(answer.read())) as archive,
+    ):
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / "mpet-kit"
+    (folder / "build").symlink_to(build_profiler())
+    (folder / "Makefile").write_text("quick:\n\tmkdir -p results\n\tsh stand-in.sh '$(NAME)'\n")
+    measured = folder / "measured"
+    measured.mkdir()
+    (measured / "workloads.json").write_text(json.dumps(WORKLOADS))
+    (measured / "runs.csv").write_text(RUNS)
+    (measured / "environment.json").write_text('{"scale": "quick"}\n')
+    (folder / "stand-in.sh").write_text(
+        'build/mpet-profile --machine ${1:+"$1"} > measured/platform.json &&\n'
+        'build/mpet-pack measured "results/mpet-$(echo "$1" | tr " " -)-1.tar.gz"\n'
+    )
+    return folder
+
+
+def profile(kit: Path, program: Path, *options: str, **environment: str) -> Said:
+    once = ("--n", "1", "--repeats", "1", "--min-share", "0")
+    return run(kit / "mpet-profile", *options, *once, program, "an argument", **environment)
+
+
+def sweep(kit: Path, name: str) -> bytes:
+    path = kit / "results" / f"mpet-{name}-1.tar.gz"
+    subprocess.run(["make", "-C", kit, "quick", f"NAME={name}"], check=True, capture_output=True)
+    content = path.read_bytes()
+    path.unlink()
+    return content
+
+
+def link_of(upload: Upload, site: str) -> str:
+    return f"What came of it: {site}/uploads/{upload.uid}/"
+
+
+def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token, live_server):
+    said = profile(kit, program, "--upload", "--private", "--name", "host", MPET_TOKEN=token)
+    assert said.status == 0, said.err
+    upload = Upload.objects.get()
+    assert (upload.status, upload.visibility, upload.owner.username) == ("accepted", "private", "alice")
+    assert Profile.objects.filter(source=upload.source, workload__name__endswith="/serial rest").count() == 1
+    assert said.out.splitlines()[-1] == link_of(upload, live_server.url)
+    assert [path.name for path in (kit / "results").iterdir()] == [upload.filename]
+    before, after = said.err.split("clean pass, n = 1, repeat 1")
+    assert f"sent to {live_server.url}, private: you alone may see it" in before
+    assert f"this machine, host, {HAS_NOT_RUN}" in before and "make quick once, about one minute" in before
+    assert "accepted: 2 profiles" in after
+
+
+def test_nothing_is_public_without_a_word(kit, program, token):
+    said = profile(kit, program, "--upload", MPET_TOKEN=token)
+    assert "public: everybody may see it (--private: you alone)" in said.err.split("clean pass")[0]
+    assert Upload.objects.get().visibility == "public"
+
+
+def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server):
+    said = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
+    assert said.status == 0, said.err
+    assert HAS_NOT_RUN not in said.err
+    assert "make quick first" in said.err.split("clean pass")[0]
+    uploads = Upload.objects.order_by("pk")
+    assert [upload.status for upload in uploads] == ["accepted", "accepted"]
+    assert said.out.splitlines()[-2:] == [link_of(upload, live_server.url) for upload in uploads]
+    assert Profile.objects.filter(platform__name="my host").values("platform").distinct().count() == 1
+
+    again = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
+    assert HAS_NOT_RUN not in again.err and "make quick" not in again.err
+    assert Upload.objects.count() == 3
+
+
+def test_a_sweep_that_the_server_has_not_seen_goes_along(kit, program, token):
+    (kit / "results").mkdir()
+    (kit / "results" / "mpet-host-1.tar.gz").write_bytes(sweep(kit, "host"))
+    (kit / "results" / "mpet-other-1.tar.gz").write_bytes(sweep(kit, "other"))
+    said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
+    assert "mpet-host-1.tar.gz (make quick, small inputs) is not on the server: it is sent too" in said.err
+    assert HAS_NOT_RUN not in said.err
+    assert Upload.objects.order_by("pk").first().filename == "mpet-host-1.tar.gz"
+    assert Upload.objects.count() == 2
+
+
+def test_another_machine_of_the_same_name_is_not_this_one(kit, program, token):
+    with tarfile.open(fileobj=io.BytesIO(sweep(kit, "host"))) as archive:
+        platform = json.load(archive.extractfile("platform.json"))
+    other = platform | {"name": "host", "cpu_model": "Another CPU"}
+    receive(repacked(kit, other))
+    said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
+    assert HAS_NOT_RUN in said.err
+
+
+def repacked(kit: Path, platform: dict) -> bytes:
+    (kit / "measured" / "platform.json").write_text(json.dumps(platform))
+    path = kit / "other.tar.gz"
+    subprocess.run([kit / "build" / "mpet-pack", kit / "measured", path], check=True)
+    return path.read_bytes()
+
+
+def test_a_token_that_is_refused_is_told_before_anything_is_measured(kit, program, media):
+    said = profile(kit, program, "--upload", "--token", "mpet_nobody")
+    assert said.status == 1
+    assert "does not take this token" in said.err
+    assert "clean pass" not in said.err and not (kit / "results").exists()
+
+
+def test_what_could_not_be_sent_is_kept(kit, program, token):
+    with stand_in((200, {}, {})) as server:
+        gone = server.url
+    said = profile(kit, program, "--upload", "--url", gone, "--output", str(kit / "here.tar.gz"), MPET_TOKEN=token)
+    assert said.status == 1
+    assert "sent if the server answers by then" in said.err.split("clean pass")[0]
+    assert f"{kit}/here.tar.gz is kept" in said.err
+    assert (kit / "here.tar.gz").exists()
+
+
+def test_the_links_of_the_program_are_printed(kit, program):
+    accepted = upload_document("accepted", programs=[{"name": "fixed_gcc", "url": "https://mpet.example/programs/7/"}])
+    with stand_in((200, {"results": []}, {}), (201, accepted, {})) as server:
+        said = profile(kit, program, "--upload", "--url", server.url, MPET_TOKEN="abc")
+    assert said.out.splitlines()[-1] == (
+        "fixed_gcc on all machines, the fastest first: https://mpet.example/programs/7/"
+    )
+
+
+def test_the_program_does_not_get_the_token(kit, tmp_path):
+    source = tmp_path / "looks.c"
+    source.write_text(
+        "#include <stdlib.h>\nint main(void) {\n#pragma omp parallel\n    {\n    }\n"
+        '    return getenv("MPET_TOKEN") != 0;\n}\n'
+    )
+    subprocess.run(["gcc", "-fopenmp", source, "-o", tmp_path / "looks"], check=True)
+    accepted = upload_document("accepted")
+    with stand_in((200, {"results": []}, {}), (201, accepted, {})) as server:
+        said = profile(kit, tmp_path / "looks", "--upload", "--url", server.url, MPET_TOKEN="abc")
+    assert said.status == 0, said.err
+    assert {authorization for _, _, authorization, _ in server.received} == {"Bearer abc"}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--with-kit"], "--with-kit goes with --upload"),
+        (["--private"], "--private goes with --upload"),
+        (["--upload", "--visibility", "everybody"], "'everybody' is neither public nor private"),
+        (["--upload", "--url", "mpet.example"], "is not the address of a server"),
+        (["--upload"], "say who you are: --token TOKEN, MPET_TOKEN"),
+    ],
+)
+def test_options_that_make_no_sense(kit, program, options, reason):
+    said = profile(kit, program, *options)
+    assert said.status == 2
+    assert reason in said.err
+    assert "clean pass" not in said.err
+
+
+def test_options_of_the_program_are_its_own(kit, program):
+    said = run(kit / "mpet-profile", "--n", "1", "--repeats", "1", "--min-share", "0", program, "--upload", "a b", "")
+    assert said.status == 0, said.err
+    (tarball,) = (kit / "results").iterdir()
+    with tarfile.open(tarball) as archive:
+        (workload, _) = json.load(archive.extractfile("workloads.json"))
+    assert workload["input"] == "--upload a b "
+
+
+def test_help_is_there(kit):
+    said = run(kit / "mpet-profile", "--help")
+    assert said.status == 0
+    for option in ("--upload", "--url", "--token", "--private", "--visibility", "--with-kit", "--min-share"):
+        assert f"  {option}" in said.out or f", {option}" in said.out
