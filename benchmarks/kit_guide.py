@@ -39,8 +39,9 @@ def kit_steps(site: str) -> list[Step]:
         ),
         Step(
             "quick",
-            "Try it: about a minute",
-            "Small inputs and few repeats: enough to see that it works, too little to predict from.",
+            "Try it: a minute or two",
+            "The same workloads with one repeat and few numbers of threads: enough to see that it works, and to "
+            "predict your own programs on other machines. The times are rougher than those of the next step.",
             "make quick",
         ),
         Step(

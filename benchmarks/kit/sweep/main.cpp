@@ -42,6 +42,8 @@ struct Options {
     bool roofline = true, sizes = false;
 
     bool quick() const { return scale != "full"; }
+    // A quick sweep is short, but measures the same workloads: other inputs would be other workloads.
+    std::string inputs() const { return scale == "tiny" ? "tiny" : "full"; }
 };
 
 std::vector<std::string> words(const std::string& text) {
@@ -110,7 +112,7 @@ public:
         open_folder();
         mpet::Progress progress(folder_ + "/log.txt", jobs_.size());
         progress.note("mpet-kit " MPET_KIT_VERSION " on " + options_.name + ", threads " + joined(threads_) + ", " +
-                      options_.scale + " inputs" + (options_.sizes ? " and smaller ones" : ""));
+                      options_.scale + " sweep" + (options_.sizes ? " of all sizes" : ""));
         for (const Job& job : jobs_) run_job(job, progress);
         if (options_.roofline) measure_roofline(progress);
         const mpet::Results results = collect(progress);
@@ -130,7 +132,7 @@ private:
 
     std::vector<mpet::Workload> chosen_workloads() const {
         const std::string listing =
-            mpet::output_of({program("mpet-bench-clean"), "--list", "--scale", options_.scale});
+            mpet::output_of({program("mpet-bench-clean"), "--list", "--scale", options_.inputs()});
         const std::vector<mpet::Workload> all = mpet::parse_workloads(listing);
         const bool every_sized_one = options_.sizes && options_.workloads.empty();
         return every_sized_one ? mpet::with_sizes(all) : mpet::chosen(all, options_.workloads);
@@ -192,7 +194,7 @@ private:
                                          "--repeats",
                                          std::to_string(job.pass == mpet::Pass::counters ? 1 : options_.repeats),
                                          "--scale",
-                                         options_.scale,
+                                         options_.inputs(),
                                          "--cpus",
                                          joined(topology_.placement())};
         if (job.size > 0) command.insert(command.end(), {"--size", std::to_string(job.size)});

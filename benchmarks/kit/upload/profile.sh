@@ -81,12 +81,12 @@ bring_sweep() {
     if [ -n "$sweep" ]; then
         say "$sweep ($(kind_of "$sweep")) is not on the server: it is sent too"
     elif [ -n "$with_kit" ]; then
-        say "make quick first: it measures this machine with the kit's workloads, in about a minute once they are compiled"
+        say "make quick first: it measures this machine with the kit's workloads, in a minute or two once they are compiled"
         make -C "$kit" quick ${name:+"NAME=$name"} >&2 || fail "make quick failed"
         sweep=$(newest_sweep "$kit/results" "$machine")
         [ -n "$sweep" ] || fail "make quick left no results in $kit/results"
     else
         say "this machine, $machine, has not run the kit, and without that little is known of how others compare with it: run" \
-            "make quick once, about one minute (after compiling), or say --with-kit, which does it first"
+            "make quick once, a minute or two after compiling, or say --with-kit, which does it first"
     fi
 }

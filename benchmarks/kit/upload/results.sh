@@ -13,8 +13,8 @@ value_in() {
 kind_of() {
     case $(value_in "$1" environment.json .scale) in
         '') echo "mpet-profile" ;;
-        quick) echo "make quick, small inputs" ;;
-        full) echo "make, full inputs" ;;
+        quick) echo "make quick" ;;
+        full) echo "make" ;;
         *) echo "of a test" ;;
     esac
 }

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.archive import read_archive
 from benchmarks.kit_archive import kit_tarball, kit_version
+from profiles.identity import workload_identity
 from profiles.measurements import PARTS
 from tests.benchmarks.kit.kit_build import KIT, output, records
 
@@ -267,6 +268,18 @@ def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
             "hog/histogram",
             "hog/normalise",
         }
+
+
+def test_a_quick_sweep_measures_the_workloads_of_a_full_one(native, tmp_path):
+    """The same names, versions and inputs, which are what the server knows a workload by."""
+    known = {}
+    for scale in ("quick", "full"):
+        command = [native / "mpet-sweep", "--bin", native, "--results", tmp_path / scale, "--scale", scale]
+        tarball = output(*command, "--workloads", "fib census", "--threads", "1", "--repeats", "1", "--no-roofline")
+        with Path(tarball.strip()).open("rb") as file:
+            known[scale] = {workload_identity(workload) for workload in read_archive(file).workloads}
+    assert len(known["quick"]) == 2
+    assert known["quick"] == known["full"]
 
 
 def dry_run(folder, *words):

@@ -18,7 +18,7 @@
 
 namespace mpet {
 
-enum class Scale { tiny, quick, full };  // for tests, for `make quick`, for the sweep
+enum class Scale { tiny, quick, full };  // for tests, to try a workload, for sweeps
 
 // The value for the scale, in the order of the enumeration.
 template <class Value>
