@@ -28,6 +28,7 @@ from profiles.columns import (
 )
 from profiles.descriptions import differences_in
 from profiles.models import Profile, Source
+from profiles.programs import programs_by_source
 
 
 @require_safe
@@ -71,7 +72,13 @@ def upload(request: HttpRequest) -> HttpResponse:
 def uploads(request: HttpRequest) -> HttpResponse:
     page = page_of(request, Upload.objects.listed_for(request.user))
     query = f"page={page.number}" if page.number > 1 else ""
-    context = {"page": page, "section": "uploads", "twin": json_address("api-uploads", query=query)}
+    programs = programs_by_source([row.source_id for row in page if row.source_id is not None], request.user)
+    context = {
+        "page": page,
+        "rows": [(row, programs.get(row.source_id, [])) for row in page],
+        "section": "uploads",
+        "twin": json_address("api-uploads", query=query),
+    }
     return render(request, "benchmarks/uploads.html", context)
 
 
@@ -95,6 +102,7 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
     context = said_in(row.source, request.user) | {
         "upload": row,
         "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
+        "programs": programs_by_source([row.source_id], request.user).get(row.source_id, []) if row.source_id else [],
         "page": page,
         "table": PageTable("Profiles", PROFILE_COLUMNS_OF_UPLOAD, page, profile_count_caption(page)),
         "section": "uploads",

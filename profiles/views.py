@@ -39,6 +39,7 @@ from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
 from profiles.page_cache import kept_for_visitors
+from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.sentences import limit_sentences
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
@@ -108,6 +109,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
     charts = comparison_charts(curves, time_unit(shown_workload), measures)
     context = {
         "workload": shown_workload,
+        "program": program_of_workload(shown_workload, request.user),
         "show": show if show in DRAWN_MEASURES else "",
         "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
         "csv": json_address("api-profiles", query=urlencode({"workload": shown_workload.slug, "format": "csv"})),

@@ -11,6 +11,7 @@ from benchmarks.models import Upload
 from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
 from profiles.models import Profile
+from profiles.programs import programs_by_source
 
 ReportSerializer = inline_serializer(
     "UploadReport",
@@ -38,6 +39,12 @@ UploadDifferenceSerializer = inline_serializer(
         "here": serializers.JSONField(help_text="The value that stands; null = unknown."),
         "value": serializers.JSONField(help_text="What this upload says."),
     },
+    many=True,
+)
+
+UploadProgramSerializer = inline_serializer(
+    "UploadProgram",
+    {"name": serializers.CharField(), "url": serializers.URLField(help_text="The page that predicts it.")},
     many=True,
 )
 
@@ -97,6 +104,9 @@ class UploadSerializer(serializers.ModelSerializer):
     hidden = serializers.BooleanField(read_only=True, help_text="By a moderator: nobody sees what came of it.")
     report = serializers.SerializerMethodField()
     profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
+    programs = serializers.SerializerMethodField(
+        help_text="Programs whose regions it holds, each with the page that ranks all platforms for it."
+    )
     differences = serializers.SerializerMethodField(
         help_text="What it says otherwise than platforms and workloads are known; it changes nothing there."
     )
@@ -116,6 +126,7 @@ class UploadSerializer(serializers.ModelSerializer):
             "hidden",
             "report",
             "profiles",
+            "programs",
             "differences",
         )
         read_only_fields = fields
@@ -144,6 +155,17 @@ class UploadSerializer(serializers.ModelSerializer):
             return []
         profiles = Profile.objects.visible_to(self.context["request"].user).filter(source=upload.source_id)
         return [str(uid) for uid in profiles.order_by("pk").values_list("uid", flat=True)]
+
+    @extend_schema_field(UploadProgramSerializer)
+    def get_programs(self, upload: Upload) -> list[dict[str, str]]:
+        if upload.source_id is None:
+            return []
+        request = self.context["request"]
+        programs = programs_by_source([upload.source_id], request.user).get(upload.source_id, [])
+        return [
+            {"name": program.name, "url": request.build_absolute_uri(reverse("program", args=program.address))}
+            for program in programs
+        ]
 
     @extend_schema_field(UploadDifferenceSerializer)
     def get_differences(self, upload: Upload) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,30 +18,23 @@ from predictor.predictions.next_measurements import NextMeasurementsQuestion, no
 from predictor.predictions.request import RequestError
 from profiles.etags import database_etag
 
-MeasureNextSerializer: Any = inline_serializer(
-    "MeasureNext",
-    {
-        "method": serializers.CharField(
-            help_text="Whose intervals: the answer's own, or the default's if it has none."
-        ),
-        "results": inline_serializer(
-            "NextMeasurement",
-            {
-                "kind": serializers.ChoiceField(
-                    ("benchmark", "platform"), help_text="A benchmark on the target, or the workload on a platform."
-                ),
-                "workload": serializers.CharField(),
-                "platform": serializers.CharField(),
-                "interval_now": serializers.FloatField(
-                    help_text="As a factor to either side: the geometric mean over n of sqrt(high / low)."
-                ),
-                "interval_expected": serializers.FloatField(),
-                "sentence": serializers.CharField(),
-            },
-            many=True,
-        ),
-    },
-)
+
+class NextMeasurementSerializer(serializers.Serializer):
+    kind = serializers.ChoiceField(
+        ("benchmark", "platform"), help_text="A benchmark on the target, or the workload on a platform."
+    )
+    workload = serializers.CharField()
+    platform = serializers.CharField()
+    interval_now = serializers.FloatField(
+        help_text="As a factor to either side: the geometric mean over n of sqrt(high / low)."
+    )
+    interval_expected = serializers.FloatField()
+    sentence = serializers.CharField()
+
+
+class MeasureNextSerializer(serializers.Serializer):
+    method = serializers.CharField(help_text="Whose intervals: the answer's own, or the default's if it has none.")
+    results = NextMeasurementSerializer(many=True)
 
 
 class MeasureNext(ApiView):

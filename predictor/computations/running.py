@@ -11,12 +11,11 @@ from django.conf import settings
 from django.db.models import Case, F, When
 from django.utils import timezone
 
-from predictor.computations.kinds import LONG_QUESTIONS, LongQuestion
+from predictor.computations.kinds import LONG_QUESTIONS, LONGEST_KINDS, LongQuestion
 from predictor.core.steps import ComputedStep
 from predictor.core.threads import single_thread
 from predictor.models import Computation
 from predictor.models.computations import pack_document
-from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.request import RequestError
 from profiles.models import held
 from profiles.models.leases import MOST_ATTEMPTS
@@ -46,7 +45,7 @@ def compute_waiting() -> int:
 def claim_next() -> Computation | None:
     """The oldest computation that nobody has in hand, now claimed; None: there is none. Rankings, which take longest,
     come after all others."""
-    others_first = Case(When(kind=RankingQuestion.kind, then=1), default=0)
+    others_first = Case(When(kind__in=LONGEST_KINDS, then=1), default=0)
     waiting = Computation.objects.unfinished().unheld().order_by(others_first, "pk")
     return next((computation for computation in waiting[:CLAIMED_FROM] if computation.claim()), None)
 

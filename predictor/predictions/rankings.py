@@ -139,23 +139,13 @@ class RankingQuestion:
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """A step for each platform; the document is that of a `Ranking` of the platforms so far."""
         database = self.snapshot.database
-        results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []
-        refused: list[Mapping[str, Any]] = list(earlier["refused"]) if earlier else []
-        known = {row["platform"] for row in (*results, *refused)}
-        total = len(database.platforms)
-
-        def document() -> dict[str, Any]:
-            return self.ranking(results, refused).document()
-
-        yield ComputedStep(len(known), total, document)
-        for target in ranking_order(database, self.workload):
-            slug = database.platforms[target]
-            if slug not in known:
-                try:
-                    results.append(nan_to_null(self.row(target)))
-                except methods.PredictionError as error:
-                    refused.append({"platform": slug, "reason": str(error)})
-                yield ComputedStep(len(results) + len(refused), total, document)
+        return platform_steps(
+            database,
+            ranking_order(database, self.workload),
+            self.row,
+            lambda results, refused: self.ranking(results, refused).document(),
+            earlier,
+        )
 
     def row(self, target: int) -> dict[str, Any]:
         n = None if self.n is None else (self.n,)
@@ -169,7 +159,6 @@ class RankingQuestion:
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
         database = self.snapshot.database
-        by_time = sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"]))
         return Ranking(
             workload=database.workloads[self.workload],
             method=self.method.name,
@@ -177,10 +166,43 @@ class RankingQuestion:
             settings=methods.settings_values(self.settings),
             revision=database.revision,
             time_kind=str(database.workload_table["time_kind"][self.workload]),
-            results=tuple(by_time),
+            results=fastest_first(results),
             refused=tuple(sorted(refused, key=itemgetter("platform"))),
             n=self.n,
         )
+
+
+def platform_steps(
+    database: Database,
+    targets: Sequence[int],
+    row_of: Callable[[int], Mapping[str, Any]],
+    document_of: Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], dict[str, Any]],
+    earlier: Mapping[str, Any] | None,
+) -> Iterator[ComputedStep]:
+    """A step for each target: its row, or why there is none. `document_of` makes the document of the rows and the
+    refusals so far; `earlier`: that of an earlier step, whose platforms are not asked again."""
+    results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []
+    refused: list[Mapping[str, Any]] = list(earlier["refused"]) if earlier else []
+    known = {row["platform"] for row in (*results, *refused)}
+    total = len(database.platforms)
+
+    def document() -> dict[str, Any]:
+        return document_of(results, refused)
+
+    yield ComputedStep(len(known), total, document)
+    for target in targets:
+        slug = database.platforms[target]
+        if slug not in known:
+            try:
+                results.append(nan_to_null(row_of(target)))
+            except methods.PredictionError as error:
+                refused.append({"platform": slug, "reason": str(error)})
+            yield ComputedStep(len(results) + len(refused), total, document)
+
+
+def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """The rows of a ranking by rising time."""
+    return tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"])))
 
 
 def ranking_order(database: Database, workload: int) -> list[int]:

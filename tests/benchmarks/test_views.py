@@ -146,12 +146,12 @@ def test_the_twin_of_a_report_has_the_same_status(client, ada):
 
 def test_queries_do_not_grow_with_the_rows(client, ada, django_assert_num_queries):
     address = send(client, tarball()).redirect_chain[-1][0]
-    # session, user, count, page
-    with django_assert_num_queries(4):
+    # session, user, count, page, programs
+    with django_assert_num_queries(5):
         client.get(reverse("uploads"))
-    # session, user, the upload with its source, compilers, what it says otherwise of platforms and workloads, count,
-    # page with platforms and workloads
-    with django_assert_num_queries(8):
+    # session, user, the upload with its source, compilers, what it says otherwise of platforms and workloads, programs,
+    # count, page with platforms and workloads
+    with django_assert_num_queries(9):
         client.get(address)
 
 

@@ -15,8 +15,10 @@ from benchmarks.services import receive_tarball
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile
+from profiles.programs import programs_by_source
 from tests.benchmarks.tarballs import packed
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
+from tests.programs import program_measurements
 from tests.samples import sample_measurements
 
 WORKLOAD, TARGET = "app0-section0", "machine-1"
@@ -57,6 +59,7 @@ CHARTS = {
     "what-if, moved": 2,
     "what-if, refused": 2,
     "what-if, time only": 2,
+    "program": 2,
     "ranking": 1,
     "ranking, filtered": 1,
     "accuracy": 8,
@@ -93,6 +96,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
         "platforms, none found": f"{reverse('platforms')}?search=zzzzz",
         "platform-distances, sorted": f"{reverse('platform-distances')}?near={target}",
         **predictor_pages(workload, target),
+        **program_pages(target),
         "evaluation": reverse("evaluation", args=[evaluate_and_store().uid]),
     }
     store_report()
@@ -126,6 +130,17 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
         "what-if, moved": f"{reverse('what-if')}{pair}&lock_delay=0.5&n_max=24",
         "what-if, refused": f"{reverse('what-if')}{pair}&n_nu=12&n_ht=6",
         "ranking, filtered": f"{reverse('ranking')}?workload={workload}&device_class=server",
+    }
+
+
+def program_pages(target: str) -> dict[str, str]:
+    """Of a program that was measured on the first of the sample machines."""
+    packed_program = io.BytesIO(packed(program_measurements()))
+    source = receive_tarball(packed_program, None, "public", "program.tar.gz").source
+    (program,) = programs_by_source([source.pk], None)[source.pk]
+    return {
+        "program": reverse("program", args=program.address),
+        "program-measure-next": f"{reverse('program-measure-next', args=program.address)}?target={target}",
     }
 
 

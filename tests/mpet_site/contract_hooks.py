@@ -3,7 +3,8 @@
 Random names and ids would be unknown all the way. A value that is no name (the wrong type, empty, too long) stays as it
 was drawn. What a schema cannot say of two fields together (`profile` or `points`) is made to hold in valid requests.
 
-MPET_CONTRACT_NAMES is a file: {"platforms": [slugs], "profiles": [ids], "settings": {method: defaults}, ...}.
+MPET_CONTRACT_NAMES is a file: {"platforms": [slugs], "profiles": [ids], "programs": [{"id": ..., "slug": ...}],
+"settings": {method: defaults}, ...}.
 MPET_CONTRACT_ANSWERS will be one: {operation: {status: how many answers}}.
 """
 
@@ -26,7 +27,7 @@ LONGEST_NAME = 200
 ANSWERS: defaultdict[str, Counter] = defaultdict(Counter)
 
 
-def row(kind: str, drawn: Any, other_than: str = "") -> str:
+def row(kind: str, drawn: Any, other_than: str = "") -> Any:
     """A name of that kind, the same for the same drawn value."""
     names = [name for name in NAMES[kind] if name != other_than]
     return names[number(drawn) % len(names)]
@@ -67,6 +68,10 @@ def name_in_path(case: Any, is_valid: bool) -> None:
     if found is None or not case.path_parameters:
         return
     drawn = case.path_parameters.get(found["parameter"])
+    if found["kind"] == "programs":
+        if is_valid:
+            case.path_parameters |= row("programs", drawn)
+        return
     if is_valid or re.fullmatch("[-a-zA-Z0-9_]+", str(drawn)):
         case.path_parameters[found["parameter"]] = row(found["kind"], drawn)
 

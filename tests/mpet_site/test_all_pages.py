@@ -17,8 +17,11 @@ from plotly.offline import get_plotlyjs_version
 from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
+from profiles.programs import programs_by_source
 from tests.pages import figures_of, store_public, text_of, twin_of
+from tests.predictor.conftest import store
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
+from tests.programs import program_measurements
 
 PAIR = "?workload=app0-section0&target=machine-1"
 
@@ -27,6 +30,8 @@ PAIR = "?workload=app0-section0&target=machine-1"
 def addresses(db) -> list[str]:
     """One of every page that anybody may see."""
     profile = store_public()[0]
+    source = store(program_measurements(), label="program").source
+    (program,) = programs_by_source([source.pk], None)[source.pk]
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
     evaluation = evaluate_and_store()
     store_report()
@@ -42,6 +47,8 @@ def addresses(db) -> list[str]:
         reverse("measure-next", args=[prediction.uid]),
         reverse("what-if") + PAIR,
         reverse("ranking") + PAIR,
+        reverse("program", args=program.address),
+        reverse("program-measure-next", args=program.address) + "?target=machine-1",
         reverse("accuracy"),
         reverse("evaluation", args=[evaluation.uid]),
     ]

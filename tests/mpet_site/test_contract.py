@@ -19,8 +19,10 @@ from predictor.predictions.service import predict
 from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from predictor.scaling_models.task_graph import TASK_MEASURES
 from profiles.models import Platform, Profile, Workload
+from profiles.programs import programs_by_source
 from tests.mpet_site.api_samples import API, client_of, make_user, store, tarball
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
+from tests.programs import program_measurements
 from tests.samples import sample_measurements
 
 EXAMPLES = os.environ.get("MPET_CONTRACT_EXAMPLES", "10")
@@ -43,6 +45,8 @@ def names(transactional_db):
     slugs = [rows.order_by("pk").first().slug for rows in (Workload.objects.all(), Platform.objects.all())]
     predict(PredictionRequest(*slugs))
     store(replace(whole, profiles=whole.profiles[:1]), label="later")
+    source = store(program_measurements(), label="program").source
+    programs = programs_by_source([source.pk], None)[source.pk]
     evaluation = evaluate_and_store()
     store_report()
     return {
@@ -52,6 +56,7 @@ def names(transactional_db):
         "predictions": [str(uid) for uid in Prediction.objects.values_list("uid", flat=True)],
         "evaluations": [str(evaluation.uid)],
         "uploads": [upload["id"]],
+        "programs": [{"id": str(program.source_uid), "slug": program.slug} for program in programs],
         "scaling-models": list(SCALING_MODELS),
         "models": {
             name: describe_model(name) | {"measures": TASK_MEASURES if name == "task_graph" else ()}

@@ -184,11 +184,11 @@ def test_the_list_takes_a_fixed_number_of_queries(ada, django_assert_num_queries
 
 
 def test_queries_of_an_upload(ada, django_assert_num_queries):
-    """Anonymous: 1 upload with its source, 2 revision (for the ETag), 3 ids of its profiles, what it says otherwise of
-    platforms (4) and workloads (5)."""
+    """Anonymous: 1 upload with its source, 2 revision (for the ETag), 3 ids of its profiles, 4 its programs, what it
+    says otherwise of platforms (5) and workloads (6)."""
     url = send(ada).json()["url"]
     client = client_of()
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         client.get(url)
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from mpet_site.urls import api
 from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
+from profiles.programs import programs_by_source
 from tests.mpet_site.api_samples import (
     API,
     client_of,
@@ -26,6 +27,7 @@ from tests.mpet_site.api_samples import (
 from tests.mpet_site.web.test_problems import problem_in
 from tests.paths import ROOT
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
+from tests.programs import program_measurements
 from tests.samples import sample_measurements, sample_platform
 from tests.unchecked import without_checks
 
@@ -39,6 +41,8 @@ def addresses():
     client = client_of(make_user("ada"))
     upload = client.post(API + "uploads/", {"file": tarball(), "visibility": "public"}).json()
     profiles = store(sample_measurements(3, 4, decomposed=False, counters=False)).profiles
+    source = store(program_measurements(), label="program").source
+    (program,) = programs_by_source([source.pk], None)[source.pk]
     asked = {"workload": profiles[0].workload.slug, "target": profiles[0].platform.slug, "n": [1, 3, 10**6]}
     prediction = client.post(API + "predictions/", asked, format="json")
     assert prediction.status_code == 201, prediction.content
@@ -64,6 +68,10 @@ def addresses():
         "api-prediction-preview": [f"predictions/preview/?workload={a.workload.slug}&target={a.platform.slug}"],
         "api-profile-beyond": [f"profiles/{b.uid}/beyond/"],
         "api-measure-next": [f"predictions/{prediction.json()['id']}/measure-next/"],
+        "api-program": [f"programs/{program.source_uid}/{program.slug}/"],
+        "api-program-measure-next": [
+            f"programs/{program.source_uid}/{program.slug}/measure-next/?target={b.platform.slug}"
+        ],
         "api-rankings": [f"rankings/?workload={a.workload.slug}"],
         "api-similar-platforms": [f"platforms/{a.platform.slug}/similar/"],
         "api-similar-workloads": [f"workloads/{a.workload.slug}/similar/"],

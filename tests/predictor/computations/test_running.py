@@ -11,6 +11,7 @@ from predictor.computations import running
 from predictor.computations.asking import ask
 from predictor.computations.running import claim_next, compute, compute_waiting
 from predictor.models import Computation
+from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.snapshot.building import MEASURED
 from predictor.snapshot.cache import read_snapshot
@@ -130,12 +131,14 @@ def test_one_thread_of_a_process_computes_at_a_time(waiting):
 
 
 def test_what_is_quicker_does_not_wait_for_rankings(waiting):
+    ask(ProgramQuestion.of([WORKLOAD, "app0-section1"]), None)
     ask(MapQuestion(read_snapshot(None), MEASURED), None)
     ask(RankingQuestion.of("app0-section1"), None)
-    claimed = [claim_next() for _ in range(4)]
+    claimed = [claim_next() for _ in range(5)]
     assert [one and (one.kind, one.question.get("workload")) for one in claimed] == [
         ("workload-map", None),
         ("ranking", WORKLOAD),
+        ("program", None),
         ("ranking", "app0-section1"),
         None,
     ]

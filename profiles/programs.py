@@ -1,0 +1,156 @@
+"""Programs whose parallel regions `mpet-profile` measured: which workloads of an upload are the parts of one.
+
+A program of an upload is an application of it whose sections ran on an OpenMP runtime. A further workload named
+`APPLICATION/serial rest` is what of the program's time is in none of its regions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from profiles.arrays import FloatArray, IntArray
+from profiles.matching import slug_base
+from profiles.models import Platform, Profile, Source, Workload
+from profiles.scaling.runs import CurveTable
+from profiles.stored import stored_curves
+
+PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
+SERIAL_REST = "serial rest"
+
+
+@dataclass(frozen=True)
+class ProgramName:
+    """A program of an upload, as addresses name it: the upload's source and the slug."""
+
+    name: str
+    source_uid: UUID
+    slug: str
+
+    @property
+    def address(self) -> tuple[UUID, str]:
+        """The arguments of `reverse`, for its page and for the API."""
+        return self.source_uid, self.slug
+
+
+@dataclass(frozen=True)
+class ProfiledProgram:
+    """A program as one upload measured it: a profile of each region, and that of the serial rest where it is known."""
+
+    name: ProgramName
+    source: Source
+    regions: tuple[Profile, ...]
+    serial_rest: Profile | None
+
+    @property
+    def platform(self) -> Platform:
+        return self.regions[0].platform
+
+    @property
+    def parts(self) -> tuple[Profile, ...]:
+        return self.regions if self.serial_rest is None else (*self.regions, self.serial_rest)
+
+
+@dataclass(frozen=True)
+class MeasuredProgram:
+    """t(n) in s of K parts and of the whole at the J thread counts at which all were measured."""
+
+    n: IntArray  # (J,)
+    parts_s: FloatArray  # (K, J), in the order of ProfiledProgram.parts
+    time_s: FloatArray  # (J,)
+
+    def best(self) -> int:
+        """The position of the least time."""
+        return int(self.time_s.argmin())
+
+
+def region_rows(rows: Any) -> Any:
+    """Of a queryset of profiles those of regions that mpet-profile measured."""
+    return rows.filter(
+        source__kind=Source.Kind.TARBALL,
+        workload__runtime__in=PROFILED_RUNTIMES,
+        workload__application__isnull=False,
+        workload__section__isnull=False,
+    ).exclude(workload__section=SERIAL_REST)
+
+
+def programs_by_source(sources: Iterable[int], user: Any) -> dict[int, list[ProgramName]]:
+    """By primary key of a source its programs of which the user sees a region, by name. One query."""
+    rows = region_rows(Profile.objects.visible_to(user).filter(source__in=list(sources)))
+    rows = rows.order_by().values_list("source", "source__uid", "workload__application")
+    names: dict[tuple[int, UUID], list[str]] = defaultdict(list)
+    for source, uid, name in rows.distinct():
+        names[source, uid].append(name)
+    return {source: _named(uid, sorted(applications)) for (source, uid), applications in names.items()}
+
+
+def _named(uid: UUID, applications: Sequence[str]) -> list[ProgramName]:
+    """Each with a slug of its own."""
+    named: dict[str, ProgramName] = {}
+    for name in applications:
+        base = slug_base(name, "program")
+        slug = next(slug for number in range(1, len(named) + 2) if (slug := _numbered(base, number)) not in named)
+        named[slug] = ProgramName(name, uid, slug)
+    return list(named.values())
+
+
+def _numbered(base: str, number: int) -> str:
+    """
+    >>> _numbered("sort", 1), _numbered("sort", 2)
+    ('sort', 'sort-2')
+    """
+    return base if number == 1 else f"{base}-{number}"
+
+
+def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | None:
+    """None where the user sees no such program."""
+    source = Source.objects.visible_to(user).filter(uid=source_uid).select_related("upload").first()
+    names = {} if source is None else programs_by_source([source.pk], user)
+    name = next((name for name in names.get(source.pk, ()) if name.slug == slug), None) if source else None
+    if source is None or name is None:
+        return None
+    rows = Profile.objects.visible_to(user).filter(source=source, workload__application=name.name)
+    profiles = list(rows.select_related("platform", "workload", "curves").order_by("workload__slug"))
+    regions = region_rows(rows).values_list("pk", flat=True)
+    return ProfiledProgram(
+        name=name,
+        source=source,
+        regions=tuple(sorted((row for row in profiles if row.pk in set(regions)), key=lambda row: -(row.t1_s or 0))),
+        serial_rest=next((row for row in profiles if row.workload.name == f"{name.name}/{SERIAL_REST}"), None),
+    )
+
+
+def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
+    """The times of the parts and their sum; None where no thread count was measured for all of them."""
+    curves: list[CurveTable] = []
+    for part in program.parts:
+        table = stored_curves(part)
+        if table is None:
+            return None
+        curves.append(table)
+    n = curves[0].n
+    for other in curves[1:]:
+        n = np.intersect1d(n, other.n)
+    if not len(n):
+        return None
+    parts_s = np.stack([table.time_s[np.searchsorted(table.n, n)] for table in curves])
+    return MeasuredProgram(n, parts_s, parts_s.sum(axis=0))
+
+
+def program_of_workload(workload: Workload, user: Any) -> ProgramName | None:
+    """The program of the newest upload of which the workload is a part; None: it is none. No query where it cannot be
+    one."""
+    could_be_part = workload.runtime in PROFILED_RUNTIMES or workload.name.endswith(f"/{SERIAL_REST}")
+    if not workload.application or not could_be_part:
+        return None
+    rows = Profile.objects.visible_to(user).filter(workload=workload, source__kind=Source.Kind.TARBALL)
+    source = rows.order_by("-pk").values_list("source", flat=True).first()
+    if source is None:
+        return None
+    programs = programs_by_source([source], user).get(source, [])
+    return next((name for name in programs if name.name == workload.application), None)

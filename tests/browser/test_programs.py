@@ -1,0 +1,62 @@
+"""A program of one's own, from the upload to the ranking of all platforms: on the reference machines alone."""
+
+from dataclasses import replace
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from benchmarks.archive import read_archive
+from benchmarks.processing import archive_limits
+from tests.benchmarks.uploads import receive, tarball
+from tests.browser.walk import drawn
+from tests.pages import user
+from tests.paths import ROOT
+from tests.programs import program_measurements
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+REFERENCE = ROOT / "benchmarks" / "reference"
+OWN = "amd-epyc-kvm-2vcpu.tar.gz"
+
+
+def own_machine():
+    """The reference machine, as `mpet-profile` describes it there: by another compiler."""
+    with (REFERENCE / OWN).open("rb") as file:
+        (platform,) = read_archive(file, limits=archive_limits()).platforms
+    return replace(platform, compiler="clang 18.1", compiler_flags="as the program was built")
+
+
+@pytest.fixture
+def references(settings, tmp_path, db):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    call_command("import_results", *(str(path) for path in sorted(REFERENCE.glob("*.tar.gz"))), verbosity=0)
+
+
+def test_from_the_upload_to_what_would_narrow_the_interval(visit, references):
+    ada = user("ada")
+    upload = receive(tarball(program_measurements(own_machine())), owner=ada, visibility="private")
+    page = visit(reverse("upload-report", args=[upload.uid]), user=ada)
+    page.get_by_role("link", name="sort on all platforms").click()
+    drawn(page)
+    ranking = page.get_by_role("region", name="Ranking of the platforms")
+    rows = ranking.locator("tbody tr")
+    assert rows.count() == 2
+    assert all("Intel Xeon with AMX" in row for row in rows.all_inner_texts())
+    assert ranking.locator("thead th").all_inner_texts()[-4:] == ["merge:12", "split:40", "Serial rest", "Interval"]
+    page.get_by_role("link", name="Which measurements would narrow the interval").click()
+    narrowing = page.get_by_role("region", name="What to measure next")
+    narrowing.wait_for()
+    assert "sort/merge:12" in narrowing.inner_text()
+    rows.first.get_by_role("link", name="merge:12 on").click()
+    page.wait_for_url("**/predictions/answer/**")
+    assert "sort/merge:12" in page.locator("h1").inner_text()
+
+
+def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, references):
+    upload = receive(tarball(program_measurements(own_machine(), serial_rest=False)))
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page = visit(reverse("upload-report", args=[upload.uid]), width=width, scheme=scheme)
+        page.get_by_role("link", name="sort on all platforms").click()
+        drawn(page)
+        assert "The serial rest is unknown" in page.locator(".notice").first.inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

@@ -1,0 +1,171 @@
+"""A whole program over all platforms: sums, refusals, privacy, what would narrow it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.programs.sums import sum_times
+from predictor.core.steps import last_step
+from predictor.predictions.next_measurements import next_measurements_document
+from predictor.predictions.programs import ProgramQuestion, narrowing_question, program_facts
+from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
+from predictor.predictions.service import preview_answer
+from profiles.models import Source
+from profiles.programs import find_program, programs_by_source
+from tests.predictor.conftest import store
+from tests.programs import program_measurements
+from tests.samples import sample_measurements, sample_platform
+
+REGIONS, REST = ("sort-merge12", "sort-split40"), "sort-serial-rest"
+
+
+@pytest.fixture
+def program(db):
+    """A program on machine-0 of four, all of which ran the benchmarks."""
+    store(sample_measurements(4, 6), label="kit")
+    store(program_measurements(counts=(1, 2, 4)), label="program")
+
+
+def ranking(viewer=None, rest=REST, **choices):
+    return last_step(ProgramQuestion.of(REGIONS, rest, viewer, **choices).steps()).document()
+
+
+def test_all_platforms_but_its_own_by_rising_time(program):
+    document = ranking()
+    assert {row["platform"] for row in document["results"]} == {"machine-1", "machine-2", "machine-3"}
+    times = [row["time_s"] for row in document["results"]]
+    assert times == sorted(times)
+    (own,) = document["refused"]
+    assert own == {"platform": "machine-0", "reason": "the program was measured here and on no other platform"}
+
+
+def test_the_whole_is_the_sum_of_the_single_predictions(program):
+    row = next(row for row in ranking()["results"] if row["platform"] == "machine-2")
+    n = row["n_best"]
+    parts = []
+    for slug in REGIONS:
+        curve = preview_answer(PredictionRequest(slug, "machine-2"))["curve"]
+        parts.append(next(point for point in curve if point["n"] == n))
+    rest = preview_answer(PredictionRequest(REST, "machine-2", n=(1,)))["curve"][0]
+    assert row["serial_rest_s"] == pytest.approx(rest["time_s"])
+    assert row["time_s"] == pytest.approx(sum(part["time_s"] for part in parts) + rest["time_s"])
+    for part, shown in zip(parts, row["regions"], strict=True):
+        assert shown == {"workload": shown["workload"]} | {
+            name: pytest.approx(part[name]) for name in ("time_s", "low_s", "high_s")
+        }
+
+
+def test_the_interval_is_narrower_than_the_sum_of_the_bounds(program):
+    for row in ranking(rest=None)["results"]:
+        low, high = (sum(region[name] for region in row["regions"]) for name in ("low_s", "high_s"))
+        assert low < row["low_s"] < row["time_s"] < row["high_s"] < high
+        columns = [[[region[name]] for region in row["regions"]] for name in ("time_s", "low_s", "high_s")]
+        assert row["high_s"] == pytest.approx(float(sum_times(*map(np.array, columns)).high_s[0]))
+
+
+def test_without_a_serial_rest_the_regions_alone_are_summed(program):
+    document = ranking(rest=None)
+    assert document["serial_rest"] is None
+    for row in document["results"]:
+        assert row["serial_rest_s"] is None
+        assert row["time_s"] == pytest.approx(sum(region["time_s"] for region in row["regions"]))
+
+
+def test_at_a_fixed_n(program):
+    document = ranking(n=2)
+    assert {row["n_best"] for row in document["results"]} == {2}
+    assert document["n"] == 2
+    small = sample_platform(3, name="small", n_max=1, threads=1, physical_cores=1, sockets=1, numa_nodes=1)
+    store(replace(sample_measurements(1, 6, seed=5), platforms=[replace(small, n_nu=None, n_ht=None, placement=(0,))]))
+    reasons = {row["platform"]: row["reason"] for row in ranking(n=2)["refused"]}
+    assert reasons["small"] == "it has 1 thread, 2 were asked for"
+
+
+def test_a_platform_that_has_the_program_shows_its_time_and_does_not_see_it(program):
+    before = {row["platform"]: row for row in ranking()["results"]}
+    again = program_measurements(sample_platform(1), counts=(1, 2, 4), speed=10.0)
+    store(again, label="there")
+    after = {row["platform"]: row for row in ranking()["results"]}
+    assert after["machine-1"]["time_s"] == pytest.approx(before["machine-1"]["time_s"])
+    assert after["machine-1"]["measured_time_s"] == pytest.approx((5.0 / 4 + 0.5) / 10)
+    assert after["machine-1"]["measured_n"] == 4
+    assert after["machine-0"]["measured"]
+    assert not after["machine-2"]["measured"]
+    assert ranking(n=3)["results"][0]["measured_time_s"] is None
+
+
+def test_a_part_without_a_prediction_is_named(db):
+    store(sample_measurements(2, 6), label="kit")
+    store(program_measurements(), label="program")
+    lonely = replace(sample_measurements(1, 1), platforms=[sample_platform(8, name="lonely", cpu_model="Other")])
+    store(replace(lonely, workloads=[replace(lonely.workloads[0], name="own/work", application="own")]), label="lonely")
+    reason = next(row["reason"] for row in ranking()["refused"] if row["platform"] == "lonely")
+    assert reason.startswith("sort-merge12: ")
+
+
+def test_an_earlier_document_is_gone_on_with(program):
+    question = ProgramQuestion.of(REGIONS, REST)
+    documents = [(step.done, step.document()) for step in question.steps()]
+    assert [done for done, _ in documents] == [0, 1, 2, 3, 4]
+    asked = []
+    resumed = ProgramQuestion.of(REGIONS, REST)
+    object.__setattr__(resumed, "row", lambda target: asked.append(target) or question.row(target))
+    assert last_step(resumed.steps(documents[2][1])).document() == documents[-1][1]
+    assert len(asked) == 2
+
+
+def test_the_question_comes_back_from_its_only_spelling(program):
+    question = ProgramQuestion.of(REGIONS, REST, n=2, method="mpet-log", level=0.8)
+    again = ProgramQuestion.from_canonical(question.canonical(), None)
+    assert again.canonical() == question.canonical()
+
+
+def test_what_cannot_be_asked(program):
+    with pytest.raises(UnknownWorkloadName):
+        ProgramQuestion.of(["nothing"])
+    with pytest.raises(InvalidField):
+        ProgramQuestion.of(REGIONS, n=0)
+    with pytest.raises(InvalidField):
+        ProgramQuestion.of(REGIONS, method="ideal", level=0.8)
+
+
+def test_a_private_program_moves_no_answer_of_others(program, owner):
+    before = ranking()
+    private = program_measurements(sample_platform(2), application="secret", counts=(1, 2, 4), speed=7.0)
+    store(private, label="mine", owner=owner, private=True)
+    store(program_measurements(sample_platform(2), speed=9.0), label="too", owner=owner, private=True)
+    assert ranking() == before
+    mine = {row["platform"]: row for row in ranking(owner)["results"]}
+    assert mine["machine-2"]["measured"]
+
+
+def test_what_would_narrow_it_is_about_the_widest_part(program):
+    question = ProgramQuestion.of(REGIONS, REST, n=2)
+    row = next(row for row in ranking(n=2)["results"] if row["platform"] == "machine-3")
+    narrowing = narrowing_question(question, "machine-3", None)
+    assert narrowing.request.workload == row["widest_part"]
+    assert narrowing.request.n == ((1,) if row["widest_part"] == REST else (2,))
+    assert set(narrowing.siblings) == {*REGIONS, REST} - {row["widest_part"]}
+    document = last_step(narrowing.steps()).document()
+    assert document["method"] == next_measurements_document("mpet", [])["method"]
+    assert not {row["workload"] for row in document["results"] if row["kind"] == "benchmark"} & {*REGIONS, REST}
+    assert "machine-1" in {row["platform"] for row in document["results"] if row["kind"] == "platform"}
+    again = type(narrowing).from_canonical(narrowing.canonical(), None)
+    assert again.canonical() == narrowing.canonical()
+
+
+def test_where_it_cannot_be_predicted_nothing_narrows_it(program):
+    with pytest.raises(NoPrediction, match="measured here"):
+        narrowing_question(ProgramQuestion.of(REGIONS, REST), "machine-0", None)
+
+
+def test_facts_are_what_was_measured(program):
+    source = Source.objects.get(label="program")
+    (name,) = programs_by_source([source.pk], None)[source.pk]
+    facts = program_facts(find_program(*name.address, None))
+    assert (facts["name"], facts["platform"]) == ("sort", "machine-0")
+    times = facts["measured_times"]
+    assert times["n"] == [1, 2, 4]
+    assert times["time_s"] == pytest.approx([5.5, 3.0, 1.75])
+    assert [part["workload"] for part in times["parts"]] == [*REGIONS, REST]

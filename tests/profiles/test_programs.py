@@ -1,0 +1,136 @@
+"""Which workloads of an upload are the parts of a program, and who sees it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from profiles.ingest import ingest
+from profiles.models import Profile, Workload
+from profiles.programs import find_program, measured_program, program_of_workload, programs_by_source
+from tests.pages import store_public, user
+from tests.programs import MERGE_S, REST_S, SPLIT_S, program_measurements
+from tests.samples import sample_measurements, sample_workload
+
+pytestmark = pytest.mark.django_db
+
+
+def store(measurements, owner=None, private=False, label="sort.tar.gz", kind="tarball"):
+    sha256 = f"{label:0>64}"
+    return ingest(measurements, kind=kind, label=label, sha256=sha256, owner=owner, private=private).source
+
+
+def names(source, viewer=None):
+    return [name.name for name in programs_by_source([source.pk], viewer).get(source.pk, [])]
+
+
+def the_program(source, viewer=None):
+    (name,) = programs_by_source([source.pk], viewer)[source.pk]
+    return find_program(*name.address, viewer)
+
+
+def test_regions_and_serial_rest_of_one_application():
+    program = the_program(store(program_measurements()))
+    assert program.name.name == "sort"
+    assert [part.workload.section for part in program.parts] == ["merge:12", "split:40", "serial rest"]
+    assert program.serial_rest.workload.name == "sort/serial rest"
+    assert program.platform.name == "machine-0"
+
+
+def test_an_older_upload_has_no_serial_rest():
+    program = the_program(store(program_measurements(serial_rest=False)))
+    assert program.serial_rest is None
+    assert len(program.parts) == 2
+
+
+def test_times_add_up_at_each_n():
+    measured = measured_program(the_program(store(program_measurements(counts=(1, 2, 4)))))
+    assert measured.n.tolist() == [1, 2, 4]
+    assert measured.parts_s[:, 0].tolist() == [MERGE_S, SPLIT_S, REST_S]
+    assert measured.time_s == pytest.approx([(MERGE_S + SPLIT_S) / n + REST_S for n in (1, 2, 4)])
+    assert measured.best() == 2
+
+
+def test_only_thread_counts_that_all_parts_have_are_added():
+    measurements = program_measurements(counts=(1, 2, 4))
+    first = measurements.profiles[0]
+    fewer = replace(first, runs=first.runs.take(np.flatnonzero(first.runs.n != 2)))
+    measured = measured_program(the_program(store(replace(measurements, profiles=[fewer, *measurements.profiles[1:]]))))
+    assert measured.n.tolist() == [1, 4]
+
+
+def test_without_curves_nothing_is_added():
+    source = store(program_measurements())
+    Profile.objects.filter(source=source).first().curves.delete()
+    assert measured_program(the_program(source)) is None
+
+
+def test_the_kits_own_workloads_are_no_program():
+    assert names(store_public()[0].source) == []
+
+
+def test_a_dataset_is_no_program():
+    assert names(store(program_measurements(), kind="dataset")) == []
+
+
+def test_a_serial_rest_alone_is_no_program():
+    whole = program_measurements()
+    rest = replace(whole, workloads=whole.workloads[2:], profiles=[replace(whole.profiles[2], workload=0)])
+    assert names(store(rest)) == []
+
+
+def test_two_programs_of_one_upload_have_addresses_of_their_own():
+    first, second = program_measurements(application="a b"), program_measurements(application="a-b")
+    both = replace(
+        first,
+        workloads=[*first.workloads, *second.workloads],
+        profiles=[*first.profiles, *(replace(row, workload=row.workload + 3) for row in second.profiles)],
+    )
+    source = store(both)
+    found = programs_by_source([source.pk], None)[source.pk]
+    assert [(name.name, name.slug) for name in found] == [("a b", "a-b"), ("a-b", "a-b-2")]
+    for name in found:
+        assert {part.workload.application for part in find_program(*name.address, None).parts} == {name.name}
+
+
+def test_a_private_program_is_its_owners_alone():
+    ada, bob = user("ada"), user("bob")
+    source = store(program_measurements(), owner=ada, private=True)
+    (name,) = programs_by_source([source.pk], ada)[source.pk]
+    assert find_program(*name.address, ada) is not None
+    assert names(source, bob) == names(source) == []
+    assert find_program(*name.address, bob) is None
+    assert find_program(*name.address, None) is None
+
+
+def test_what_a_moderator_hid_is_no_program():
+    source = store(program_measurements())
+    (name,) = programs_by_source([source.pk], None)[source.pk]
+    source.hidden = True
+    source.save()
+    assert find_program(*name.address, None) is None
+
+
+def test_a_workload_leads_to_the_newest_program():
+    ada = user("ada")
+    store(program_measurements(), label="first")
+    newest = store(program_measurements(speed=2.0), label="second")
+    store(program_measurements(speed=3.0), label="third", owner=ada, private=True)
+    for section in ("merge:12", "serial rest"):
+        workload = Workload.objects.get(name=f"sort/{section}")
+        assert program_of_workload(workload, None).source_uid == newest.uid
+        assert program_of_workload(workload, ada).source_uid != newest.uid
+
+
+def test_other_workloads_cost_no_query(django_assert_num_queries):
+    store(replace(sample_measurements(1, 1), workloads=[sample_workload(0)]), label="kit")
+    workload = Workload.objects.get()
+    with django_assert_num_queries(0):
+        assert program_of_workload(workload, None) is None
+
+
+def test_programs_of_many_sources_take_one_query(django_assert_num_queries):
+    sources = [store(program_measurements(speed=speed), label=f"{speed}") for speed in (1.0, 2.0)]
+    with django_assert_num_queries(1):
+        found = programs_by_source([source.pk for source in sources], None)
+    assert {key: len(programs) for key, programs in found.items()} == {source.pk: 1 for source in sources}
