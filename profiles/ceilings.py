@@ -8,7 +8,10 @@ from typing import Any
 from django.db.models import Avg
 
 from profiles.models import CounterReading, Platform, Profile, Source
+from profiles.scaling.limits import limits_document
+from profiles.scaling.machine_facts import MachineFacts, clock_ratio
 from profiles.scaling.roofline import Roofline, RooflinePoint, read_roofline
+from profiles.scaling.runs import CurveTable
 from profiles.scaling.validity import LARGEST_VALUE
 from profiles.stored import stored_curves
 
@@ -20,6 +23,24 @@ def roofline_of(platform: Platform, user: Any) -> Roofline | None:
     """The roofline as the newest delivery that the user sees measured it."""
     newest = Source.objects.with_ceilings_of(platform, user).values_list("environment", flat=True).first()
     return read_roofline(newest)
+
+
+def machine_facts(platform: Platform, user: Any) -> MachineFacts:
+    """What a reading of curves measured on the platform needs to know of it, with the ceilings that the user sees."""
+    return MachineFacts(
+        n_nu=platform.n_nu,
+        n_ht=platform.n_ht,
+        clock_ratio=clock_ratio(platform.base_mhz, platform.max_mhz),
+        virtualised=bool(platform.virtualised),
+        roofline=roofline_of(platform, user),
+    )
+
+
+def limits_of(profile: Profile, curves: CurveTable, user: Any) -> dict[str, Any]:
+    """What limits the profile, beside the ceilings that the user sees (`limits_document`)."""
+    machine = machine_facts(profile.platform, user)
+    point = next(iter(roofline_points([profile])), None) if machine.roofline else None
+    return limits_document(curves, machine, point)
 
 
 def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:

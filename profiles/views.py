@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
-from profiles.ceilings import roofline_of, roofline_points
+from profiles.ceilings import limits_of, roofline_of, roofline_points
 from profiles.columns import (
     DIFFERENCE_COLUMNS,
     PROFILE_COLUMNS_OF_PLATFORM,
@@ -41,7 +41,6 @@ from profiles.models import Platform, PlatformDescription, Profile, Source, Work
 from profiles.page_cache import kept_for_visitors
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
-from profiles.scaling.sentences import limit_sentences
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
 from profiles.stored import stored_curves, stored_features
 from profiles.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
@@ -139,7 +138,7 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     context = {
         "profile": shown_profile,
         "in_time": in_time,
-        "sentences": limits_of(shown_profile, drawing, request.user) if drawing else [],
+        "sentences": limits_of(shown_profile, drawing.curves, request.user)["sentences"] if drawing else [],
         "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
         "counters": counter_rows(shown_profile),
         "section": "profiles",
@@ -168,14 +167,6 @@ def series_drawn(page: Page[Profile]) -> dict[Any, str]:
 def label_of(profile: Profile, origin: str) -> str:
     """What tells the curves of measured and simulated profiles in one figure apart."""
     return f" ({profile.origin})" if origin == "mixed" and profile.origin != "measured" else ""
-
-
-def limits_of(profile: Profile, drawing: ProfileDrawing, user: Any) -> list[str]:
-    """What limits it, in sentences: beside the machine's ceilings where they were measured."""
-    platform = profile.platform
-    roofline = roofline_of(platform, user)
-    point = next(iter(roofline_points([profile])), None) if roofline else None
-    return limit_sentences(drawing.curves, platform.n_nu, platform.n_ht, point, roofline)
 
 
 def time_unit(workload: Workload) -> str:

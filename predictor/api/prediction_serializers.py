@@ -21,6 +21,7 @@ from predictor.core.scenarios.changes import (
 )
 from predictor.models import Prediction
 from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
+from profiles.api.limits import BottleneckSerializer, BoundSerializer
 from profiles.measurements import STRATEGIES
 from profiles.scaling.names import CURVE_NAMES
 
@@ -141,34 +142,14 @@ WhySerializer: Any = type(
                     "name": Text(),
                     "share": number(help_text="Of the candidates' weight; null for an element."),
                     "change_percent": number(
-                        help_text="Of the times without it, mean over n (an element: at the largest n)."
+                        help_text="Of the times without it, mean over n (an element: at the largest n); null: without "
+                        "it there is no answer, or none within a factor of ten."
                     ),
                 },
                 many=True,
             ),
-            "bottlenecks": inline_serializer(
-                "Bottleneck",
-                {
-                    "part": Text(),
-                    "n": Integer(help_text="The largest n."),
-                    "share": number(help_text="Of the thread time."),
-                    "speedup": number(),
-                    "speedup_without": number(help_text="Upper bound, all else unchanged."),
-                    "first_n": Integer(allow_null=True, help_text="It leads from here; null: nowhere."),
-                    "last_n": Integer(allow_null=True),
-                },
-                many=True,
-            ),
-            "bound": inline_serializer(
-                "Bound",
-                {
-                    "kind": serializers.ChoiceField(
-                        ("memory", "communication", "computation", "imbalance"), allow_null=True
-                    ),
-                    "by": serializers.ChoiceField(("roofline", "scaling")),
-                },
-                allow_null=True,
-            ),
+            "bottlenecks": BottleneckSerializer(many=True),
+            "bound": BoundSerializer(allow_null=True),
         },
     )
 )

@@ -23,6 +23,7 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
+from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.request import RequestError
@@ -141,7 +142,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[st
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
-        "carried": [(row, names.get(row["name"], row["name"])) for row in answer.get("why", {}).get("carried", [])],
+        "carried": [(row, carried_name(row, names)) for row in answer.get("why", {}).get("carried", [])],
         "known": measured_label(origin),
         "time_unit": drawing.time_unit,
         **facts,
@@ -212,6 +213,11 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any]) -> dict[str, s
         "python": snippets.python_program(answer, address),
         "question": urlencode({name: answer[name] for name in ("workload", "target", "method")}),
     }
+
+
+def carried_name(row: dict[str, Any], names: Mapping[str, str]) -> str:
+    """What a row of the attribution calls its platform, benchmark or element."""
+    return spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"])
 
 
 def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -10,23 +10,21 @@ from predictor.core import methods
 from predictor.core.answers import Query
 from predictor.core.threads import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
-from profiles.ceilings import roofline_of
+from profiles.ceilings import machine_facts
 from profiles.models import Platform
-from profiles.scaling.boundness import boundness
-from profiles.scaling.losses import bottlenecks
-from profiles.scaling.roofline import Roofline
-from profiles.scaling.sentences import limit_sentences
+from profiles.scaling.limits import limits_document
+from profiles.scaling.machine_facts import MachineFacts
 
 if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
 
 PLAIN_SCENARIOS = ("migration", "scaling")
 LARGEST_PLAUSIBLE_FACTOR = 10.0
-PARAMETERS = {"m": "slope", "b": "offset"}
+EFFECTS = {"m": "growth of the {part} with n", "m_nu": "effect of a second NUMA node on the {part}"}
 WITHOUT = {
     "reference": "Without the reference {name}",
     "workload": "Without the benchmark {name} on the target",
-    "element": "If the {name} were 0,",
+    "element": "Without the {name}",
 }
 
 
@@ -41,23 +39,25 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
             "bottlenecks": [],
             "bound": None,
         }
-    database = basis.snapshot.database
-    bends = [float(column[basis.target]) for column in (database.n_nu, database.n_ht)]
-    n_nu, n_ht = (None if isnan(bend) else int(bend) for bend in bends)
-    roofline = public_roofline(database.platforms[basis.target])
-    bound = boundness(curves, None, roofline)
+    limits = limits_document(curves, public_facts(basis), predicted=True)
     return {
-        "sentences": [*limit_sentences(curves, n_nu, n_ht, None, roofline), *influence_sentences(carried)],
+        **limits,
+        "sentences": [*limits["sentences"], *influence_sentences(carried)],
         "carried": influence_documents(carried),
-        "bottlenecks": [asdict(bottleneck) for bottleneck in bottlenecks(curves)],
-        "bound": bound and {"kind": bound.kind, "by": bound.by},
     }
 
 
-def public_roofline(target: str) -> Roofline | None:
-    """The roofline that public deliveries measured: an answer that everybody reads may not use what is private."""
-    platform = Platform.objects.filter(slug=target).first()
-    return roofline_of(platform, None) if platform else None
+def public_facts(basis: Basis) -> MachineFacts:
+    """What everybody may know of the target: an answer that everybody reads may not use ceilings of private deliveries.
+
+    The breakpoints are those of the question, which may ask for a changed platform.
+    """
+    database = basis.snapshot.database
+    bends = [float(column[basis.target]) for column in (database.n_nu, database.n_ht)]
+    n_nu, n_ht = (None if isnan(bend) else int(bend) for bend in bends)
+    platform = Platform.objects.filter(slug=database.platforms[basis.target]).first()
+    facts = machine_facts(platform, None) if platform else MachineFacts()
+    return replace(facts, n_nu=n_nu, n_ht=n_ht)
 
 
 def influences(basis: Basis, request: dict[str, Any]) -> list[Influence]:
@@ -83,10 +83,19 @@ def influence_documents(carried: list[Influence]) -> list[dict[str, Any]]:
             "kind": influence.kind,
             "name": influence.name,
             "share": influence.share,
-            "change_percent": None if influence.change is None else 100 * influence.change,
+            "change_percent": percent_of_change(influence.change),
         }
         for influence in carried
     ]
+
+
+def percent_of_change(change: float | None) -> float | None:
+    """None where the change is unknown, or nothing that can be meant.
+
+    >>> percent_of_change(0.5), percent_of_change(1668.091)
+    (50.0, None)
+    """
+    return None if change is None or not is_plausible(change) else 100 * change
 
 
 def influence_sentences(carried: list[Influence]) -> list[str]:
@@ -96,10 +105,11 @@ def influence_sentences(carried: list[Influence]) -> list[str]:
         alike = [influence for influence in carried if influence.kind == kind]
         if alike and alike[0].share is not None:
             lines.append(f"The {noun} {alike[0].name} has {alike[0].share:.0%} of the weight of the candidates.")
-    tried = [influence for influence in carried if influence.kind != "element" and influence.change is not None]
+    meant = [influence for influence in carried if is_plausible(influence.change)]
+    tried = [influence for influence in meant if influence.kind != "element"]
     if tried:
         lines.append(change_sentence(max(tried, key=lambda influence: abs(influence.change or 0.0))))
-    elements = [influence for influence in carried if influence.kind == "element" and is_plausible(influence.change)]
+    elements = [influence for influence in meant if influence.kind == "element"]
     if elements:
         lines.append(change_sentence(elements[0]))
     return lines
@@ -123,17 +133,15 @@ def change_sentence(influence: Influence) -> str:
 
 def spelled_element(name: str) -> str:
     """
-    >>> spelled_element("work_imbalance.m"), spelled_element("task_join.b_ht")
-    ('slope of the work imbalance', 'offset of the task join beyond n_ht')
+    >>> spelled_element("work_imbalance.m"), spelled_element("task_join.m_nu")
+    ('growth of the work imbalance with n', 'effect of a second NUMA node on the task join')
     """
-    curve, _, element = name.rpartition(".")
-    kind, _, breakpoint = element.partition("_")
-    beyond = f" beyond n_{breakpoint}" if breakpoint else ""
-    return f"{PARAMETERS[kind]} of the {curve.replace('_', ' ')}{beyond}"
+    part, _, element = name.rpartition(".")
+    return EFFECTS[element].format(part=part.replace("_", " ")) if element in EFFECTS else name
 
 
 def is_plausible(change: float | None) -> bool:
-    """Whether an element set to 0 still leaves a time that can be meant: at most ten times as long or as short.
+    """Whether what is left without something is a time that can be meant: at most ten times as long or as short.
 
     >>> is_plausible(0.4), is_plausible(1668.091), is_plausible(None)
     (True, False, False)

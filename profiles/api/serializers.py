@@ -7,7 +7,8 @@ from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from mpet_site.web.fields import numbers
-from profiles.ceilings import roofline_of
+from profiles.api.limits import LimitsSerializer
+from profiles.ceilings import limits_of, roofline_of
 from profiles.columns import DELIVERIES_NAMED
 from profiles.descriptions import Difference, differences_of
 from profiles.models import Platform, Profile, Source, Workload
@@ -286,3 +287,16 @@ class ProfileSerializer(ProfileRowSerializer):
         source = profile.source
         texts = {name: getattr(source, name) for name in ("kind", "label", "licence", "citation", "note")}
         return {"id": str(source.uid)} | texts
+
+
+class ProfileDetailSerializer(ProfileSerializer):
+    limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
+
+    class Meta(ProfileSerializer.Meta):
+        fields = (*ProfileSerializer.Meta.fields, "limits")
+        read_only_fields = fields
+
+    @extend_schema_field(LimitsSerializer(allow_null=True))
+    def get_limits(self, profile: Profile) -> dict[str, Any] | None:
+        curves = stored_curves(profile)
+        return None if curves is None else limits_of(profile, curves.thinned, self.context["request"].user)

@@ -14,6 +14,7 @@ from mpet_site.web.pagination import KeyPagination
 from profiles.api.serializers import (
     PlatformDetailSerializer,
     PlatformSerializer,
+    ProfileDetailSerializer,
     ProfileRowSerializer,
     ProfileSerializer,
     WorkloadDetailSerializer,
@@ -130,4 +131,6 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
 class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
-    """The measured curves, their fits and the 84 features. Invalid values are null, never 0."""
+    """The measured curves, their fits, the 84 features and what limits it. Invalid values are null, never 0."""
+
+    serializer_class = ProfileDetailSerializer

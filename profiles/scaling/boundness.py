@@ -1,5 +1,7 @@
-"""Which resource of the hardware limits a profile or a prediction: from its curves, and where they are there from the
-machine's ceilings and the counters."""
+"""Which resource limits a profile or a prediction at n threads, and on what evidence; or that it cannot be told.
+
+What was chosen on which simulated machines, and how often it is right on the others, stands in docs/limits.md.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from profiles.arrays import FloatArray
 from profiles.scaling.losses import has_scaling, loss_shares
+from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.roofline import CACHE_LINE_BYTES, Roof, Roofline, RooflinePoint
 from profiles.scaling.runs import CurveTable
 
 COMMUNICATION_PARTS = ("lock_delay", "task_creation", "task_distribution", "task_switching", "task_join")
-LIMITING_SHARE = 0.1  # of the thread time: less limits nothing
-NEAR_ROOF_SHARE = 0.5  # of the memory's bandwidth
+WAITING_SHARE = 0.3  # of the thread time: from here on waiting for one another limits
+PREDICTED_MARGIN = 0.1  # to either side of WAITING_SHARE: so near, a predicted share does not tell
+CONTENDED_SHARE = 0.05  # of the thread time in locks and tasks: their cache lines may slow down the useful work, too
+NEAR_ROOF_SHARE = 0.7  # of the memory's bandwidth
+HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of what memory takes
+FEW_MISSES, MANY_MISSES = 3.0, 8.0  # in 1000 instructions: computation-bound below, memory-bound above
 DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
-FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth follows it
+FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth, or below, follows it
+UNEXPLAINED_REDUNDANCY = 1.2  # times what computing alone may have
 
 
 @dataclass(frozen=True)
 class Boundness:
-    """`kind`: memory, communication, computation or imbalance; None: cannot be told. `by`: roofline or scaling."""
+    """`kind`: memory, communication, computation or imbalance; None: cannot be told. `by`: what it was told by, one of
+    counters, roofline and scaling."""
 
     kind: str | None
     by: str
@@ -28,137 +38,224 @@ class Boundness:
 
 
 def boundness(
-    curves: CurveTable, point: RooflinePoint | None = None, roofline: Roofline | None = None
+    curves: CurveTable,
+    machine: MachineFacts | None = None,
+    point: RooflinePoint | None = None,
+    *,
+    n: int | None = None,
+    predicted: bool = False,
 ) -> Boundness | None:
-    """Which resource limits the profile at its largest n; None for a sequential profile.
+    """What limits the profile at n threads, its largest where none is named; None for a sequential profile.
 
-    By the roofline where counters place the profile (`point`) below the machine's ceilings: from half the memory's
-    bandwidth on it is memory-bound. Otherwise by how it scales, and the sentence says so.
+    Waiting for one another (communication, imbalance) limits where it takes WAITING_SHARE of the thread time. Otherwise
+    it is what most of the useful work is: computing, or waiting for data from the last-level cache and memory (memory).
+    Counters tell these two apart, or where the machine's ceilings were measured the traffic; curves alone tell where
+    memory certainly limits. Where nothing tells, `kind` is None.
+
+    Parameters: `curves`, measured or `predicted`; `machine`, what is known of it; `point`, where counters place the
+    profile among the machine's ceilings, at one n. Errors: ValueError for an n that is not among the curves'.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
-    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 4.0]))
-    >>> roofs = (Roof(1, 10e9, 10e9), Roof(4, 40e9, 30e9))  # bandwidth grows 3 times, as the speedup does
-    >>> boundness(scaling_curves(runs), roofline=Roofline(roofs, (), ())).kind
-    'memory'
+    >>> runs = RunTable(np.array([1, 4]), np.ones(2, int), np.zeros(2, bool), np.array([12.0, 6.0]))
+    >>> boundness(scaling_curves(runs)).sentence[:41]
+    '50% of the thread time at 4 threads are l'
     """
     if not has_scaling(curves):
         return None
-    lost = communication_share(curves)
-    roof = roof_at(roofline, int(curves.n[-1]))
-    if point is not None and roof is not None and lost <= LIMITING_SHARE:
-        return boundness_by_roofline(point, roof)
-    if lost > LIMITING_SHARE and lost >= excess_share(curves):
-        return boundness_by_communication(curves, lost, roofline)
-    if roofline is not None and roofline.roofs and (verdict := boundness_by_bandwidth(curves, roofline)) is not None:
-        return verdict
-    return boundness_by_pattern(curves)
+    machine = machine or MachineFacts()
+    column = len(curves.n) - 1 if n is None else curves.n.tolist().index(n)
+    waiting = waiting_shares(curves, column).max()
+    if predicted and abs(waiting - WAITING_SHARE) < PREDICTED_MARGIN:
+        return untold_waiting(curves, column)
+    if waiting >= WAITING_SHARE:
+        return bound_by_waiting(curves, column, machine.roofline)
+    if not curves.decomposed and excess_share(curves, column) >= WAITING_SHARE:
+        return untold_loss(curves, column)
+    return bound_by_resource(curves, column, machine, point)
 
 
-def roof_at(roofline: Roofline | None, n: int) -> Roof | None:
-    """The roof of the most threads up to n, or None where there is none."""
-    below = [roof for roof in (roofline.roofs if roofline else ()) if roof.n <= n]
-    return below[-1] if below else None
+def bound_by_resource(curves: CurveTable, column: int, machine: MachineFacts, point: RooflinePoint | None) -> Boundness:
+    """Computing or memory, by the best evidence there is."""
+    n = int(curves.n[column])
+    roof = machine.roofline.roof_at(n) if machine.roofline else None
+    if point is not None and point.n == n and roof is not None and traffic_share(point, roof) >= NEAR_ROOF_SHARE:
+        return bound_by_traffic(point, roof)
+    misses = float(misses_per_kilo_instruction(curves)[column])
+    if np.isfinite(misses):
+        return bound_by_misses(curves, column, misses)
+    if not curves.decomposed:
+        return untold_loss(curves, column)
+    return bound_by_bandwidth(curves, column, machine) or bound_by_redundancy(curves, column, machine)
 
 
-def communication_share(curves: CurveTable) -> float:
-    """The share of the thread time at the largest n that goes into locks and tasks (Eq. 4); 0 where nobody split it.
+def waiting_shares(curves: CurveTable, column: int) -> FloatArray:
+    """The shares of the thread time at one n that go into locks and tasks, and into imbalance (2,); 0 where invalid.
 
-        l(n) + c(n) + d(n) + s(n) + j(n),    an invalid fraction counting as 0
+        l(n) + c(n) + d(n) + s(n) + j(n)    and    w(n)    (Eq. 4)
 
     >>> values = np.full((15, 1), np.nan)
     >>> values[:8, 0] = 2.0, 1.0, 0.25, 0.125, 0.0625, 0.0, 0.0, 0.0  # t, R, l, w, c, d, s, j
-    >>> communication_share(CurveTable(np.array([4]), values, decomposed=True, sequential=False, t1_s=5.0))
-    0.3125
+    >>> waiting_shares(CurveTable(np.array([4]), values, decomposed=True, sequential=False, t1_s=5.0), 0).tolist()
+    [0.3125, 0.125]
     """
     if curves.fractions is None:
-        return 0.0
-    return float(sum(np.nan_to_num(curves.curve(part)[-1]) for part in COMMUNICATION_PARTS))
+        return np.zeros(2)
+    communication = sum(np.nan_to_num(curves.curve(part)[column]) for part in COMMUNICATION_PARTS)
+    return np.array([communication, np.nan_to_num(curves.curve("work_imbalance")[column])])
 
 
-def excess_share(curves: CurveTable) -> float:
-    """The share of the thread time at the largest n that is computing which one thread alone would not need (Eq. 3-4).
+def excess_share(curves: CurveTable, column: int) -> float:
+    """The share of the thread time at one n that is computing which one thread alone would not need (Eq. 3-4).
 
         r(n) = U(n) (1 - 1/R(n)),    0 where it is invalid
 
     >>> values = np.full((15, 1), np.nan)
     >>> values[:2, 0] = 4.0, 1.25  # t, R; nobody split the time: U = 1
-    >>> round(excess_share(CurveTable(np.array([4]), values, decomposed=False, sequential=False, t1_s=12.8)), 6)
+    >>> round(excess_share(CurveTable(np.array([4]), values, decomposed=False, sequential=False, t1_s=12.8), 0), 6)
     0.2
     """
-    return float(np.nan_to_num(loss_shares(curves)[0, -1]))
+    return float(np.nan_to_num(loss_shares(curves)[0, column]))
 
 
-def boundness_by_roofline(point: RooflinePoint, roof: Roof) -> Boundness:
-    """Memory-bound from half the memory's bandwidth on, computation-bound below.
+def misses_per_kilo_instruction(curves: CurveTable) -> FloatArray:
+    """Loads in 1000 instructions that the first caches miss, weighted by what they wait for, (N,).
 
-    >>> boundness_by_roofline(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
+        1000 (m + 0.1 (a - m)),    m = (L1-LD/INSTR) / (L1-LD/LLC-LDM),    a = LLC-LD/INSTR
+
+    m are the misses of the last-level cache (MPKI), a - m its hits. Where m was not counted, or was 0, the least is
+    told by a alone, and only as far as it decides: fewer accesses than FEW_MISSES cannot miss more often.
+    Example: 20 loads reach the last-level cache in 1000 instructions and 10 of them memory: 10 + 0.1 * 10 = 11.
+    NaN: a counter is missing.
+
+    >>> values = np.full((15, 1), np.nan)
+    >>> values[[11, 13, 14], 0] = 0.3, 0.02, 30.0  # L1-LD/INSTR, LLC-LD/INSTR, L1-LD/LLC-LDM
+    >>> curves = CurveTable(np.array([4]), values, decomposed=True, sequential=False, t1_s=5.0)
+    >>> misses_per_kilo_instruction(curves).round(9).tolist()
+    [11.0]
+    """
+    loads, reached = curves.curve("L1-LD/INSTR"), curves.curve("LLC-LD/INSTR")
+    loads_per_miss = curves.curve("L1-LD/LLC-LDM")
+    missed = np.divide(loads, loads_per_miss, out=np.full(len(loads), np.nan), where=loads_per_miss > 0)
+    missed = np.minimum(missed, reached)  # what misses the last-level cache has reached it, whatever a prediction says
+    missed = np.where(np.isnan(missed) & (1000 * reached < FEW_MISSES), reached, missed)
+    weighted: FloatArray = 1000 * (missed + HIT_WEIGHT * np.maximum(reached - missed, 0.0))
+    return weighted
+
+
+def traffic_share(point: RooflinePoint, roof: Roof) -> float:
+    """The bytes that its misses move in a second, of the memory's bandwidth.
+
+    >>> traffic_share(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9))
+    0.8
+    """
+    return CACHE_LINE_BYTES * point.misses / point.time_s / roof.bytes_per_s
+
+
+def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
+    """
+    >>> bound_by_traffic(RooflinePoint("a", 8, 1e9, 1e9, 4.0), Roof(8, 100e9, 20e9)).sentence
     'At 8 threads it moves 16 GB/s, 80% of what the memory gives (20 GB/s): memory-bound, by the roofline.'
     """
-    rate = CACHE_LINE_BYTES * point.misses / point.time_s
-    share = rate / roof.bytes_per_s
-    moved = f"At {point.n} threads it moves {rate / 1e9:.3g} GB/s, {share:.0%} of what the memory gives"
-    moved += f" ({roof.bytes_per_s / 1e9:.3g} GB/s)"
-    if share >= NEAR_ROOF_SHARE:
-        return Boundness("memory", "roofline", f"{moved}: memory-bound, by the roofline.")
-    return Boundness("computation", "roofline", f"{moved}: computation-bound, by the roofline.")
-
-
-def boundness_by_communication(curves: CurveTable, lost: float, roofline: Roofline | None) -> Boundness:
-    n = int(curves.n[-1])
+    share = traffic_share(point, roof)
     sentence = (
-        f"At {n} threads {lost:.0%} of the thread time go into locks and the handling of tasks: communication-bound"
+        f"At {point.n} threads it moves {share * roof.bytes_per_s / 1e9:.3g} GB/s, {share:.0%} of what the memory "
+        f"gives ({roof.bytes_per_s / 1e9:.3g} GB/s): memory-bound, by the roofline."
     )
+    return Boundness("memory", "roofline", sentence)
+
+
+def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
+    """Computing or memory, by how often the instructions wait for data."""
+    counted = (
+        f"At {spell_threads(curves, column)} {misses:.3g} of 1000 instructions miss the last-level cache "
+        f"(a hit there counts as {HIT_WEIGHT:g} of a miss)"
+    )
+    if misses >= MANY_MISSES:
+        return Boundness("memory", "counters", f"{counted}: memory-bound, by its counters.")
+    if misses > FEW_MISSES:
+        sentence = f"{counted}: whether computing or memory limits it cannot be told between {FEW_MISSES:g} and "
+        return Boundness(None, "counters", f"{sentence}{MANY_MISSES:g}.")
+    return Boundness("computation", "counters", f"{counted}: computation-bound, by its counters.")
+
+
+def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:
+    """Communication or imbalance, whichever takes more."""
+    communication, imbalance = waiting_shares(curves, column).tolist()
+    where = f"At {spell_threads(curves, column)}"
+    if imbalance > communication:
+        sentence = f"{where} {imbalance:.0%} of the thread time is work imbalance: limited by how the work is split"
+        return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
+    n = int(curves.n[column])
+    sentence = f"{where} {communication:.0%} of the thread time go into locks and the handling of tasks: "
     transfers = [(threads, seconds) for threads, seconds in (roofline.lock if roofline else ()) if threads <= n]
+    latency = ""
     if transfers:
-        sentence += f"; the lock-transfer latency is {transfers[-1][1] * 1e9:.3g} ns among {transfers[-1][0]} threads"
-    return Boundness("communication", "roofline" if transfers else "scaling", f"{sentence}.")
+        latency = f"; the lock-transfer latency is {transfers[-1][1] * 1e9:.3g} ns among {transfers[-1][0]} threads"
+    by = "roofline" if transfers else "scaling"
+    return Boundness("communication", by, f"{sentence}communication-bound{latency}.")
 
 
-def boundness_by_bandwidth(curves: CurveTable, roofline: Roofline) -> Boundness | None:
-    """Where the machine's bandwidth gains much less by threads than its arithmetic does: which of them the speedup
-    follows. None where they cannot be told apart, or it follows neither."""
-    first, last = roof_at(roofline, 1), roof_at(roofline, int(curves.n[-1]))
-    if first is None or last is None or last.n == 1 or last.n not in curves.n:
+def bound_by_bandwidth(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness | None:
+    """Where the machine's bandwidth gains much less by threads than its arithmetic does: whether the useful work gains
+    no more than the bandwidth. None where the two cannot be told apart, or locks disturb."""
+    if machine.roofline is None:
+        return None
+    first, last = machine.roofline.roof_at(1), machine.roofline.roof_at(int(curves.n[column]))
+    if first is None or last is None or last.n != curves.n[column] or last.n == 1:
         return None
     bandwidth, peak = last.bytes_per_s / first.bytes_per_s, last.flop_per_s / first.flop_per_s
-    speedup = float(curves.t1_s / curves.time_s[curves.n.tolist().index(last.n)])
-    if bandwidth > DISTINCT_GAINS * peak:
+    if bandwidth > DISTINCT_GAINS * peak or waiting_shares(curves, column)[0] >= CONTENDED_SHARE:
         return None
+    gain = last.n * float(curves.redundancy[0] / curves.redundancy[column])
     growth = f"From 1 to {last.n} threads the bandwidth grows {bandwidth:.3g} times and the arithmetic {peak:.3g} times"
-    for kind, gain in (("memory", bandwidth), ("computation", peak)):
-        if abs(speedup / gain - 1) <= FOLLOWING_DEVIATION:
-            sentence = f"{growth}; the speedup is {speedup:.3g}: {kind}-bound, by the scaling of the roofline."
-            return Boundness(kind, "roofline", sentence)
-    return None
+    if gain <= bandwidth * (1 + FOLLOWING_DEVIATION):
+        sentence = f"{growth}; its useful work gains {gain:.3g}: memory-bound, by the scaling of the roofline."
+        return Boundness("memory", "roofline", sentence)
+    sentence = f"{growth}; its useful work gains {gain:.3g}: the bandwidth of the memory does not limit it. Whether "
+    return Boundness(
+        None, "roofline", f"{sentence}computing or the latency of memory does cannot be told without counters."
+    )
 
 
-def boundness_by_pattern(curves: CurveTable) -> Boundness:
-    """From the curves alone: which of computing in excess and imbalance costs most."""
-    n, excess = int(curves.n[-1]), excess_share(curves)
-    efficiency = float(curves.t1_s / curves.time_s[-1] / n)
-    if not curves.decomposed:
-        if excess < LIMITING_SHARE:
-            return Boundness(
-                "computation",
-                "scaling",
-                f"It scales with {efficiency:.0%} efficiency up to {n} threads: "
-                "computation-bound, by its scaling alone.",
-            )
-        return Boundness(
-            None,
-            "scaling",
-            f"{excess:.0%} of the thread time at {n} threads are lost. Whether to memory, "
-            "communication or imbalance cannot be told: only wall times were measured.",
-        )
-    imbalance = float(np.nan_to_num(curves.curve("work_imbalance")[-1]))
-    if max(excess, imbalance) < LIMITING_SHARE:
-        sentence = f"No loss takes more than {max(excess, imbalance, 0):.0%} of the thread time at {n} threads: "
-        return Boundness("computation", "scaling", f"{sentence}computation-bound, by its scaling alone.")
-    if imbalance > excess:
-        sentence = (
-            f"{imbalance:.0%} of the thread time at {n} threads is work imbalance: limited by how the work is split"
-        )
-        return Boundness("imbalance", "scaling", f"{sentence}, not by the hardware.")
-    sentence = f"Redundancy (work inflation) takes {excess:.0%} of the thread time at {n} threads: the threads share"
-    return Boundness("memory", "scaling", f"{sentence} caches and memory. Memory-bound, by its scaling alone.")
+def bound_by_redundancy(curves: CurveTable, column: int, machine: MachineFacts) -> Boundness:
+    """Memory, where the threads do more than computing explains; else it cannot be told."""
+    n, where = int(curves.n[column]), spell_threads(curves, column)
+    grown = float(curves.redundancy[column] / curves.redundancy[0])
+    explained = machine.redundancy_of_computing(n)
+    cannot_tell = "Whether computing or memory limits it cannot be told without counters."
+    if explained is None or n == 1 or not np.isfinite(grown):
+        return Boundness(None, "scaling", f"At {where} its redundancy is {grown:.3g} times that of one. {cannot_tell}")
+    causes = "the falling clock" + (" and SMT threads" if machine.n_ht and n > machine.n_ht else "")
+    growth = f"At {where} its redundancy is {grown:.3g} times that of one; {causes} may explain {explained:.3g}"
+    contended = waiting_shares(curves, column)[0] >= CONTENDED_SHARE
+    if grown >= UNEXPLAINED_REDUNDANCY * explained and not contended:
+        return Boundness("memory", "scaling", f"{growth}: memory-bound, by its scaling alone.")
+    return Boundness(None, "scaling", f"{growth}. {cannot_tell}")
+
+
+def untold_waiting(curves: CurveTable, column: int) -> Boundness:
+    """Where a predicted share of waiting is too near the limit to be told from it."""
+    sentence = (
+        f"At {spell_threads(curves, column)} {waiting_shares(curves, column).max():.0%} of the thread time are "
+        f"predicted to be lost in waiting: too near {WAITING_SHARE:.0%} to tell whether that or the hardware limits it."
+    )
+    return Boundness(None, "scaling", sentence)
+
+
+def untold_loss(curves: CurveTable, column: int) -> Boundness:
+    """Where nobody split the thread time."""
+    lost = (
+        f"{max(excess_share(curves, column), 0.0):.0%} of the thread time at {spell_threads(curves, column)} are lost."
+    )
+    return Boundness(
+        None,
+        "scaling",
+        f"{lost} Whether computing, memory, communication or imbalance limits it cannot be told: only wall times were "
+        "measured.",
+    )
+
+
+def spell_threads(curves: CurveTable, column: int) -> str:
+    n = int(curves.n[column])
+    return f"{n} thread" if n == 1 else f"{n} threads"

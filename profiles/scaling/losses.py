@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.names import FRACTIONS
 from profiles.scaling.runs import CurveTable
 
@@ -94,15 +95,33 @@ class SpeedupBound:
     speedup: float
 
 
-def bound_without(curves: CurveTable, part: str, n: int) -> SpeedupBound:
+def largest_speedup(part: str, n: int, machine: MachineFacts) -> float:
+    """The speedup at n threads that nothing can exceed if a part were removed; NaN where nobody can say.
+
+    n, for n threads are at best n times as fast as one. Beyond n_ht some threads share a core: that part of the
+    redundancy stays, so that its absence gives at best what the arithmetic of the machine gains by n threads, as far
+    as its ceilings were measured.
+
+    >>> largest_speedup("lock_delay", 16, MachineFacts(n_ht=8)), largest_speedup("redundancy", 16, MachineFacts(n_ht=8))
+    (16.0, nan)
+    """
+    if part != "redundancy" or machine.n_ht is None or n <= machine.n_ht:
+        return float(n)
+    gain = machine.roofline.arithmetic_gain(n) if machine.roofline else None
+    return min(gain, float(n)) if gain else np.nan
+
+
+def bound_without(curves: CurveTable, part: str, n: int, machine: MachineFacts | None = None) -> SpeedupBound:
     """t(n) and S(n) if the thread time of one part were 0 and that of the others as it is.
 
-        t'(n) = t(n) (1 - x),    S'(n) = S(n) / (1 - x),    x the part's share of n t(n)
+        S'(n) = min(S(n) / (1 - x), `largest_speedup`),    t'(n) = t(1) / S'(n),    x the part's share of n t(n)
 
-    Example: S = 8 and a work imbalance of 20 %: at best S' = 8 / 0.8 = 10.
+    Where S is that large already (caches), no part can be said to cost anything: NaN. Example: S = 8 and a work
+    imbalance of 20 %: at best S' = 8 / 0.8 = 10.
 
-    Parameters: `part` of LOSSES, `n` one of the measured thread counts. Returns: SpeedupBound, time in seconds; NaN
-    where the share is invalid at that n. Errors: ValueError for another part or n. Source: Eq. 3-4.
+    Parameters: `part` of LOSSES, `n` one of the measured thread counts, `machine`, what is known of it. Returns:
+    SpeedupBound, time in seconds; NaN also where the share is invalid at that n. Errors: ValueError for another part
+    or n. Source: Eq. 3-4.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -113,8 +132,12 @@ def bound_without(curves: CurveTable, part: str, n: int) -> SpeedupBound:
     """
     column = curves.n.tolist().index(n)
     share = float(loss_shares(curves)[LOSSES.index(part), column])
-    time_s = float(curves.time_s[column]) * (1 - share)
-    return SpeedupBound(part, n, share, time_s, float(curves.t1_s) / time_s if time_s > 0 else np.nan)
+    t1_s, now_s = float(curves.t1_s), float(curves.time_s[column])
+    largest = largest_speedup(part, n, machine or MachineFacts())
+    if not (0 < t1_s < now_s * largest and np.isfinite(share)):
+        return SpeedupBound(part, n, share, np.nan, np.nan)
+    time_s = max(now_s * (1 - share), t1_s / largest)
+    return SpeedupBound(part, n, share, time_s, t1_s / time_s)
 
 
 def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int]]:
@@ -138,7 +161,8 @@ def limiting_ranges(n: IntArray, shares: FloatArray) -> list[tuple[str, int, int
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """A part that costs something at the largest n: its share of the thread time, and the speedup with and without it.
+    """A part that costs something at the largest n: its share of the thread time, and the speedup with and without it,
+    the latter None where no bound can be told.
 
     It leads from `first_n` to `last_n` (None: nowhere).
     """
@@ -147,12 +171,12 @@ class Bottleneck:
     n: int
     share: float
     speedup: float
-    speedup_without: float
+    speedup_without: float | None
     first_n: int | None
     last_n: int | None
 
 
-def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
+def bottlenecks(curves: CurveTable, machine: MachineFacts | None = None) -> list[Bottleneck]:
     """The parts that lose at least 2 % of the thread time at the largest n, the costliest first.
 
     A time-only profile has the redundancy alone, which then stands for everything; a sequential one has nothing.
@@ -169,10 +193,14 @@ def bottlenecks(curves: CurveTable) -> list[Bottleneck]:
     shares, n = loss_shares(curves), int(curves.n[-1])
     led = {part: (first, last) for part, first, last in reversed(limiting_ranges(curves.n, shares))}
     order = np.argsort(-np.nan_to_num(shares[:, -1]), kind="stable")
-    bounds = [bound_without(curves, LOSSES[row], n) for row in order if shares[row, -1] >= WORTH_NAMING_SHARE]
+    costly = [LOSSES[row] for row in order if shares[row, -1] >= WORTH_NAMING_SHARE]
+    bounds = [bound_without(curves, part, n, machine) for part in costly]
     speedup = float(curves.t1_s / curves.time_s[-1])
     return [
-        Bottleneck(bound.part, n, bound.share, speedup, bound.speedup, *led.get(bound.part, (None, None)))
+        Bottleneck(
+            *(bound.part, n, bound.share, speedup, bound.speedup if np.isfinite(bound.speedup) else None),
+            *led.get(bound.part, (None, None)),
+        )
         for bound in bounds
     ]
 

@@ -59,6 +59,23 @@ class Roofline:
         """Of one thread, and of the most."""
         return self.roofs if len(self.roofs) < 2 else (self.roofs[0], self.roofs[-1])
 
+    def roof_at(self, n: int) -> Roof | None:
+        """The roof of the most threads up to n, or None where there is none.
+
+        >>> Roofline((Roof(1, 8e9, 2e9), Roof(4, 32e9, 6e9)), (), ()).roof_at(3)
+        Roof(n=1, flop_per_s=8000000000.0, bytes_per_s=2000000000.0)
+        """
+        return next((roof for roof in reversed(self.roofs) if roof.n <= n), None)
+
+    def arithmetic_gain(self, n: int) -> float | None:
+        """How many times as fast as one thread n threads compute at best; None where one of the two was not measured.
+
+        >>> Roofline((Roof(1, 8e9, 2e9), Roof(4, 20e9, 6e9)), (), ()).arithmetic_gain(4)
+        2.5
+        """
+        first, last = self.roof_at(1), self.roof_at(n)
+        return last.flop_per_s / first.flop_per_s if first and last and last.n == n else None
+
     @property
     def document(self) -> dict[str, Any]:
         """For the API, in the names and units of the kit."""

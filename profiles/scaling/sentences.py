@@ -6,21 +6,21 @@ import numpy as np
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, WORTH_NAMING_SHARE, bound_without, has_scaling, limiting_ranges, loss_shares
-from profiles.scaling.roofline import Roofline, RooflinePoint
+from profiles.scaling.machine_facts import MachineFacts
+from profiles.scaling.roofline import RooflinePoint
 from profiles.scaling.runs import CurveTable
 
 
 def limit_sentences(
     curves: CurveTable,
-    n_nu: int | None = None,
-    n_ht: int | None = None,
+    machine: MachineFacts | None = None,
     point: RooflinePoint | None = None,
-    roofline: Roofline | None = None,
+    *,
+    predicted: bool = False,
 ) -> list[str]:
     """What limits a profile or a prediction, in words and numbers; nothing for a sequential one.
 
-    `n_nu` and `n_ht` are the platform's breakpoints; `point` and `roofline` are known where the machine's ceilings were
-    measured.
+    `machine` is what is known of the platform; `point` where counters place the profile among its ceilings.
 
     >>> from profiles.measurements import RunTable
     >>> from profiles.scaling.runs import scaling_curves
@@ -30,14 +30,15 @@ def limit_sentences(
     """
     if not has_scaling(curves):
         return []
+    machine = machine or MachineFacts()
     sentences = [scaling_sentence(curves), saturation_sentence(curves)]
     if curves.decomposed:
-        sentences += loss_sentences(curves)
+        sentences += loss_sentences(curves, machine)
     sentences += [
-        breakpoint_sentence(curves, n_nu, n_ht, "a second NUMA node is used"),
-        breakpoint_sentence(curves, n_ht, None, "SMT threads are used"),
+        breakpoint_sentence(curves, machine.n_nu, machine.n_ht, "a second NUMA node is used"),
+        breakpoint_sentence(curves, machine.n_ht, None, "SMT threads are used"),
     ]
-    bound = boundness(curves, point, roofline)
+    bound = boundness(curves, machine, point, predicted=predicted)
     return [sentence for sentence in (*sentences, bound.sentence if bound else "") if sentence]
 
 
@@ -56,7 +57,7 @@ def saturation_sentence(curves: CurveTable) -> str:
     return f"It is the fastest with {curves.n[best]} threads; with {curves.n[last]} it takes {slower:.0%} longer."
 
 
-def loss_sentences(curves: CurveTable) -> list[str]:
+def loss_sentences(curves: CurveTable, machine: MachineFacts) -> list[str]:
     """What is lost at the largest n, where which part leads, and what its absence would give."""
     shares = loss_shares(curves)
     last = shares[:, -1]
@@ -67,9 +68,9 @@ def loss_sentences(curves: CurveTable) -> list[str]:
     if not order:
         return [f"At {n} threads no part loses more than {WORTH_NAMING_SHARE:.0%} of the thread time."]
     named = ", ".join(f"{spell_part(LOSSES[row])} {last[row]:.0%}" for row in order[:3])
-    bound = bound_without(curves, LOSSES[order[0]], n)
     sentences = [f"Lost thread time at {n} threads: {named}."]
-    if bound.speedup <= n:  # beyond the ideal speedup the parts are no longer independent: no bound to tell
+    bounds = (bound_without(curves, LOSSES[row], n, machine) for row in order)
+    if bound := next((bound for bound in bounds if np.isfinite(bound.speedup)), None):
         sentences.append(
             f"Without its {spell_part(bound.part)}, the speedup at {n} threads could be {bound.speedup:.3g} at best, "
             f"instead of {curves.t1_s / curves.time_s[-1]:.3g}."

@@ -18,6 +18,8 @@ from profiles.scaling.runs import CurveTable
 HEAVIEST_TRIED = 3  # of each kind, the heaviest
 NAMED_ELEMENTS = 3
 LEAST_CHANGE = 1e-3
+REMOVABLE = ("m", "m_nu")
+ROUNDING_ERROR = 1e-9
 
 
 @dataclass(frozen=True)
@@ -102,15 +104,20 @@ def mean_change(before: FloatArray, after: FloatArray) -> float | None:
 
 
 def element_influences(database: Database, target: int, answer: Answer) -> list[Influence]:
-    """The elements of the feature vector without which t at the largest n would change most.
+    """The elements of the feature vector whose effect could be removed, and the time at the largest n without it.
 
-    Each element of the seven scaling parts is set to 0 and the time rebuilt (Eq. 3-7); a base element whose absence
-    leaves no possible time is not named.
+    Two elements of each of the seven scaling parts are effects that a change of the program could remove:
+
+        m      the part grows with n:               it stays as it is at n = 1
+        m_nu   it rises or grows beyond n_nu:       it goes on as before (m_nu and b_nu are 0)
+
+    No offset b is: it is the work itself, or balances the slope. What begins at n_ht is not: SMT threads share a core.
+    Nor is what makes the time shorter, nor what would leave n threads more than n times as fast as one.
 
     Returns at most NAMED_ELEMENTS, the largest |change| first, those of LEAST_CHANGE or more.
     Source: Arndt et al. 2020, Eq. 3-7.
 
-    Example: R(n) = 0.1 n + 0.9, so R(4) = 1.3: without the slope m R(4) = 0.9, 31 % less; without b 0.4, 69 % less.
+    Example: R(n) = 0.1 n + 0.9, so R(4) = 1.3: if it did not grow R(4) = R(1) = 1, and the time 23 % shorter.
 
     >>> one_platform = Database.build(
     ...     platforms=["p"], workloads=[], platform_index=[], workload_index=[], groups=(), group=[],
@@ -119,9 +126,8 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     >>> curves = dict.fromkeys(CURVE_NAMES, np.full(1, np.nan))
     >>> answer = Answer(8.0, np.array([4]), np.array([2.6]), features, curves, [], [])
     >>> [(influence.name, round(influence.change, 2)) for influence in element_influences(one_platform, 0, answer)]
-    [('redundancy.b', -0.69), ('redundancy.m', -0.31)]
+    [('redundancy.m', -0.23)]
     """
-    scaling_elements = len(SCALING_PARTS) * len(ELEMENTS)
     n = np.array([answer.n.max()])
     decomposed = not any(np.isnan(answer.curves[name]).all() for name in FRACTIONS)
 
@@ -129,18 +135,38 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
         rebuilt = predicted_curves(database, target, answer.t1_s, features, n, decomposed=decomposed)
         return float(rebuilt.time_s[0])
 
-    whole = time_of(answer.features)
+    whole, least = time_of(answer.features), answer.t1_s / n[0]
     if not np.isfinite(whole) or n[0] == 1:
         return []
     influences = []
-    for element in np.flatnonzero(np.nan_to_num(answer.features[:scaling_elements]) != 0).tolist():
-        features = answer.features.copy()
-        features[element] = 0.0
-        change = time_of(features) / whole - 1
-        if np.isfinite(change) and abs(change) >= LEAST_CHANGE:
-            influences.append(Influence("element", FEATURE_NAMES[element], None, change))
-    influences.sort(key=lambda influence: -abs(influence.change or 0.0))
+    for element in removable_elements(answer.features):
+        time_s = time_of(without_element(answer.features, element))
+        if time_s >= least * (1 - ROUNDING_ERROR) and time_s / whole - 1 <= -LEAST_CHANGE:
+            influences.append(Influence("element", FEATURE_NAMES[element], None, time_s / whole - 1))
+    influences.sort(key=lambda influence: influence.change or 0.0)
     return influences[:NAMED_ELEMENTS]
+
+
+def removable_elements(features: FloatArray) -> list[int]:
+    """The positions of the slopes m and m_nu of the scaling parts that are there."""
+    slopes = [ELEMENTS.index(name) for name in REMOVABLE]
+    rows = [part * len(ELEMENTS) + slope for part in range(len(SCALING_PARTS)) for slope in slopes]
+    return [row for row in rows if np.nan_to_num(features[row : row + 2]).any()]
+
+
+def without_element(features: FloatArray, element: int) -> FloatArray:
+    """The features without the effect of a slope: m leaves the part as it is at n = 1, m_nu takes b_nu along.
+
+    >>> without_element(np.array([0.5, 1.0, 0.25, 2.0, 0.0, 0.0]), 0).tolist()
+    [0.0, 1.5, 0.25, 2.0, 0.0, 0.0]
+    >>> without_element(np.array([0.5, 1.0, 0.25, 2.0, 0.0, 0.0]), 2).tolist()
+    [0.5, 1.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    changed = features.copy()
+    is_base = element % len(ELEMENTS) == 0
+    changed[element + 1] = features[element : element + 2].sum() if is_base else 0.0
+    changed[element] = 0.0
+    return changed
 
 
 def predicted_scaling(answer: Answer) -> CurveTable | None:

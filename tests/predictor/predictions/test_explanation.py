@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
+from predictor.core.why.influence import Influence
+from predictor.predictions.explanation import influence_documents, influence_sentences
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict, preview_answer
 from profiles.models import Source
@@ -22,10 +24,13 @@ def why(measured):
 
 def test_names_what_limits_it_with_numbers(why):
     assert why["bottlenecks"]
-    worst = why["bottlenecks"][0]
-    assert worst["speedup_without"] == pytest.approx(worst["speedup"] / (1 - worst["share"]))
-    assert any(f"{worst['speedup_without']:.3g} at best" in sentence for sentence in why["sentences"])
-    assert why["bound"]["by"] == "scaling"
+    bounded = [bottleneck for bottleneck in why["bottlenecks"] if bottleneck["speedup_without"] is not None]
+    for bottleneck in bounded:
+        assert bottleneck["speedup_without"] == pytest.approx(bottleneck["speedup"] / (1 - bottleneck["share"]))
+        assert bottleneck["speedup_without"] <= bottleneck["n"]
+    assert [part["part"] for part in why["bottlenecks"] if part not in bounded] == ["redundancy"]  # beyond n_ht
+    assert any(f"{bounded[0]['speedup_without']:.3g} at best" in sentence for sentence in why["sentences"])
+    assert why["bound"]["by"] == "counters"
 
 
 def test_names_what_carried_it(why):
@@ -38,19 +43,18 @@ def test_names_what_carried_it(why):
     assert f"{abs(most['change_percent']):.3g} %" in " ".join(why["sentences"])
 
 
-def test_by_the_roofline_where_it_was_measured(measured):
-    roofline = {
-        "peak_flops": [{"n": 1, "flop_per_s": 10e9}, {"n": 16, "flop_per_s": 160e9}],
-        "bandwidth": [{"n": 1, "bytes_per_s": 10e9}, {"n": 16, "bytes_per_s": 10e9 * 6.4}],
-    }
-    before = preview_answer(QUESTION)["why"]["bound"]["by"]
-    speedup = preview_answer(QUESTION)["curve"][-1]["speedup"]
-    roofline["bandwidth"][1]["bytes_per_s"] = 10e9 * speedup
-    Source.objects.update(environment={"roofline": roofline})
-    after = preview_answer(QUESTION)["why"]
-    assert before == "scaling"
-    assert after["bound"] == {"kind": "memory", "by": "roofline"}
-    assert "memory-bound, by the scaling of the roofline" in " ".join(after["sentences"])
+def speedup_without_redundancy():
+    parts = {part["part"]: part for part in preview_answer(QUESTION)["why"]["bottlenecks"]}
+    return parts["redundancy"]["speedup_without"]
+
+
+def test_with_the_ceilings_where_they_were_measured(measured):
+    """Beyond n_ht it is the arithmetic of the machine that bounds what less redundancy could give."""
+    peaks = [{"n": 1, "flop_per_s": 10e9}, {"n": 16, "flop_per_s": 70e9}]
+    bandwidths = [{"n": 1, "bytes_per_s": 10e9}, {"n": 16, "bytes_per_s": 60e9}]
+    assert speedup_without_redundancy() is None
+    Source.objects.update(environment={"roofline": {"peak_flops": peaks, "bandwidth": bandwidths}})
+    assert speedup_without_redundancy() == pytest.approx(7)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +84,15 @@ def test_the_api_and_the_page_show_it(measured):
     why = APIClient().get(f"/api/v1/predictions/{uid}/").json()["why"]
     page = Client().get(f"/predictions/{uid}/").content.decode()
     assert why["sentences"][0] in page
+
+
+ABSURD = 1668.091
+
+
+def test_what_cannot_be_meant_is_not_told():
+    """Of a reference without which nothing sensible is left: neither in a sentence nor as a number."""
+    carried = [Influence("reference", "p", 0.5, ABSURD), Influence("reference", "q", 0.4, -0.05)]
+    assert [row["change_percent"] for row in influence_documents(carried)] == [None, pytest.approx(-5)]
+    told = " ".join(influence_sentences(carried))
+    assert "Without the reference q the predicted times would be 5 % shorter." in told
+    assert f"{1 + ABSURD:.3g}" not in told

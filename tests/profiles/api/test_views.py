@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.test import Client
+from django.utils.html import escape
 
 from profiles.models import FeatureVector, Platform, Profile
 from profiles.moderation import mark_outlier, merge_platforms
@@ -81,8 +83,9 @@ def test_list_rows_are_what_their_own_pages_show():
             shown = get(f"{path}{row[key]}/")
             assert shown.pop("roofline", None) is None  # a platform's own page has it besides
             assert shown.pop("differences", []) == []  # and a workload's
-            assert "placement" not in row
-            shown.pop("placement", None)
+            assert not {"placement", "limits"} & set(row)
+            for detail in ("placement", "limits"):  # of a platform, of a profile
+                shown.pop(detail, None)
             assert shown == row
 
 
@@ -237,13 +240,13 @@ def test_queries_of_a_list(django_assert_num_queries):
 
 def test_queries_of_one_row(django_assert_num_queries):
     """1 the row with all that is joined to it, 2 revision; of platforms and workloads 3 what deliveries say otherwise;
-    of a platform 4 its ceilings."""
+    of a platform 4 its ceilings, of a profile 3 those of its platform, beside which it is told what limits it."""
     profile = store(sample_measurements(1, 1)).profiles[0]
     client = client_of()
     for path, queries in (
         (f"platforms/{profile.platform.slug}/", 4),
         (f"workloads/{profile.workload.slug}/", 3),
-        (f"profiles/{profile.uid}/", 2),
+        (f"profiles/{profile.uid}/", 3),
     ):
         with django_assert_num_queries(queries):
             client.get(API + path)
@@ -266,3 +269,15 @@ def test_one_page_counts_profiles_of_its_own_rows_only(django_assert_num_queries
     assert "LIMIT 1" in outer
     assert "GROUP BY" not in outer
     assert "JOIN" not in outer
+
+
+def test_what_limits_a_profile_is_what_its_page_says():
+    """A row of the list has no limits: they need the platform's ceilings."""
+    profile = store(sample_measurements(1, 1)).profiles[0]
+    client = client_of()
+    limits = client.get(f"{API}profiles/{profile.uid}/").json()["limits"]
+    assert set(limits) == {"sentences", "bottlenecks", "bound"}
+    page = Client().get(f"/profiles/{profile.uid}/").content.decode()
+    assert limits["sentences"]
+    assert all(escape(sentence) in page for sentence in limits["sentences"])
+    assert "limits" not in client.get(f"{API}profiles/").json()["results"][0]

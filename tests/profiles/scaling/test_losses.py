@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from profiles.scaling.boundness import boundness
 from profiles.scaling.losses import LOSSES, bottlenecks, bound_without, loss_shares, pop_efficiencies
+from profiles.scaling.machine_facts import MachineFacts
+from profiles.scaling.roofline import Roof, Roofline
 from profiles.scaling.runs import scaling_curves
 from tests.profiles.scaling.known_losses import HALF, curves
 from tests.samples import sample_runs
@@ -38,6 +40,37 @@ def test_removing_a_loss_never_makes_it_slower_and_all_of_them_give_the_ideal():
     bounds = [bound_without(of, part, 8) for part in LOSSES]
     assert min(bound.speedup for bound in bounds) >= 4.0 - 1e-12
     assert 4.0 / (1 - sum(bound.share for bound in bounds)) == pytest.approx(8)
+
+
+class TestLargestSpeedup:
+    OF = curves([1, 8, 16], [8.0, 1.2, 1.0], imbalance=[0, 0.02, 0.02])
+
+    def test_n_threads_are_at_best_n_times_as_fast(self):
+        of = curves([1, 8], [8.0, 1.05], imbalance=[0, 0.6])
+        assert bound_without(of, "work_imbalance", 8).speedup == 8
+        assert bound_without(of, "work_imbalance", 8).time_s == 1.0
+
+    def test_where_they_are_faster_already_there_is_no_bound(self):
+        of = curves([1, 8], [8.0, 0.9], imbalance=[0, 0.2])
+        assert np.isnan(bound_without(of, "work_imbalance", 8).speedup)
+        assert [(found.part, found.speedup_without) for found in bottlenecks(of)] == [("work_imbalance", None)]
+
+    def test_smt_threads_share_a_core_whatever_the_program_does(self):
+        smt = MachineFacts(n_ht=8)
+        assert bound_without(self.OF, "redundancy", 8, smt).speedup > 7
+        assert np.isnan(bound_without(self.OF, "redundancy", 16, smt).speedup)
+        assert bound_without(self.OF, "work_imbalance", 16, smt).speedup == pytest.approx(8 / 0.98)
+
+    def test_what_the_arithmetic_gains_bounds_it_where_that_was_measured(self):
+        roofs = (Roof(1, 10e9, 10e9), Roof(16, 102e9, 40e9))
+        measured = MachineFacts(n_ht=8, roofline=Roofline(roofs, (), ()))
+        assert bound_without(self.OF, "redundancy", 16, measured).speedup == pytest.approx(10.2)
+
+    @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 4))
+    def test_no_bound_is_above_n(self, seed, decomposed, n_ht):
+        of = scaling_curves(sample_runs(np.random.default_rng(seed), decomposed=decomposed))
+        for found in bottlenecks(of, MachineFacts(n_ht=n_ht)):
+            assert found.speedup_without is None or found.speedup <= found.speedup_without <= found.n
 
 
 class TestBottlenecks:

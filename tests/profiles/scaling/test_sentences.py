@@ -1,5 +1,6 @@
 """What sentences say of curves with known losses."""
 
+from profiles.scaling.machine_facts import MachineFacts
 from profiles.scaling.sentences import limit_sentences
 from tests.profiles.scaling.known_losses import HALF, curves
 
@@ -20,8 +21,8 @@ def test_they_tell_where_more_threads_do_harm_and_what_a_breakpoint_costs():
     of = curves([1, 2, 4, 8], [8.0, 4.0, 2.0, 3.0])
     assert "It is the fastest with 4 threads; with 8 it takes 50% longer." in limit_sentences(of)
     assert any("SMT threads are used (n > 4), the efficiency goes from 100% at n = 4 to 33% at n = 8" in said
-               for said in limit_sentences(of, n_ht=4))  # fmt: skip
-    assert not any("SMT" in said for said in limit_sentences(of, n_ht=8))
+               for said in limit_sentences(of, MachineFacts(n_ht=4)))  # fmt: skip
+    assert not any("SMT" in said for said in limit_sentences(of, MachineFacts(n_ht=8)))
 
 
 def test_a_perfect_profile_is_told_to_be_one():
@@ -31,3 +32,10 @@ def test_a_perfect_profile_is_told_to_be_one():
 
 def test_a_sequential_profile_has_nothing_to_say():
     assert limit_sentences(curves([1], [8.0])) == []
+
+
+def test_no_speedup_beyond_the_threads_is_offered():
+    """9 times as fast with 8 threads: what would be without the imbalance, nobody can say."""
+    of = curves([1, 8], [9.0, 1.0], imbalance=[0, 0.2])
+    assert "Lost thread time at 8 threads: work imbalance 20%." in limit_sentences(of)
+    assert not any("at best" in said for said in limit_sentences(of))

@@ -5,10 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predictor.core.answers import Query
+from predictor.core.answers import Answer, Query
+from predictor.core.database import Database
 from predictor.core.methods import get_method
-from predictor.core.why.influence import candidate_shares, influences_on_answer, mean_change, predicted_scaling
-from profiles.scaling.names import CURVE_NAMES
+from predictor.core.why.influence import (
+    candidate_shares,
+    element_influences,
+    influences_on_answer,
+    mean_change,
+    predicted_scaling,
+)
+from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES, FRACTIONS
 from tests.predictor.core.curves import curve_database
 
 METHODS = ("mpet", "mpet-log", "mpet2020")
@@ -74,14 +81,57 @@ def test_a_reference_that_is_alone_leaves_nothing(database):
 def test_elements_are_those_that_change_the_last_time_most(database):
     query, method, settings, answer = asked(database, "mpet")
     named = [one for one in influences_on_answer(database, query, method, settings, answer) if one.kind == "element"]
-    assert {one.name for one in named} <= {"redundancy.m", "redundancy.b"}
-    changes = [abs(one.change) for one in named]
-    assert changes == sorted(changes, reverse=True)
-    # R(16) = 16 m + b, so that without m only b / (16 m + b) of the time remains (Eq. 3, U = 1)
+    assert {one.name for one in named} == {"redundancy.m"}
+    # R(16) = 16 m + b, and m + b of it if it did not grow (Eq. 3, U = 1)
     m, b = answer.features[:2]
-    by_name = {one.name: one.change for one in named}
-    if b > 0:
-        assert by_name["redundancy.m"] == pytest.approx(b / (16 * m + b) - 1)
+    assert named[0].change == pytest.approx((m + b) / (16 * m + b) - 1)
+
+
+ONE_PLATFORM = {"platforms": ["p"], "workloads": [], "platform_index": [], "workload_index": [], "groups": ()} | {
+    "group": [],
+    "features": np.ones((0, 84)),
+    "t1_s": [],
+}
+
+
+def elements_without(elements, n_nu=4.0, n_ht=8.0, time_s=1.0):
+    """What could be removed of a workload with these elements, on 16 threads of two nodes of four cores."""
+    machine = Database.build(**ONE_PLATFORM, n_nu=[n_nu], n_ht=[n_ht], n_max=[16])
+    features = np.full(84, np.nan)
+    for name in FRACTIONS:
+        features[FEATURE_NAMES.index(f"{name}.m")] = features[FEATURE_NAMES.index(f"{name}.b")] = 0.0
+    for name, value in elements.items():
+        features[FEATURE_NAMES.index(name)] = value
+    answer = Answer(8.0, np.array([16]), np.array([time_s]), features, dict.fromkeys(CURVE_NAMES, np.zeros(1)), [], [])
+    return {one.name: one.change for one in element_influences(machine, 0, answer)}
+
+
+FLAT = {"redundancy.m": 0.0, "redundancy.b": 1.0}
+
+
+def test_what_the_program_could_be_rid_of():
+    """A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left."""
+    found = elements_without(
+        FLAT | {"redundancy.m_nu": 0.0, "redundancy.b_nu": 0.5, "lock_delay.m": 0.02, "lock_delay.b": -0.02}
+    )
+    assert found == {
+        "redundancy.m_nu": pytest.approx(1 / 1.5 - 1),
+        "lock_delay.m": pytest.approx(0.7 - 1),
+    }
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        {"redundancy.b": 1.2},  # the work itself
+        {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2},  # SMT threads share a core
+        {"redundancy.m": -0.02, "redundancy.b": 1.02},  # more threads compute less: no loss
+        {"redundancy.m": 0.1, "redundancy.b": 0.9, "redundancy.m_ht": 0.0, "redundancy.b_ht": -1.0},  # beyond n times
+        {"lock_delay.b": 0.2},  # what one thread has, too
+    ],
+)
+def test_what_nobody_could_remove_is_not_named(elements):
+    assert elements_without(FLAT | elements) == {}
 
 
 def test_mean_change_ignores_what_has_no_time():
