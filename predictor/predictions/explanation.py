@@ -24,7 +24,7 @@ EFFECTS = {"m": "growth of the {part} with n", "m_nu": "effect of a second NUMA 
 WITHOUT = {
     "reference": "Without the reference {name}",
     "workload": "Without the benchmark {name} on the target",
-    "element": "Without the {name}",
+    "element": "Without the {name},",
 }
 
 

@@ -21,6 +21,7 @@ PREDICTED_MARGIN = 0.1  # to either side of WAITING_SHARE: so near, a predicted 
 CONTENDED_SHARE = 0.05  # of the thread time in locks and tasks: their cache lines may slow down the useful work, too
 NEAR_ROOF_SHARE = 0.7  # of the memory's bandwidth
 HIT_WEIGHT = 0.1  # a hit in the last-level cache takes about a tenth of what memory takes
+LEAST_SPELLED = 0.01
 FEW_MISSES, MANY_MISSES = 3.0, 8.0  # in 1000 instructions: computation-bound below, memory-bound above
 DISTINCT_GAINS = 0.75  # bandwidth gains less than so much of what arithmetic gains: the two can be told apart
 FOLLOWING_DEVIATION = 0.15  # a speedup so near that of the bandwidth, or below, follows it
@@ -168,7 +169,7 @@ def bound_by_traffic(point: RooflinePoint, roof: Roof) -> Boundness:
 def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness:
     """Computing or memory, by how often the instructions wait for data."""
     counted = (
-        f"At {spell_threads(curves, column)} {misses:.3g} of 1000 instructions miss the last-level cache "
+        f"At {spell_threads(curves, column)} {spell_misses(misses)} of 1000 instructions miss the last-level cache "
         f"(a hit there counts as {HIT_WEIGHT:g} of a miss)"
     )
     if misses >= MANY_MISSES:
@@ -177,6 +178,14 @@ def bound_by_misses(curves: CurveTable, column: int, misses: float) -> Boundness
         sentence = f"{counted}: whether computing or memory limits it cannot be told between {FEW_MISSES:g} and "
         return Boundness(None, "counters", f"{sentence}{MANY_MISSES:g}.")
     return Boundness("computation", "counters", f"{counted}: computation-bound, by its counters.")
+
+
+def spell_misses(misses: float) -> str:
+    """
+    >>> spell_misses(12.345), spell_misses(1.2e-6)
+    ('12.3', 'fewer than 0.01')
+    """
+    return f"{misses:.3g}" if misses >= LEAST_SPELLED else f"fewer than {LEAST_SPELLED:g}"
 
 
 def bound_by_waiting(curves: CurveTable, column: int, roofline: Roofline | None) -> Boundness:

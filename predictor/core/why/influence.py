@@ -111,8 +111,9 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
         m      the part grows with n:               it stays as it is at n = 1
         m_nu   it rises or grows beyond n_nu:       it goes on as before (m_nu and b_nu are 0)
 
-    No offset b is: it is the work itself, or balances the slope. What begins at n_ht is not: SMT threads share a core.
-    Nor is what makes the time shorter, nor what would leave n threads more than n times as fast as one.
+    No offset b is: it is the work itself, or balances the slope. What begins at n_ht is not: SMT threads share a
+    core; beyond n_ht the growth of the redundancy is not either, for nobody knows how much of it that is. Nor is
+    what makes the time shorter, nor what would leave n threads more than n times as fast as one.
 
     Returns at most NAMED_ELEMENTS, the largest |change| first, those of LEAST_CHANGE or more.
     Source: Arndt et al. 2020, Eq. 3-7.
@@ -139,7 +140,7 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     if not np.isfinite(whole) or n[0] == 1:
         return []
     influences = []
-    for element in removable_elements(answer.features):
+    for element in removable_elements(answer.features, beyond_cores=bool(n[0] > database.n_ht[target])):
         time_s = time_of(without_element(answer.features, element))
         if time_s >= least * (1 - ROUNDING_ERROR) and time_s / whole - 1 <= -LEAST_CHANGE:
             influences.append(Influence("element", FEATURE_NAMES[element], None, time_s / whole - 1))
@@ -147,11 +148,17 @@ def element_influences(database: Database, target: int, answer: Answer) -> list[
     return influences[:NAMED_ELEMENTS]
 
 
-def removable_elements(features: FloatArray) -> list[int]:
-    """The positions of the slopes m and m_nu of the scaling parts that are there."""
+def removable_elements(features: FloatArray, *, beyond_cores: bool) -> list[int]:
+    """The positions of the slopes m and m_nu of the scaling parts that are there; of the redundancy m not where there
+    are more threads than cores."""
     slopes = [ELEMENTS.index(name) for name in REMOVABLE]
     rows = [part * len(ELEMENTS) + slope for part in range(len(SCALING_PARTS)) for slope in slopes]
-    return [row for row in rows if np.nan_to_num(features[row : row + 2]).any()]
+    growth_of_redundancy = FEATURE_NAMES.index("redundancy.m")
+    return [
+        row
+        for row in rows
+        if np.nan_to_num(features[row : row + 2]).any() and not (beyond_cores and row == growth_of_redundancy)
+    ]
 
 
 def without_element(features: FloatArray, element: int) -> FloatArray:

@@ -109,6 +109,12 @@ def elements_without(elements, n_nu=4.0, n_ht=8.0, time_s=1.0):
 FLAT = {"redundancy.m": 0.0, "redundancy.b": 1.0}
 
 
+def test_growth_of_the_redundancy_beyond_the_cores_is_nobodys_to_remove():
+    growing = {"redundancy.m": 0.05, "redundancy.b": 0.95}
+    assert elements_without(growing, n_ht=8.0) == {}
+    assert elements_without(growing, n_ht=np.nan) == {"redundancy.m": pytest.approx(1 / 1.75 - 1)}
+
+
 def test_what_the_program_could_be_rid_of():
     """A second node adds 0.5 to R = 1; of a growing lock delay of 0.3 at n = 16 nothing is left."""
     found = elements_without(
@@ -125,8 +131,8 @@ def test_what_the_program_could_be_rid_of():
     [
         {"redundancy.b": 1.2},  # the work itself
         {"redundancy.m_ht": 0.1, "redundancy.b_ht": 0.2},  # SMT threads share a core
-        {"redundancy.m": -0.02, "redundancy.b": 1.02},  # more threads compute less: no loss
-        {"redundancy.m": 0.1, "redundancy.b": 0.9, "redundancy.m_ht": 0.0, "redundancy.b_ht": -1.0},  # beyond n times
+        {"lock_delay.m": -0.01, "lock_delay.b": 0.3},  # more threads wait less: no loss
+        {"redundancy.b": 0.7, "redundancy.b_nu": 0.2},  # without it 16 threads were more than 16 times as fast
         {"lock_delay.b": 0.2},  # what one thread has, too
     ],
 )
