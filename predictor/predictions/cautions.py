@@ -11,6 +11,7 @@ from profiles.models import Platform
 
 if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
+    from predictor.snapshot.building import Snapshot
 
 FEW_DIMENSIONS = 4
 MANY_OUTSIDE = 0.5  # of a profile's elements
@@ -19,7 +20,11 @@ MOST_NAMES = 3
 
 
 def cautions(basis: Basis) -> list[str]:
-    sentences = [simulated_caution(basis), virtualised_caution(basis)]
+    sentences = [
+        simulated_caution(basis),
+        virtualised_caution(basis),
+        load_caution(basis.snapshot, basis.evidence_rows),
+    ]
     if not (basis.scenario.uses_only_n1_of_workload or basis.outcome.is_measured):
         sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
     return [caution for caution in sentences if caution]
@@ -38,6 +43,19 @@ def virtualised_caution(basis: Basis) -> str:
     rows = Platform.objects.filter(slug__in=slugs, virtualised=True).order_by("slug")
     virtual = list(rows.values_list("slug", flat=True))
     return f"virtualised references, whose times vary with their neighbours: {join_names(virtual)}" if virtual else ""
+
+
+def load_caution(snapshot: Snapshot, rows: np.ndarray) -> str:
+    """Where other programs ran beside what was measured in these rows: their times are too long, and nobody knows by
+    how much."""
+    disturbed = rows[np.nan_to_num(snapshot.disturbed_count[rows]) > 0]
+    if not len(disturbed):
+        return ""
+    database = snapshot.database
+    judged = rows[~np.isnan(snapshot.disturbed_count[rows])]
+    counts = (int(np.nansum(column[judged])) for column in (snapshot.disturbed_count, snapshot.run_count))
+    names = [database.platforms[platform] for platform in np.unique(database.platform_index[disturbed]).tolist()]
+    return "measured under load: other programs disturbed {} of {} runs on ".format(*counts) + join_names(names)
 
 
 def poor_fit_caution(basis: Basis) -> str:

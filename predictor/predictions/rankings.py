@@ -16,6 +16,8 @@ from predictor.core.database import Database
 from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.answering import comparable_groups
+from predictor.predictions.basis import rows_behind
+from predictor.predictions.cautions import load_caution
 from predictor.predictions.question import (
     Question,
     checked_settings,
@@ -238,7 +240,9 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))
     measured_n, measured_s = (None, None) if own < 0 else measured_point(database, own, question.n)
-    references = {candidate.platform for candidate in (*answer.candidates_t1, *answer.candidates_scaling)}
+    candidates = [*answer.candidates_t1, *answer.candidates_scaling]
+    references = {candidate.platform for candidate in candidates}
+    under_load = load_caution(snapshot, rows_behind(database, question.workload, question.target, candidates, groups))
     return {
         "platform": database.platforms[question.target],
         "n_best": int(answer.n[best]),
@@ -249,7 +253,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
         "measured_time_s": measured_s,
         "measured_n": measured_n,
         "origin": origin_of_references(snapshot, question.workload, references, groups),
-        "warnings": list(answer.warnings),
+        "warnings": [*answer.warnings, *([under_load] * bool(under_load))],
     }
 
 

@@ -56,6 +56,9 @@ PROFILE_FIELDS = {
     "t1_is_stand_in": np.bool_,
     "fit_error": np.float64,
     "n_measured": np.int64,
+    "run_count": np.float64,
+    "disturbed_count": np.float64,
+    "standard_error": np.float64,
 }
 MOST_READINGS = 20
 THREAD_COLUMNS = frozenset({"physical_cores", "threads"})  # of PLATFORM_NUMBER_COLUMNS
@@ -80,6 +83,8 @@ class Snapshot:
     fit_error: np.ndarray
     t1_is_stand_in: np.ndarray
     is_simulated: np.ndarray
+    run_count: np.ndarray  # NaN: not counted
+    disturbed_count: np.ndarray  # of these runs; NaN: nobody looked
     unusable: np.ndarray
     unusable_reasons: tuple[str, ...]
     holds_private: bool
@@ -148,6 +153,8 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
         fit_error=profiles.values["fit_error"],
         t1_is_stand_in=profiles.values["t1_is_stand_in"],
         is_simulated=profiles.values["origin"] == "simulated",
+        run_count=profiles.values["run_count"],
+        disturbed_count=profiles.values["disturbed_count"],
         unusable=np.array(list(unusable), dtype=np.int64),
         unusable_reasons=tuple(unusable.values()),
         holds_private=any(owner is not None for owner in owners),
@@ -294,6 +301,8 @@ def assemble_database(
         group=group,
         features=profiles.features,
         t1_s=profiles.values["t1_s"],
+        standard_error=possible_errors(profiles.values["standard_error"]),
+        disturbed_share=disturbed_shares(profiles.values["disturbed_count"], profiles.values["run_count"]),
         curve_offsets=np.concatenate([[0], np.cumsum(profiles.lengths)]),
         curve_n=profiles.curve_n,
         curve_time_s=profiles.curve_time_s,
@@ -312,6 +321,16 @@ def known_numbers(name: str, column: Sequence[float | None]) -> np.ndarray:
     numbers = np.array(column, dtype=np.float64)
     possible = valid_counts(numbers) if name in THREAD_COLUMNS else (numbers > 0) & (numbers <= LARGEST_VALUE)
     return np.where(possible, numbers, np.nan)
+
+
+def possible_errors(column: np.ndarray) -> np.ndarray:
+    """The standard errors, NaN where one is unknown or none that can be computed with."""
+    return np.where((column >= 0) & (column <= LARGEST_VALUE), column, np.nan)
+
+
+def disturbed_shares(disturbed_count: np.ndarray, run_count: np.ndarray) -> np.ndarray:
+    """The share of disturbed runs, NaN where nobody looked."""
+    return np.clip(disturbed_count / np.where(run_count > 0, run_count, np.nan), 0.0, 1.0)
 
 
 def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:

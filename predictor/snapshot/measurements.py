@@ -17,6 +17,7 @@ from predictor.snapshot.building import (
 )
 from profiles.measurements import Measurements
 from profiles.scaling.features import feature_fits
+from profiles.scaling.repeats import repeat_summary
 from profiles.scaling.runs import scaling_curves
 
 
@@ -67,6 +68,7 @@ def platform_columns(measurements: Measurements, profiles: ProfileColumns) -> Co
 def measured_columns(measurements: Measurements, progress: RecordProgress | None = None) -> ProfileColumns:
     records = measurements.profiles
     curves = [scaling_curves(record.runs, record.counters) for record in (progress or iter)(records)]
+    repeats = [repeat_summary(record.runs) for record in records]
     platforms = [measurements.platforms[record.platform] for record in records]
     fits = feature_fits(curves, [record.n_nu for record in platforms], [record.n_ht for record in platforms])
     lengths = np.array([len(curve.n) for curve in curves], dtype=np.int64)
@@ -79,6 +81,9 @@ def measured_columns(measurements: Measurements, progress: RecordProgress | None
         "decomposed": np.array([curve.decomposed for curve in curves], dtype=np.bool_),
         "t1_s": np.array([curve.t1_s for curve in curves], dtype=np.float64),
         "n_measured": lengths,
+        "run_count": np.array([summary.run_count for summary in repeats], dtype=np.float64),
+        "disturbed_count": np.array([summary.disturbed_count for summary in repeats], dtype=np.float64),
+        "standard_error": np.array([summary.standard_error for summary in repeats], dtype=np.float64),
     }
     return ProfileColumns(
         values=values,

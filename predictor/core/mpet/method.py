@@ -20,6 +20,7 @@ from predictor.core.mpet.gaussian.neighbours import mean_with_neighbours
 from predictor.core.mpet.gaussian.process import gaussian_transfer
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
+from predictor.core.mpet.measurement_noise import widen_by_noise
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
 from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
 
@@ -50,14 +51,16 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata, h)
-    return answer_from_transfer(database, evidence, _transfer(evidence, parts, metadata, settings.level, h))
+    transfer = _transfer(evidence, parts, metadata, settings.level, h)
+    return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
     """Predict the curve of A on T with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata)
-    return answer_from_transfer(database, evidence, _positive_transfer(evidence, parts, metadata, settings.level))
+    transfer = _positive_transfer(evidence, parts, metadata, settings.level)
+    return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
 
 
 def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
@@ -115,7 +118,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="6",
+    version="7",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -124,7 +127,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="6",
+    version="7",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

@@ -1,0 +1,87 @@
+"""Noise of measurements widens the interval by what the weights carry of it, and moves no time."""
+
+import numpy as np
+import pytest
+
+from predictor.core.database import Database
+from predictor.core.methods import METHODS, Query
+from predictor.core.mpet.measurement_noise import DISTURBANCE, MeasurementNoise, carried_variance
+from tests.predictor.core.curves import curve_arrays
+
+SIZES = pytest.mark.parametrize("platforms", [2, 5, 12, 30])  # one for each way of transfer
+METHOD_NAMES = pytest.mark.parametrize("name", ["mpet", "mpet-log"])
+TARGET, WORKLOAD = 1, 2
+
+
+def answer_with(name, arrays, level=0.9, **columns):
+    database = Database.build(**arrays, **columns)
+    method = METHODS[name]
+    return method.predict(database, Query(WORKLOAD, TARGET), method.settings_from({"level": level}))
+
+
+def half_widths(answer):
+    return np.log(answer.high_s / answer.time_s)
+
+
+@METHOD_NAMES
+@SIZES
+@pytest.mark.parametrize("whose", ["workload", "target", "all"])
+@pytest.mark.parametrize("column", ["standard_error", "disturbed_share"])
+def test_noise_widens_the_interval_and_moves_no_time(name, platforms, whose, column):
+    """The noise of A on the references, of the other workloads on T, of everything."""
+    arrays = curve_arrays(3, platforms, missing=0.0)
+    noisy = {
+        "workload": arrays["workload_index"] == WORKLOAD,
+        "target": arrays["platform_index"] == TARGET,
+        "all": arrays["workload_index"] >= 0,
+    }[whose]
+    still = answer_with(name, arrays)
+    little, much = (answer_with(name, arrays, **{column: scale * noisy}) for scale in (0.1, 0.5))
+    for answer in (little, much):
+        assert answer.time_s.tolist() == still.time_s.tolist()
+    assert (half_widths(still) < half_widths(little)).all()
+    assert (half_widths(little) < half_widths(much)).all()
+
+
+@METHOD_NAMES
+@SIZES
+def test_what_is_unknown_or_quiet_changes_nothing(name, platforms):
+    arrays = curve_arrays(3, platforms, missing=0.0)
+    still = answer_with(name, arrays)
+    nothing = np.zeros(len(arrays["platform_index"]))
+    for column in (nothing, nothing * np.nan):
+        quiet = answer_with(name, arrays, standard_error=column, disturbed_share=column)
+        assert quiet.high_s.tolist() == still.high_s.tolist()
+
+
+def test_the_measured_pair_itself_has_no_say():
+    """Its noise belongs to what the method may not see."""
+    arrays = curve_arrays(3, 12, missing=0.0)
+    own = (arrays["workload_index"] == WORKLOAD) & (arrays["platform_index"] == TARGET)
+    assert answer_with("mpet", arrays, standard_error=9.0 * own).high_s.tolist() == (
+        answer_with("mpet", arrays).high_s.tolist()
+    )
+
+
+def test_one_reference_by_hand():
+    """A is known to 10 % there and nothing else is noisy: half the interval grows as 1.645 standard errors do."""
+    arrays = curve_arrays(3, 2, missing=0.0)
+    noisy = answer_with("mpet", arrays, standard_error=0.1 * (arrays["workload_index"] == WORKLOAD))
+    expected = np.hypot(half_widths(answer_with("mpet", arrays)), 1.6448536 * 0.1)
+    np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-6)
+
+
+def test_the_carried_variance_is_that_of_simulated_noise():
+    """100,000 draws of independent noise, and of a common disturbance of T and one of A on each reference."""
+    rng = np.random.default_rng(5)
+    u, v = np.array([[0.7, 0.6, -0.3]]), np.array([0.5, 0.3, 0.2])
+    errors, disturbed = 0.1 * rng.random((4, 4)), np.zeros((4, 4))
+    errors[-1, -1] = 0  # (T,A), which nobody measured
+    disturbed[:-1, -1], disturbed[-1, :-1] = [1, 0.5, 0], [1, 0, 0.5]
+    draws = 100_000
+    z = errors * rng.standard_normal((draws, 4, 4))
+    z[:, :-1, -1] += DISTURBANCE * disturbed[:-1, -1] * rng.standard_normal((draws, 3))
+    z[:, -1, :-1] += DISTURBANCE * disturbed[-1, :-1] * rng.standard_normal((draws, 1))
+    carried = (z[:, :-1, -1] + (z[:, -1:, :-1] - z[:, :-1, :-1]) @ v) @ u[0]
+    (variance,) = carried_variance(MeasurementNoise(errors**2, disturbed), u, v)
+    assert variance == pytest.approx(carried.var(), rel=0.02)

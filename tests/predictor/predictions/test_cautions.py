@@ -1,0 +1,63 @@
+"""What is said of measurements that other programs disturbed, wherever an answer rests on them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.predictions.rankings import rank_platforms
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
+
+REQUEST = PredictionRequest(workload="app0-section0", target="machine-1")
+
+
+def disturbed_on(platform: int):
+    """As the fixture `measured`; what ran with one thread on one of the machines was disturbed there."""
+    quiet = sample_measurements(4, 6, licence="CC0", source="made up")
+    flags = [(record.platform == platform) & (record.runs.n == 1) for record in quiet.profiles]
+    profiles = [
+        replace(record, runs=replace(record.runs, disturbed=flag.astype(np.float64)))
+        for record, flag in zip(quiet.profiles, flags, strict=True)
+    ]
+    return replace(quiet, profiles=profiles)
+
+
+def said_of_load(warnings) -> list[str]:
+    return [warning for warning in warnings if warning.startswith("measured under load: ")]
+
+
+def half_widths(answer):
+    return np.array([np.log(point["high_s"] / point["time_s"]) for point in answer["curve"]])
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "additive-log"])
+@pytest.mark.parametrize("platform", [0, 1])
+def test_every_method_says_which_machine_was_under_load(db, method, platform):
+    """A reference's, or the target's own workloads."""
+    store(disturbed_on(platform), "loaded")
+    answer = predict(replace(REQUEST, method=method)).answer
+    (said,) = said_of_load(answer["warnings"])
+    assert said.endswith(f" runs on machine-{platform}")
+
+
+def test_the_interval_is_wider_and_the_times_are_the_same(db):
+    quiet = sample_measurements(4, 6, licence="CC0", source="made up")
+    store(quiet, "quiet")
+    before = predict(REQUEST).answer
+    store(disturbed_on(1), "loaded")  # the newest of two profiles of one pair counts
+    after = predict(REQUEST).answer
+    assert said_of_load(before["warnings"]) == []
+    assert [point["time_s"] for point in after["curve"]] == [point["time_s"] for point in before["curve"]]
+    assert (half_widths(after) > half_widths(before)).all()
+
+
+def test_a_ranking_says_it_of_each_machine(db):
+    store(disturbed_on(1), "loaded")
+    said = {row["platform"]: said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results}
+    assert len(said) == 4
+    assert all(len(sentences) == 1 and sentences[0].endswith(" on machine-1") for sentences in said.values())
+    store(sample_measurements(4, 6, licence="CC0", source="made up"), "quiet")
+    assert not any(said_of_load(row["warnings"]) for row in rank_platforms("app0-section0").results)
