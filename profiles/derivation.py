@@ -15,9 +15,10 @@ from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_o
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
 from profiles.scaling import features, runs
 from profiles.scaling.features import METHOD_VERSION
-from profiles.scaling.repeats import RepeatSummary, repeat_summary
+from profiles.scaling.repeats import RepeatSpread, RepeatSummary, repeat_spread, repeat_summary
 
 PROFILES_PER_QUERY = 500  # profiles in one query
+MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
@@ -149,6 +150,14 @@ def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
     profiles together those of the first repeats."""
     columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
     return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, columns, most)}
+
+
+def stored_spread(profile: Profile) -> RepeatSpread | None:
+    """How far the repeats of a stored profile are apart; None where it has no runs of its own, or too many to read."""
+    if (profile.run_count or 0) > MOST_RUNS_OF_SPREAD:
+        return None
+    table = run_tables([profile.pk], MOST_RUNS_OF_SPREAD).get(profile.pk)
+    return None if table is None or not len(table.own) else repeat_spread(table)
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
 
@@ -191,6 +191,12 @@ class ProfileQuerySet(ModeratedQuerySet):
 
     def in_api(self, user: Any) -> Self:
         return self.as_api_rows(user).select_related("curves", "feature_vector")
+
+    def load_on(self, platform: Any, user: Any) -> dict[str, int] | None:
+        """How many runs on the platform other programs disturbed, of those where somebody looked; None: nobody did."""
+        judged = self.visible_to(user).filter(platform=platform, disturbed_count__isnull=False).order_by()
+        load = judged.aggregate(judged_runs=Sum("run_count"), disturbed_runs=Sum("disturbed_count"))
+        return None if load["judged_runs"] is None else load
 
     def evidence_for(self, user: Any, workload: str, target: str) -> dict[str, int]:
         """What a prediction of the workload on the target could build on: platforms that have the workload, workloads

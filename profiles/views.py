@@ -22,6 +22,7 @@ from profiles.columns import (
     profile_count_caption,
     toolchain_table,
 )
+from profiles.derivation import stored_spread
 from profiles.descriptions import DELIVERIES_COMPARED, differences_of
 from profiles.figures import (
     DRAWN_MEASURES,
@@ -40,7 +41,9 @@ from profiles.figures.roofline import roofline_chart
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
 from profiles.page_cache import kept_for_visitors
 from profiles.programs import program_of_workload
+from profiles.quality import CONFIDENCE
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
+from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
 from profiles.stored import stored_curves, stored_features
 from profiles.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
@@ -63,6 +66,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "platform": shown_platform,
         "page": page,
+        "load": Profile.objects.load_on(shown_platform, request.user),
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,
@@ -133,13 +137,14 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
 @kept_for_visitors
 def profile(request: HttpRequest, uid: Any) -> HttpResponse:
     shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
-    drawing = profile_drawing(shown_profile)
+    drawing = profile_drawing(shown_profile, stored_spread(shown_profile))
     in_time = request.GET.get("budget") == "time"
     context = {
         "profile": shown_profile,
         "in_time": in_time,
         "sentences": limits_of(shown_profile, drawing.curves, request.user)["sentences"] if drawing else [],
         "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
+        "time_half_width": time_half_width(shown_profile),
         "counters": counter_rows(shown_profile),
         "section": "profiles",
         "fits": fit_rows(shown_profile),
@@ -150,6 +155,12 @@ def profile(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-profile", shown_profile.uid),
     }
     return render(request, "profiles/profile.html", context)
+
+
+def time_half_width(profile: Profile) -> float | None:
+    """Half the interval that t(n) is in with a probability of 90 %, as a share of it; None where nothing was
+    repeated."""
+    return None if profile.standard_error is None else CONFIDENCE * profile.standard_error
 
 
 def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:
@@ -182,13 +193,14 @@ def profile_curve(profile: Profile, label: str) -> MeasuredCurve:
     return MeasuredCurve(label, drawn.n, drawn.time_s, profile.t1_s)
 
 
-def profile_drawing(profile: Profile) -> ProfileDrawing | None:
+def profile_drawing(profile: Profile, spread: RepeatSpread | None = None) -> ProfileDrawing | None:
     curves = stored_curves(profile)
     if curves is None:
         return None
     curves = curves.thinned
     breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
-    return ProfileDrawing(curves, stored_features(profile)[0], breakpoints, time_unit(profile.workload), profile.origin)
+    unit, features = time_unit(profile.workload), stored_features(profile)[0]
+    return ProfileDrawing(curves, features, breakpoints, unit, profile.origin, spread)
 
 
 def counter_rows(profile: Profile) -> Table | None:

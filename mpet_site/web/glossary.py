@@ -202,6 +202,21 @@ SCALING_TERMS = (
         spellings=("SMT",),
     ),
     Term(
+        "disturbed",
+        "disturbed run",
+        "A run during which other programs, or other guests of a virtual machine's host, took processor time. The kit "
+        "repeats such runs up to three times and keeps the least disturbed; their times are too long by an unknown "
+        "amount, so predictions that rest on them have wider intervals.",
+        spellings=("measured under load",),
+    ),
+    Term(
+        "standard-error",
+        "standard error of t(n)",
+        "How far t(n), the median of a few runs, may be from what many runs would give, relative to t(n). It comes "
+        "from how far the repeats are apart, over all n together; 90 % are within 1.645 standard errors.",
+        unit="%",
+    ),
+    Term(
         "fit-error",
         "fit error",
         "How far the fitted curves are from what they were fitted to: the mean over n of |t fitted - t| / t, where the "

@@ -10,6 +10,7 @@ from mpet_site.web.fields import numbers
 from profiles.api.limits import LimitsSerializer
 from profiles.ceilings import limits_of, roofline_of
 from profiles.columns import DELIVERIES_NAMED
+from profiles.derivation import stored_spread
 from profiles.descriptions import Difference, differences_of
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
@@ -89,6 +90,14 @@ RooflineSerializer = inline_serializer(
 )
 
 
+LoadSerializer = inline_serializer(
+    "Load",
+    {"judged_runs": serializers.IntegerField(), "disturbed_runs": serializers.IntegerField()},
+    allow_null=True,
+    help_text="How many of its runs other programs disturbed, of those where somebody looked; null: nobody did.",
+)
+
+
 class DeliverySerializer(serializers.ModelSerializer):
     id = serializers.UUIDField(source="uid", read_only=True)
     upload = serializers.UUIDField(source="upload.uid", read_only=True, default=None, allow_null=True)
@@ -132,15 +141,20 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
         help_text="CPU numbers as threads fill them; rows of the list leave it out.",
     )
     roofline = serializers.SerializerMethodField()
+    load = serializers.SerializerMethodField()
 
     class Meta(PlatformSerializer.Meta):
-        fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "differences")
+        fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "load", "differences")
         read_only_fields = fields
 
     @extend_schema_field(RooflineSerializer)
     def get_roofline(self, platform: Platform) -> dict[str, Any] | None:
         roofline = roofline_of(platform, self.context["request"].user)
         return None if roofline is None else roofline.document
+
+    @extend_schema_field(LoadSerializer)
+    def get_load(self, platform: Platform) -> dict[str, int] | None:
+        return Profile.objects.load_on(platform, self.context["request"].user)
 
 
 class WorkloadSerializer(_OwnedSerializer):
@@ -177,6 +191,23 @@ CurvesSerializer = inline_serializer(
     "Curves",
     {"n": serializers.ListField(child=serializers.IntegerField())}
     | {name: numbers(help_text="One value for each n; null = invalid.") for name in CURVE_ROWS},
+)
+SPREAD_NUMBERS = ("deviation_s", "low_quartile_s", "high_quartile_s")
+SPREAD_COUNTS = ("n", "count", "disturbed_count")
+SpreadSerializer = inline_serializer(
+    "Spread",
+    {
+        "n": serializers.ListField(child=serializers.IntegerField()),
+        "count": serializers.ListField(child=serializers.IntegerField(), help_text="Runs that t(n) is the median of."),
+        "disturbed_count": serializers.ListField(
+            child=serializers.IntegerField(allow_null=True),
+            help_text="Of them, disturbed by other programs; null: nobody looked.",
+        ),
+        "deviation_s": numbers(help_text="Sample standard deviation; null for a single run."),
+    }
+    | {name: numbers(help_text="Of the runs.") for name in SPREAD_NUMBERS[1:]},
+    allow_null=True,
+    help_text="How far the repeats at each n are apart; null where the profile has no runs, or more than 20,000.",
 )
 Fit = type(inline_serializer("Fit", {name: serializers.FloatField(allow_null=True) for name in (*ELEMENTS, "rms")}))
 FitsSerializer = inline_serializer("Fits", {curve: Fit() for curve in CURVE_NAMES})
@@ -228,6 +259,9 @@ class ProfileRowSerializer(serializers.ModelSerializer):
             "n_min",
             "n_largest",
             "fit_error",
+            "run_count",
+            "disturbed_count",
+            "standard_error",
             "warnings",
             "outlier_reason",
             "upload",
@@ -290,11 +324,23 @@ class ProfileSerializer(ProfileRowSerializer):
 
 
 class ProfileDetailSerializer(ProfileSerializer):
+    """With what only its runs tell, which lists do not read."""
+
+    spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
 
     class Meta(ProfileSerializer.Meta):
-        fields = (*ProfileSerializer.Meta.fields, "limits")
+        fields = (*ProfileSerializer.Meta.fields, "spread", "limits")
         read_only_fields = fields
+
+    @extend_schema_field(SpreadSerializer)
+    def get_spread(self, profile: Profile) -> dict[str, list[Any]] | None:
+        spread = stored_spread(profile)
+        if spread is None:
+            return None
+        columns = {name: getattr(spread, name).tolist() for name in (*SPREAD_COUNTS, *SPREAD_NUMBERS)}
+        columns["disturbed_count"] = [None if count < 0 else count for count in columns["disturbed_count"]]
+        return columns
 
     @extend_schema_field(LimitsSerializer(allow_null=True))
     def get_limits(self, profile: Profile) -> dict[str, Any] | None:

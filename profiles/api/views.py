@@ -131,6 +131,7 @@ class ProfileList(RevisionEtag, ListView, ProfileRead):
 
 @extend_schema_view(get=extend_schema(operation_id="profiles_read", summary="One profile"))
 class ProfileDetail(RevisionEtag, DetailView, ProfileRead):
-    """The measured curves, their fits, the 84 features and what limits it. Invalid values are null, never 0."""
+    """The measured curves, how far their repeats are apart, their fits, the 84 features and what limits it. Invalid
+    values are null, never 0."""
 
     serializer_class = ProfileDetailSerializer

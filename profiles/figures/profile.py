@@ -21,6 +21,7 @@ from profiles.figures.base import (
     ideal_line,
     line,
     logarithmic_ticks,
+    plot_numbers,
     points,
     room_for,
     room_for_speedup,
@@ -31,6 +32,7 @@ from profiles.figures.base import (
 from profiles.scaling.curves import evaluate_curves
 from profiles.scaling.losses import pop_efficiencies
 from profiles.scaling.names import CURVE_NAMES, FRACTIONS, GAUSSIAN_SUM, RELATIVE_MEASURES, SCALING_PARTS
+from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
 
@@ -44,6 +46,7 @@ class ProfileDrawing:
     breakpoints: Breakpoints
     time_unit: str = "s"
     origin: str = "measured"  # what the points are
+    spread: RepeatSpread | None = None  # of the repeats behind them
 
     def fitted(self, n: IntArray) -> FloatArray:
         """The seven scaling curves of Eq. 5-7 at n: (7, len(n)), NaN where nothing was fitted."""
@@ -80,11 +83,12 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     traces = [
         ideal_line(n),
         line("fitted, Eq. 5-7", "fitted", profile.line_n, profile.fitted_speedup(profile.line_n)),
-        points(profile.origin, "measured", n, speedup),
+        points_with_spread(profile),
     ]
     columns = {
         "n": n,
         f"time ({profile.time_unit})": profile.curves.time_s,
+        **spread_columns(profile),
         "speedup": speedup,
         "efficiency": speedup / n,
         "speedup, fitted": profile.fitted_speedup(n),
@@ -93,10 +97,62 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
         "speedup",
         "Speedup",
         f"Points are {profile.origin}. The line is put together from the fitted curves (Eq. 3 to 7). Dashes are the "
-        "ideal speedup n.",
+        "ideal speedup n." + (" Bars are the quartiles of the repeats." if profile.spread is not None else ""),
         figure(traces, SPEEDUP, breakpoints=profile.breakpoints, range=room_for_speedup(n, speedup)),
         table(columns),
     )
+
+
+def points_with_spread(profile: ProfileDrawing) -> go.Scatter:
+    """The measured speedup; bars from quartile to quartile of t(n), and how many runs and how far apart under the
+    pointer."""
+    n, speedup = profile.curves.n, profile.speedup
+    trace = points(profile.origin, "measured", n, speedup)
+    spread = spread_at(profile)
+    if spread is None:
+        return trace
+    high, low = (profile.curves.t1_s / quartile for quartile in (spread.low_quartile_s, spread.high_quartile_s))
+    bars = {"array": plot_numbers(high - speedup), "arrayminus": plot_numbers(speedup - low)}
+    trace.error_y = {"type": "data", "symmetric": False, "thickness": 1.2, "width": 3} | bars
+    repeats = zip(spread.count.tolist(), spread.deviation_s.tolist(), profile.curves.time_s.tolist(), strict=True)
+    trace.customdata = [describe_repeats(*of_n) for of_n in repeats]
+    trace.hovertemplate = "%{y:.4~g} (%{customdata})"
+    return trace
+
+
+def describe_repeats(count: int, deviation_s: float, time_s: float) -> str:
+    """How many runs a point is made of, and how far they are apart relative to their time.
+
+    >>> describe_repeats(3, 0.02, 2.0), describe_repeats(1, np.nan, 2.0)
+    ('3 runs, standard deviation 1 %', '1 run')
+    """
+    runs = f"{count} run{'' if count == 1 else 's'}"
+    return runs if np.isnan(deviation_s) else f"{runs}, standard deviation {100 * deviation_s / time_s:.2g} %"
+
+
+def spread_at(profile: ProfileDrawing) -> RepeatSpread | None:
+    """The spread at the thread counts that are drawn; None where it is unknown, or not that of these points."""
+    if profile.spread is None or not np.isin(profile.curves.n, profile.spread.n).all():
+        return None
+    rows = np.searchsorted(profile.spread.n, profile.curves.n)
+    return RepeatSpread(**{name: column[rows] for name, column in vars(profile.spread).items()})
+
+
+def spread_columns(profile: ProfileDrawing) -> dict[str, FloatArray | IntArray]:
+    """What a table says of the repeats at each n; nothing where that is unknown."""
+    spread = spread_at(profile)
+    if spread is None:
+        return {}
+    unit = profile.time_unit
+    columns: dict[str, FloatArray | IntArray] = {
+        "runs": spread.count,
+        f"standard deviation ({unit})": spread.deviation_s,
+        f"lower quartile ({unit})": spread.low_quartile_s,
+        f"upper quartile ({unit})": spread.high_quartile_s,
+    }
+    if (spread.disturbed_count < 0).all():
+        return columns
+    return columns | {"disturbed runs": np.where(spread.disturbed_count < 0, np.nan, spread.disturbed_count)}
 
 
 def time_budget_chart(profile: ProfileDrawing) -> Chart:

@@ -183,15 +183,15 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     with django_assert_num_queries(6):
         client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
-    # compilers; revision and newest profile, neighbours
-    with django_assert_num_queries(10):
+    # compilers, how many runs were disturbed; revision and newest profile, neighbours
+    with django_assert_num_queries(11):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
     # profile, the neighbours
     with django_assert_num_queries(8):
         client.get(reverse("workload", args=[profile.workload.slug]))
-    # the profile with all that belongs to it, the platform's ceilings, its counters, its compiler
-    with django_assert_num_queries(4):
+    # the profile with all that belongs to it, its runs, the platform's ceilings, its counters, its compiler
+    with django_assert_num_queries(5):
         client.get(reverse("profile", args=[profile.uid]))
 
 

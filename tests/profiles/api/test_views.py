@@ -83,8 +83,9 @@ def test_list_rows_are_what_their_own_pages_show():
             shown = get(f"{path}{row[key]}/")
             assert shown.pop("roofline", None) is None  # a platform's own page has it besides
             assert shown.pop("differences", []) == []  # and a workload's
-            assert not {"placement", "limits"} & set(row)
-            for detail in ("placement", "limits"):  # of a platform, of a profile
+            assert shown.pop("load", None) is None
+            assert not {"placement", "limits", "spread"} & set(row)
+            for detail in ("placement", "limits", "spread"):  # of a platform, of a profile
                 shown.pop(detail, None)
             assert shown == row
 
@@ -240,13 +241,14 @@ def test_queries_of_a_list(django_assert_num_queries):
 
 def test_queries_of_one_row(django_assert_num_queries):
     """1 the row with all that is joined to it, 2 revision; of platforms and workloads 3 what deliveries say otherwise;
-    of a platform 4 its ceilings, of a profile 3 those of its platform, beside which it is told what limits it."""
+    of a platform 4 its ceilings, 5 how many runs were disturbed; of a profile 3 its runs, 4 the ceilings of its
+    platform, beside which it is told what limits it."""
     profile = store(sample_measurements(1, 1)).profiles[0]
     client = client_of()
     for path, queries in (
-        (f"platforms/{profile.platform.slug}/", 4),
+        (f"platforms/{profile.platform.slug}/", 5),
         (f"workloads/{profile.workload.slug}/", 3),
-        (f"profiles/{profile.uid}/", 3),
+        (f"profiles/{profile.uid}/", 4),
     ):
         with django_assert_num_queries(queries):
             client.get(API + path)

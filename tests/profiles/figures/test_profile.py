@@ -1,6 +1,7 @@
 """Figures are functions of numbers: what they draw is read back from the figure, with no browser and no database."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from profiles.figures import (
     ProfileDrawing,
     profile_charts,
 )
+from profiles.measurements import RunTable
 from profiles.scaling.features import feature_fit
+from profiles.scaling.repeats import repeat_spread
 from profiles.scaling.runs import scaling_curves
 from tests.samples import sample_counters, sample_runs
 
@@ -36,6 +39,42 @@ def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
     for one in profile_charts(drawing(decomposed)):
         for axis in (one.figure.layout.xaxis, one.figure.layout.yaxis):
             assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
+
+
+def with_spread(**columns) -> ProfileDrawing:
+    """Of three runs at each n, at 0.9, 1 and 1.3 times the time of the curve."""
+    shown = drawing(decomposed=False, counts=(1, 2, 4))
+    time_s = np.outer(shown.curves.time_s, [0.9, 1.0, 1.3]).ravel()
+    n = np.repeat(shown.curves.n, 3)
+    columns = {name: np.array(column, dtype=float) for name, column in columns.items()}
+    runs = RunTable(n, np.tile([1, 2, 3], 3), np.zeros(9, bool), time_s, **columns)
+    return replace(shown, spread=repeat_spread(runs))
+
+
+def test_bars_reach_from_quartile_to_quartile_of_the_repeats():
+    shown = with_spread()
+    of = chart("speedup", profile_charts(shown))
+    measured = trace("measured", of)
+    speedup = np.array(measured.y)
+    np.testing.assert_allclose(speedup + np.array(measured.error_y.array), speedup / 0.95)
+    np.testing.assert_allclose(speedup - np.array(measured.error_y.arrayminus), speedup / 1.15)
+    assert list(measured.customdata) == ["3 runs, standard deviation 21 %"] * 3
+    assert "quartiles" in of.caption
+    columns = list(of.table.columns)
+    assert columns[2:6] == ["runs", "standard deviation (s)", "lower quartile (s)", "upper quartile (s)"]
+    assert "disturbed runs" not in columns
+
+
+def test_a_table_counts_disturbed_runs_where_somebody_looked():
+    of = chart("speedup", profile_charts(with_spread(disturbed=[1, 1, 0, 0, 0, 0, np.nan, np.nan, np.nan])))
+    place = list(of.table.columns).index("disturbed runs")
+    assert [row[place] for row in of.table.rows][:2] == [2, 0]
+
+
+def test_without_repeats_there_are_no_bars():
+    of = chart("speedup", profile_charts(drawing(counts=(1, 2, 4))))
+    assert trace("measured", of).error_y.array is None
+    assert "quartiles" not in of.caption
 
 
 @pytest.mark.parametrize(("counts", "tick"), [((1, 2), 1), ((1, 2, 4), 1), ((1, 2, 4, 8, 16), None)])
