@@ -1,6 +1,7 @@
 """A program of one's own, from the upload to the ranking of all platforms: on the reference machines alone."""
 
 from dataclasses import replace
+from urllib.parse import urljoin
 
 import pytest
 from django.core.management import call_command
@@ -50,6 +51,40 @@ def test_from_the_upload_to_what_would_narrow_the_interval(visit, references):
     rows.first.get_by_role("link", name="merge:12 on").click()
     page.wait_for_url("**/predictions/answer/**")
     assert "sort/merge:12" in page.locator("h1").inner_text()
+
+
+def send(page, content: bytes, name: str, visibility: str) -> None:
+    """Upload it on the page, as somebody who is signed in."""
+    page.goto(urljoin(page.url, reverse("upload")))
+    page.set_input_files("input[type=file]", {"name": name, "mimeType": "application/gzip", "buffer": content})
+    page.get_by_label(visibility).check()
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/uploads/*-*/", timeout=60_000)
+    assert "accepted" in page.locator("h1").inner_text()
+
+
+def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, settings, tmp_path, db):
+    """Nothing is on the server but what this visitor sends: the reference tarballs, and the program that was profiled
+    on the machine of one of them."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    page = visit(reverse("home"))
+    page.get_by_role("link", name="Measure your machine").first.click()
+    assert "./mpet-profile --upload" in page.locator("main").inner_text()
+    page.goto(urljoin(page.url, reverse("signup")))
+    page.get_by_label("Username").fill("ada")
+    for field in page.locator("input[type=password]").all():
+        field.fill("a word of her own 7")
+    page.get_by_role("button", name="Create account").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    for path in sorted(REFERENCE.glob("*.tar.gz")):
+        send(page, path.read_bytes(), path.name, "Public")
+    send(page, tarball(program_measurements(own_machine())), "sort.tar.gz", "Private")
+    page.get_by_role("link", name="sort on all platforms").click()
+    drawn(page)
+    ranking = page.get_by_role("region", name="Ranking of the platforms")
+    rows = ranking.locator("tbody tr")
+    assert rows.count() == 2
+    assert all("Intel Xeon with AMX" in row for row in rows.all_inner_texts())
 
 
 def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, references):
