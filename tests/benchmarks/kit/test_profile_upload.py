@@ -17,6 +17,7 @@ from tests.benchmarks.kit.kit_build import need
 from tests.benchmarks.kit.profiled import build_profiler, compile_program
 from tests.benchmarks.kit.uploading import Said, run, stand_in, upload_document
 from tests.benchmarks.uploads import receive
+from tests.pages import text_of
 
 pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
 
@@ -76,17 +77,26 @@ def sweep(kit: Path, name: str) -> bytes:
     return content
 
 
-def link_of(upload: Upload, site: str) -> str:
-    return f"What came of it: {site}/uploads/{upload.uid}/"
+def page_of(line: str, name: str, site: str) -> str:
+    """The path of the page that a line names."""
+    before, _, path = line.partition(site)
+    assert before == f"{name}: "
+    return path
 
 
-def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token, live_server):
+PROGRAM = "fixed_gcc on all machines, the fastest first"
+
+
+def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token, live_server, client):
     said = profile(kit, program, "--upload", "--private", "--name", "host", MPET_TOKEN=token)
     assert said.status == 0, said.err
     upload = Upload.objects.get()
     assert (upload.status, upload.visibility, upload.owner.username) == ("accepted", "private", "alice")
     assert Profile.objects.filter(source=upload.source, workload__name__endswith="/serial rest").count() == 1
-    assert said.out.splitlines()[-1] == link_of(upload, live_server.url)
+    path = page_of(said.out.splitlines()[-1], PROGRAM, live_server.url)
+    assert client.get(path).status_code == 404
+    client.force_login(upload.owner)
+    assert "fixed_gcc" in text_of(client.get(path))
     assert [path.name for path in (kit / "results").iterdir()] == [upload.filename]
     before, after = said.err.split("clean pass, n = 1, repeat 1")
     assert f"sent to {live_server.url}, private: you alone may see it" in before
@@ -100,14 +110,16 @@ def test_nothing_is_public_without_a_word(kit, program, token):
     assert Upload.objects.get().visibility == "public"
 
 
-def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server):
+def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, client):
     said = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
     assert said.status == 0, said.err
     assert HAS_NOT_RUN not in said.err
     assert "make quick first" in said.err.split("clean pass")[0]
     uploads = Upload.objects.order_by("pk")
     assert [upload.status for upload in uploads] == ["accepted", "accepted"]
-    assert said.out.splitlines()[-2:] == [link_of(upload, live_server.url) for upload in uploads]
+    of_sweep, of_program = said.out.splitlines()[-2:]
+    assert page_of(of_sweep, "What came of it", live_server.url) == f"/uploads/{uploads[0].uid}/"
+    assert client.get(page_of(of_program, PROGRAM, live_server.url)).status_code == 200
     assert Profile.objects.filter(platform__name="my host").values("platform").distinct().count() == 1
 
     again = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
