@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from mpet_site.web.docs_pages import docs_index, problem_types
 from mpet_site.web.glossary_page import glossary
 from mpet_site.web.health import healthz
 
@@ -24,6 +25,8 @@ urlpatterns = [
     path("accounts/", include("django.contrib.auth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
+    path("docs/", docs_index, name="docs"),
+    path("docs/api.md", problem_types, name="problem-types"),
     path("glossary/", glossary, name="glossary"),
     path("healthz", healthz, name="healthz"),
 ]

@@ -22,11 +22,13 @@ NOT_FOUND = "There is nothing here that you may see."
 
 
 class Problem(exceptions.APIException):
-    """An error with a name of its own (an anchor of docs/api.md) and further members."""
+    """An error with a name of its own (an anchor of the page of problem types) and further members. `explanation` is
+    what that page says of it."""
 
     status_code = 400
     name = ""
     title = ""
+    explanation = ""
 
     def __init__(self, detail: str, **members: Any) -> None:
         super().__init__(detail)
@@ -38,6 +40,10 @@ class InvalidRequest(Problem):
 
     name = "invalid-request"
     title = "Invalid request"
+    explanation = (
+        "A query parameter or a field of the body is unknown or has a wrong value. The member errors lists the name of "
+        "each, and the reason; settings.k is the setting k of a method."
+    )
 
     def __init__(self, errors: list[dict[str, str]]) -> None:
         text = " ".join(f"{error['name']}: {error['reason']}" if error["name"] else error["reason"] for error in errors)
@@ -48,6 +54,10 @@ class PayloadTooLarge(Problem):
     status_code = 413
     name = "payload-too-large"
     title = "Payload too large"
+    explanation = (
+        "The body has more bytes than limit_bytes, or is JSON with too many lists, objects or values. Nothing was read "
+        "or stored."
+    )
 
 
 class Unprocessable(Problem):
@@ -56,6 +66,13 @@ class Unprocessable(Problem):
     status_code = 422
     name = "no-prediction"
     title = "No prediction"
+    explanation = (
+        "The request is valid, but too little was measured to answer it: found candidates where needed are needed. The "
+        "member detail says what is missing."
+    )
+
+
+PROBLEM_TYPES: tuple[type[Problem], ...] = (InvalidRequest, PayloadTooLarge, Unprocessable)
 
 
 def invalid_request(name: str, reason: str) -> InvalidRequest:

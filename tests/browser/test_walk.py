@@ -25,6 +25,7 @@ TOO_WIDE = """async () => {
   return over();
 }"""  # figures take a moment to follow the width
 WITHOUT_TWIN = {"login", "signup", "password_reset", "password_change", "address", "glossary"}  # nothing there is data
+WITHOUT_TWIN |= {"docs", "problem-types"}
 WITHOUT_TWIN |= {"unstored-measure-next"}  # the API says this of stored predictions
 
 
