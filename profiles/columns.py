@@ -18,6 +18,8 @@ from profiles.descriptions import Difference
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.templatetags.quantities import known_or_dash, percent, seconds, significant, size, unmarked, with_spaces
 
+LABEL_SHOWN = 40  # characters of the name of a delivered file
+
 
 def profile_count_caption(page: Page[Profile]) -> str:
     """The caption of a table of profiles: how many there are on all of its pages."""
@@ -37,6 +39,19 @@ def platform_link(platform: Platform, badge: str) -> SafeString:
 
 def workload_link(workload: Workload, badge: str) -> SafeString:
     return text_link(reverse("workload", args=[workload.slug]), unmarked(workload.name, badge))
+
+
+def with_input(link: SafeString, workload: Workload) -> SafeString:
+    """What tells workloads of one name apart."""
+    told = ", ".join(text for text in (workload.input, workload.version and f"version {workload.version}") if text)
+    return format_html("{} <small>{}</small>", link, told) if told else link
+
+
+def delivery(profile: Profile) -> SafeString:
+    """What tells two profiles of one pair apart: the file, and the day on which it came."""
+    label = unmarked(profile.source.label, profile.origin)
+    short = label if len(label) <= LABEL_SHOWN else f"{label[: LABEL_SHOWN - 1]}…"
+    return format_html("{} <small>{}</small>", short, f"{profile.source.created_at:%Y-%m-%d}")
 
 
 def show_name(path: str) -> Callable[[Profile], str]:
@@ -82,7 +97,12 @@ PLATFORM_COLUMNS = (
     TableColumn("Profiles", show_attribute("profile_count"), sort="profiles", kind=NUMBER),
 )
 WORKLOAD_COLUMNS = (
-    TableColumn("Name", lambda row: add_badges(row, workload_link(row, row.first_origin)), sort="name", kind=NAME),
+    TableColumn(
+        "Name",
+        lambda row: add_badges(row, with_input(workload_link(row, row.first_origin), row)),
+        sort="name",
+        kind=NAME,
+    ),
     TableColumn("Application", show_attribute("application", known_or_dash), sort="application", kind=NAME),
     TableColumn("Strategy", show_attribute("strategy", with_spaces), sort="strategy"),
     TableColumn("Bound by", show_attribute("bound", known_or_dash), sort="bound", term="bound"),
@@ -95,11 +115,14 @@ TIME_BREAKDOWN = TableColumn("Time breakdown", time_breakdown, term="time-breakd
 FIT_ERROR = TableColumn(
     "Fit error", show_attribute("fit_error", percent), sort="fit_error", kind=NUMBER, term="fit-error"
 )
+DELIVERED = TableColumn("Source", delivery, kind=VALUE)
 ON_PLATFORM = "Profile of {profile.workload.name} on {profile.platform.name}"
 PROFILE_COLUMNS = (
     TableColumn(
         "Workload",
-        lambda row: add_badges(row, curves_link(unmarked(row.workload.name, row.origin), ON_PLATFORM, row)),
+        lambda row: add_badges(
+            row, with_input(curves_link(unmarked(row.workload.name, row.origin), ON_PLATFORM, row), row.workload)
+        ),
         sort="workload",
         kind=NAME,
     ),
@@ -109,13 +132,19 @@ PROFILE_COLUMNS = (
     TableColumn("Largest n", show_attribute("n_largest"), sort="n_largest", kind=NUMBER),
     TIME_BREAKDOWN,
     FIT_ERROR,
+    DELIVERED,
 )
 PROFILE_COLUMNS_OF_PLATFORM = (
-    TableColumn("Workload", lambda row: add_badges(row, workload_link(row.workload, row.origin)), kind=NAME),
+    TableColumn(
+        "Workload",
+        lambda row: add_badges(row, with_input(workload_link(row.workload, row.origin), row.workload)),
+        kind=NAME,
+    ),
     ONE_THREAD_TIME,
     THREAD_COUNTS,
     TIME_BREAKDOWN,
     FIT_ERROR,
+    DELIVERED,
     curves_column("Profile of {profile.workload.name}"),
 )
 PROFILE_COLUMNS_OF_UPLOAD = (
@@ -224,5 +253,6 @@ def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -
         THREAD_COUNTS,
         TIME_BREAKDOWN,
         FIT_ERROR,
+        DELIVERED,
         curves_column("Profile on {profile.platform.name}"),
     )

@@ -140,6 +140,9 @@ class SourceQuerySet(ModeratedQuerySet):
         return self.visible_to(user).filter(kind="dataset").order_by("label")
 
 
+LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))
+
+
 class ProfileQuerySet(ModeratedQuerySet):
     searched = {
         "platform": ("slug", "name"),
@@ -166,7 +169,7 @@ class ProfileQuerySet(ModeratedQuerySet):
 
     def listed_for(self, user: Any) -> Self:
         """A row of the list page: with what its links and badges name."""
-        return self.visible_to(user).select_related("platform", "workload")
+        return self.visible_to(user).select_related("platform", "workload", "source").defer(*LONG_TEXTS_OF_SOURCE)
 
     def candidates_for(self, user: Any, *, outliers: bool = False) -> Self:
         """What the user's predictions may use: all that the user sees, but nothing emulated, and no outliers unless
@@ -181,7 +184,7 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self._on_page(user, "platform").filter(workload=workload).order_by("platform__slug")
 
     def _on_page(self, user: Any, other: str) -> Self:
-        return self.visible_to(user).select_related(other, "curves")
+        return self.visible_to(user).select_related(other, "curves", "source").defer(*LONG_TEXTS_OF_SOURCE)
 
     def on_profile_page(self, user: Any) -> Self:
         return self.visible_to(user).select_related("platform", "workload", "source", "curves", "feature_vector")
