@@ -23,7 +23,13 @@ from predictor.predictions.question import (
     registered_method,
     workload_snapshot,
 )
-from predictor.predictions.rankings import fastest_first, origin_of_references, platform_steps, ranking_order
+from predictor.predictions.rankings import (
+    check_thread_count,
+    fastest_first,
+    origin_of_references,
+    platform_steps,
+    ranking_order,
+)
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidField,
@@ -70,14 +76,6 @@ class ProgramRanking:
 
     def document(self) -> dict[str, Any]:
         return {**vars(self), "results": list(self.results), "refused": list(self.refused)}
-
-
-class TooFewThreads(methods.PredictionError):
-    """The platform does not have as many threads as were asked for."""
-
-    def __init__(self, n: int, n_max: int) -> None:
-        self.n, self.n_max = n, n_max
-        super().__init__(f"it has {n_max} thread{'' if n_max == 1 else 's'}, {n} were asked for")
 
 
 class MeasuredHereAlone(methods.PredictionError):
@@ -197,9 +195,7 @@ class ProgramQuestion:
 
     def answer(self, target: int) -> ProgramAnswer:
         database = self.snapshot.database
-        n_max = int(database.n_max[target])
-        if self.n is not None and self.n > n_max:
-            raise TooFewThreads(self.n, n_max)
+        check_thread_count(database, target, self.n)
         rows = database.rows_of_workload(self.parts.regions[0])
         if len(rows) and (database.platform_index[rows] == target).all():
             raise MeasuredHereAlone

@@ -151,9 +151,7 @@ class RankingQuestion:
 
     def row(self, target: int) -> dict[str, Any]:
         n = None if self.n is None else (self.n,)
-        most = int(self.snapshot.database.n_max[target])
-        if self.n is not None and self.n > most:
-            raise methods.PredictionError(f"it takes {most} threads at most")
+        check_thread_count(self.snapshot.database, target, self.n)
         query = methods.Query(self.workload, target, n=n)
         answer = self.method.predict(self.snapshot.database, query, self.settings)
         question = Question(self.workload, target, None, n, self.method, self.settings)
@@ -200,6 +198,13 @@ def platform_steps(
             except methods.PredictionError as error:
                 refused.append({"platform": slug, "reason": str(error)})
             yield ComputedStep(len(results) + len(refused), total, document)
+
+
+def check_thread_count(database: Database, target: int, n: int | None) -> None:
+    """Raise a PredictionError where the platform takes fewer threads than were asked for."""
+    most = int(database.n_max[target])
+    if n is not None and n > most:
+        raise methods.PredictionError(f"it takes {most} threads at most")
 
 
 def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:

@@ -90,7 +90,7 @@ def draw_programs(database: Database, draw: ProgramDraw, count: int, seed: int) 
 
 def _draw_program(database: Database, draw: ProgramDraw, rng: np.random.Generator) -> DrawnProgram | None:
     """None where the two machines have too few workloads in common."""
-    target, reference = int(rng.choice(draw.targets)), int(rng.integers(len(database.platforms)))
+    target, reference = int(rng.choice(draw.targets)), int(rng.choice(np.unique(database.platform_index)))
     common = np.intersect1d(_workloads_with_times(database, target), _workloads_with_times(database, reference))
     if target == reference or not len(common):
         return None

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
             "--application", action="store_true", help="sections of one application, not any workloads together"
         )
         parser.add_argument("--references", choices=["one", "all"], default="one", help="machines that have it")
-        parser.add_argument("--half", choices=HALVES, help="only every second platform is a target")
+        parser.add_argument("--half", choices=HALVES, help="only every second platform with profiles is a target")
         parser.add_argument("--draws", metavar="N", type=int, default=300, help="programs (default: 300)")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the draws (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
@@ -64,7 +65,7 @@ class Command(BaseCommand):
 
 
 def statistics_of(database: Database, options: dict[str, Any]) -> ProgramStatistics:
-    targets = range(len(database.platforms))
+    targets = np.unique(database.platform_index).tolist()
     if options["half"]:
         targets = targets[HALVES[options["half"]] :: 2]
     draw = ProgramDraw(tuple(targets), options["references"] == "one", options["application"])
