@@ -41,10 +41,10 @@ def workload_link(workload: Workload, badge: str) -> SafeString:
     return text_link(reverse("workload", args=[workload.slug]), unmarked(workload.name, badge))
 
 
-def with_input(link: SafeString, workload: Workload) -> SafeString:
+def with_input(link: str, workload: Workload) -> SafeString:
     """What tells workloads of one name apart."""
     told = ", ".join(text for text in (workload.input, workload.version and f"version {workload.version}") if text)
-    return format_html("{} <small>{}</small>", link, told) if told else link
+    return format_html("{} <small>{}</small>", link, told) if told else format_html("{}", link)
 
 
 def delivery(profile: Profile) -> SafeString:
@@ -148,7 +148,7 @@ PROFILE_COLUMNS_OF_PLATFORM = (
     curves_column("Profile of {profile.workload.name}"),
 )
 PROFILE_COLUMNS_OF_UPLOAD = (
-    TableColumn("Workload", show_name("workload.name"), kind=NAME),
+    TableColumn("Workload", lambda row: with_input(unmarked(row.workload.name, row.origin), row.workload), kind=NAME),
     TableColumn("Platform", show_name("platform.name"), kind=NAME),
     ONE_THREAD_TIME,
     FIT_ERROR,

@@ -107,8 +107,25 @@ def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes
     new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
     if new:
         _warn_of_near_misses(rules, new, notes)
+        _warn_of_namesakes(rules, new, notes)
         _create_rows(rules, new)
     return _follow_merges(rules, [row or draft for draft, row in zip(drafts, rows, strict=True)])
+
+
+def _warn_of_namesakes(rules: MatchingRules, new: Sequence[Any], notes: MatchingNotes) -> None:
+    """Say which workloads have the name of one that is known, and are another."""
+    if rules.model is not Workload:
+        return
+    visible = _visible_rows(rules, new[0].private_to_id).filter(hidden=False)
+    names = key_chunks(draft.name for draft in new)
+    known = {name for part in names for name in visible.filter(name__in=part).values_list("name", flat=True)}
+    for draft in new:
+        if draft.name in known:
+            notes.add(
+                "of the same name",
+                f"workload {draft.name!r} is known with another input, version or runtime: that of these runs "
+                f"({draft.input or 'no input named'}) is a workload of its own",
+            )
 
 
 def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:

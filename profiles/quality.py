@@ -55,6 +55,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     ...     print(line)
     fft: t(n) grows by 50.0 % to n = 2
     fft: fewer than 3 repeats: 1 at n = 1, and at 1 more thread count
+    everything was measured once: how far its times can be trusted is unknown
     """
     profiles = measurements.profiles
     grouped: dict[tuple[int, int], list[Finding]] = {}
@@ -247,7 +248,7 @@ def _trust_warnings(measurements: Measurements) -> list[str]:
     tables = [record.runs for record in measurements.profiles]
     errors = np.array([repeat_summary(table).standard_error for table in tables])
     if not np.isfinite(errors).any():
-        return []
+        return ["everything was measured once: how far its times can be trusted is unknown"] if tables else []
     most = max(int(repeat_spread(table).count.max()) for table in tables)
     half = 100 * CONFIDENCE * float(np.nanmedian(errors))
     text = f"with {most} repeats a time is known to about ±{half:.2g} % (90 %, the median of the workloads)"

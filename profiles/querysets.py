@@ -39,6 +39,7 @@ class MeasuredQuerySet(ModeratedQuerySet):
     """Platforms and workloads: what profiles are of."""
 
     searched: tuple[str, ...] = ("name", "slug")
+    named_by: tuple[str, ...] = ("slug", "name")
 
     def in_api(self, user: Any) -> Self:
         """A row of a list: how many profiles the user sees, and of which origins, by name from first to last.
@@ -51,7 +52,7 @@ class MeasuredQuerySet(ModeratedQuerySet):
 
     def offered_to(self, user: Any) -> Self:
         """For the fields of a form: what has a profile."""
-        return self.visible_to(user).filter(Exists(self._profiles(user))).only("slug", "name")
+        return self.visible_to(user).filter(Exists(self._profiles(user))).only(*self.named_by)
 
     def _profiles(self, user: Any) -> models.QuerySet:
         """The profiles of the outer row that the user sees."""
@@ -88,6 +89,7 @@ class PlatformQuerySet(MeasuredQuerySet):
 
 class WorkloadQuerySet(MeasuredQuerySet):
     searched = ("name", "slug", "application", "section", "runtime", "strategy")
+    named_by = ("slug", "name", "input")
 
 
 class DescriptionQuerySet(models.QuerySet):

@@ -18,6 +18,7 @@ from profiles.arrays import FloatArray, IntArray
 FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
 FACTOR_OF_WRONG_LEVEL = 4.0  # of the whole curve
 FACTOR_OF_BENT_CURVE = 6.0  # of one thread count relative to the rest of the curve
+LEAST_HALF_WIDTH = 1e-9  # an interval of platforms that agree to the last bit has none
 HALF_WIDTHS_BEYOND = 2.0  # half widths of the interval that holds 90 %
 WRONG_UTILISATION = 0.5  # of the thread time
 LARGEST_SHOWN_LOGARITHM = 600.0  # e^700 is no number any more
@@ -127,7 +128,7 @@ NO_CONTRADICTION: Verdict = (0.0, "")
 
 def _log_gap(answer: Answer, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ln measured / predicted, and the half width of the interval in logs, where there is a prediction."""
-    half = np.log(np.asarray(answer.high_s) / np.asarray(answer.low_s)) / 2
+    half = np.maximum(np.log(np.asarray(answer.high_s) / np.asarray(answer.low_s)) / 2, LEAST_HALF_WIDTH)
     gap = np.log(time_s / answer.time_s)
     is_predicted = np.isfinite(gap) & np.isfinite(half)
     return gap[is_predicted], half[is_predicted]

@@ -52,6 +52,8 @@ def test_few_repeats_say_how_far_they_tell_a_time():
     lines = quality_warnings(delivery(runs({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
     assert lines[-1] == "with 2 repeats a time is known to about ±1.6 % (90 %, the median of the workloads)"
     assert not any("is known to" in line for line in quality_warnings(delivery(runs(QUIET))))
+    once = quality_warnings(delivery(runs({1: [1.0], 2: [0.5]})))
+    assert once[-1] == "everything was measured once: how far its times can be trusted is unknown"
 
 
 def test_good_measurements_have_no_warnings():

@@ -82,3 +82,11 @@ def test_without_leaves_the_pairs_out():
     database = curve_database(1, 8, 6, missing=0.0)
     view = database_without(database, [MeasuredProfile.row(database, 5), MeasuredProfile.row(database, 9)])
     assert np.flatnonzero(view.hidden).tolist() == [5, 9]
+
+
+def test_platforms_of_identical_times_accuse_nobody():
+    """Their intervals have no width at all."""
+    arrays = curve_arrays(0, 8, 6)
+    same = {name: np.ones_like(arrays[name]) for name in ("curve_time_s", "t1_s")}
+    database = Database.build(**arrays | same)
+    assert find_outliers(database, everything(database)) == []
