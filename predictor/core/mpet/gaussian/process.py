@@ -124,9 +124,9 @@ def whole_curve_model(
     on_target *= evidence.measured_on_target
     model = KrigedModel(
         weights=kriged.weights[:1],
-        deviation=np.sqrt(kriged.variance[:J]),
+        deviation=np.sqrt(np.maximum(kriged.variance[:J], 0.0)),
         errors=errors[:, :, -1],
-        deviations=np.sqrt(variances * kriged.scale[:J, None]),
+        deviations=np.sqrt(np.maximum(variances * kriged.scale[:J, None], 0.0)),
     )
     return model, KnownErrors(alone[:, :, -1], alone[:, :, :-1], errors[:, :, :-1], on_target)
 
@@ -140,9 +140,9 @@ def near_knots_model(
     variances = np.maximum(variances - kriged.added[1:], h.noise)
     return KrigedModel(
         weights=kriged.weights[1:],
-        deviation=np.sqrt(kriged.variance[J:]),
+        deviation=np.sqrt(np.maximum(kriged.variance[J:], 0.0)),
         errors=errors[:, :, 0],
-        deviations=np.sqrt(variances * kriged.scale[J:, None]),
+        deviations=np.sqrt(np.maximum(variances * kriged.scale[J:, None], 0.0)),
     )
 
 
