@@ -11,6 +11,8 @@ from django.db import models
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
+KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
+
 
 def visible(user: Any, relation: str = "") -> Q:
     """What `visible_to` selects, for rows at the other end of a relation ("profiles__")."""
@@ -50,9 +52,10 @@ class MeasuredQuerySet(ModeratedQuerySet):
             last_origin=Subquery(self._over_profiles(user, Max("origin"))),
         )
 
-    def offered_to(self, user: Any) -> Self:
-        """For the fields of a form: what has a profile."""
-        return self.visible_to(user).filter(Exists(self._profiles(user))).only(*self.named_by)
+    def offered_to(self, user: Any, *, scaling: bool = False) -> Self:
+        """For the fields of a form: what has a profile; `scaling`: one of more than one thread."""
+        profiles = self._profiles(user).filter(n_largest__gt=1) if scaling else self._profiles(user)
+        return self.visible_to(user).filter(Exists(profiles)).only(*self.named_by)
 
     def _profiles(self, user: Any) -> models.QuerySet:
         """The profiles of the outer row that the user sees."""
@@ -203,16 +206,9 @@ class ProfileQuerySet(ModeratedQuerySet):
         load = judged.aggregate(judged_runs=Sum("run_count"), disturbed_runs=Sum("disturbed_count"))
         return None if load["judged_runs"] is None else load
 
-    def evidence_for(self, user: Any, workload: str, target: str) -> dict[str, int]:
-        """What a prediction of the workload on the target could build on: platforms that have the workload, workloads
-        that the target has, profiles that connect the two, and whether the pair itself was measured."""
-        rows = self.candidates_for(user).order_by()
-        of_workload, on_target = Q(workload__slug=workload), Q(platform__slug=target)
-        references = rows.filter(of_workload).exclude(on_target).values("platform").distinct()
-        benchmarks = rows.filter(on_target).exclude(of_workload).values("workload").distinct()
-        return {
-            "references": references.count(),
-            "benchmarks": benchmarks.count(),
-            "connecting": rows.filter(platform__in=references, workload__in=benchmarks).count(),
-            "measured": rows.filter(of_workload, on_target).count(),
-        }
+    def workloads_of_kit(self, user: Any) -> models.QuerySet[Any, dict[str, Any]]:
+        """How many workloads of the benchmark kit each platform has: dictionaries with `platform__slug` and
+        `workloads`."""
+        rows = self.candidates_for(user).filter(origin="measured", source__generator__startswith=KIT_GENERATOR)
+        by_platform = rows.order_by().values("platform__slug")
+        return by_platform.annotate(workloads=Count("workload", distinct=True))

@@ -20,6 +20,7 @@ from predictor.api.prediction_serializers import (
 )
 from predictor.api.settled import SettledRows
 from predictor.models import Prediction
+from predictor.predictions.feasibility import advice_members
 from predictor.predictions.request import (
     InvalidField,
     InvalidSettings,
@@ -33,7 +34,8 @@ from predictor.predictions.service import predict, preview_answer
 def problem_of(error: RequestError) -> Problem:
     """The problem that the API answers with for a request that has no answer."""
     if isinstance(error, NoPrediction):
-        return Unprocessable(str(error), found=error.found, needed=error.needed)
+        lacks = {"lacks": error.lacks or None, **advice_members(error.remedy)}
+        return Unprocessable(str(error), found=error.found, needed=error.needed, **lacks)
     if isinstance(error, InvalidSettings):
         name = error.name if isinstance(error, InvalidField) else f"settings.{error.name}"
         return invalid_request(name, error.reason)

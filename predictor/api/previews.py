@@ -1,5 +1,6 @@
 """The twin of the pages that predict without keeping the answer: the front page and /what-if/."""
 
+import typing
 from typing import ClassVar
 
 from drf_spectacular.utils import extend_schema
@@ -8,9 +9,11 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.parameters import Name, Number, OneOf, QueryParameter, WholeNumber, described
+from mpet_site.web.problems import invalid_request
 from predictor.api.prediction_serializers import PreviewSerializer, preview_document
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
+from predictor.core.references import MixRuntimes
 from predictor.core.scenarios.changes import (
     CHARACTERISTICS,
     FASTEST_MHZ,
@@ -19,14 +22,16 @@ from predictor.core.scenarios.changes import (
     SLOWEST_MHZ,
     least_factor,
 )
-from predictor.predictions.request import DEFAULT_METHOD, RequestError
+from predictor.predictions.request import DEFAULT_METHOD, InvalidSettings, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import WHAT_IF_PARAMETERS, slider_request
 
+MIXING = OneOf("mix_runtimes", "a setting of mpet2020", choices=typing.get_args(MixRuntimes))
 QUESTION = (
     Name("workload", "slug, or a name that only one row has", required=True),
     Name("target", "slug, or a name that only one row has", required=True),
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
+    MIXING,
 )
 CHANGES: tuple[QueryParameter, ...] = (
     *(
@@ -56,6 +61,8 @@ class PredictionPreview(ApiView):
         changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
             answer = preview_answer(slider_request(names, changes), request.user)
+        except InvalidSettings as error:  # of a parameter, which is called like the setting
+            raise invalid_request(error.name, error.reason) from error
         except RequestError as error:
             raise problem_of(error) from error
         return Response(preview_document(answer))

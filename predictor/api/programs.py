@@ -83,7 +83,11 @@ ProgramSerializer = inline_serializer(
             },
             many=True,
         ),
-        "refused": inline_serializer("UnrankedProgramPlatform", {"platform": Text(), "reason": Text()}, many=True),
+        "refused": inline_serializer(
+            "UnrankedProgramPlatform",
+            {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
+            many=True,
+        ),
     },
 )
 

@@ -17,8 +17,10 @@ from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.predictions import problem_of
+from predictor.api.previews import MIXING
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
+from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, RANKING_FILTERS, RANKING_ORDER, RankingChoice
 from predictor.predictions.rankings import RANKING_COLUMNS, Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
@@ -56,7 +58,18 @@ RankingSerializer = inline_serializer(
             },
             many=True,
         ),
-        "refused": inline_serializer("UnrankedPlatform", {"platform": Text(), "reason": Text()}, many=True),
+        "refused": inline_serializer(
+            "UnrankedPlatform",
+            {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
+            many=True,
+        ),
+        "refused_summary": inline_serializer(
+            "UnrankedPlatforms",
+            {"lacks": Text(allow_null=True), "count": Integer(), "reason": Text()},
+            many=True,
+            help_text="the same by what is missing, most often first",
+        ),
+        "advice": Text(allow_null=True, help_text="what would add platforms"),
         "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
     },
 )
@@ -66,6 +79,7 @@ RANKING_PARAMETERS = (
     Name("workload", "slug, or a name that only one row has", required=True),
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
+    MIXING,
     Flag("include_simulated", "Simulated profiles take part.", default=False),
     AT_THREAD_COUNT,
 )
@@ -100,19 +114,21 @@ class RankingView(ApiView):
             return respond_unless_unchanged(
                 request,
                 database_etag(request),
-                lambda: ranking_response(request, chosen_document(request, document, choice)),
+                lambda: ranking_response(request, chosen_document(request, question, document, choice)),
             )
 
         return answer_or_progress(request, question, respond, request.user)
 
 
-def chosen_document(request: Request, document: Mapping[str, Any], choice: RankingChoice) -> dict[str, Any]:
+def chosen_document(
+    request: Request, question: RankingQuestion, document: Mapping[str, Any], choice: RankingChoice
+) -> dict[str, Any]:
     """The ranking with the rows that were chosen, of platforms that the viewer sees."""
     ranking = Ranking(**document)
     visible = Platform.objects.visible_to(request.user).filter(slug__in=ranking.platforms).defer("placement")
     platforms = {row.slug: row for row in visible}
     rows, refused = choice.rows(ranking, platforms), choice.refused(ranking, platforms)
-    return {**document, "results": rows, "refused": refused}
+    return described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
 
 
 def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpResponseBase:

@@ -15,6 +15,7 @@ from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidSettings,
+    NoPrediction,
     PredictionRequest,
     RequestError,
     UnknownName,
@@ -52,6 +53,14 @@ def change_field(name: str) -> forms.Field:
     return forms.FloatField(
         label=label, required=False, help_text=help_text, widget=forms.NumberInput(attrs=attributes)
     )
+
+
+def finished_sentence(text: str) -> str:
+    """
+    >>> finished_sentence("no workload fft; did you mean ffts?"), finished_sentence("run the kit")
+    ('No workload fft; did you mean ffts?', 'Run the kit.')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith(("?", ".")) else ".")
 
 
 class CountOrNone(forms.CharField):
@@ -194,5 +203,7 @@ class PredictionForm(forms.Form):
         if isinstance(error, InvalidSettings):
             setting = f"{self.cleaned_data['method']}.{error.name}"
             field = next((name for name in (setting, error.name) if name in self.fields), None)
-        text = str(error)
-        self.add_error(field, text[:1].upper() + text[1:] + ("" if text.endswith(("?", ".")) else "."))
+        sentences = [str(error)]
+        if isinstance(error, NoPrediction) and error.advice:
+            sentences.append(error.advice)
+        self.add_error(field, " ".join(finished_sentence(text) for text in sentences))

@@ -1,11 +1,13 @@
 """What the pages offer to choose from, and the pair that they begin with."""
 
+import typing
 from typing import Any
 
 import numpy as np
 
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
+from predictor.core.methods import METHODS
 from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
@@ -19,9 +21,16 @@ MOST_PROFILES_TRIED = 5000
 LARGEST_WORKLOADS_SEEN = 64
 
 
-def offered_names(model: Any, user: Any, chosen: str) -> list[tuple[str, str]]:
-    """Slugs and names to choose from, the chosen one among them."""
-    rows = list(model.objects.offered_to(user).values_list("slug", "name")[:MOST_OFFERED])
+def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
+    """What `mix_runtimes` may be, and which of it is chosen; empty for a method that has no such setting."""
+    kind = typing.get_type_hints(METHODS[method].settings).get("mix_runtimes") if method in METHODS else None
+    choices = typing.get_args(kind)
+    return [(choice, choice == (chosen or choices[0])) for choice in choices]
+
+
+def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
+    """Slugs and names to choose from, the chosen one among them; `scaling`: of what ran with more than one thread."""
+    rows = list(model.objects.offered_to(user, scaling=scaling).values_list("slug", "name")[:MOST_OFFERED])
     return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
 
 

@@ -57,6 +57,9 @@ def twin_of_question(question: PredictionRequest) -> str:
     parameters |= {name: f"{NO_EFFECT if value is None else value:g}" for name, value in changes.items()}
     defaults = asdict(METHODS[question.method].settings())
     chosen = {name for name, value in question.settings.items() if value != defaults.get(name)}
-    if chosen or slider_request(parameters, slider_values(parameters)) != replace(question, settings={}):
+    if chosen == {"mix_runtimes"}:
+        parameters["mix_runtimes"] = str(question.settings["mix_runtimes"])
+    asked = replace(question, settings={name: question.settings[name] for name in chosen & {"mix_runtimes"}})
+    if chosen - {"mix_runtimes"} or slider_request(parameters, slider_values(parameters)) != asked:
         return ""
     return json_address("api-prediction-preview", query=urlencode(parameters))

@@ -32,8 +32,6 @@ from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
 from profiles.page_cache import kept_for_visitors
 
-POSSIBILITY_FIELDS = ("workload", "target", "scenario", "strategy", "method")
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @kept_for_visitors
@@ -56,8 +54,8 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
 def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
     context = {
         "form": form,
-        "possible": possibility_of_fields(
-            request, {name: str(form[name].value() or "") for name in POSSIBILITY_FIELDS}
+        "possible": possibility_of_form(
+            PredictionForm(form.data) if form.is_bound else form_of_question(request.GET), request.user
         ),
         "workloads": Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
         "platforms": Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
@@ -71,12 +69,18 @@ def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
 @kept_for_visitors
 def possible(request: HttpRequest) -> HttpResponse:
     """The part of the form's page that says what can be predicted for what is in its fields now."""
-    possibility_shown = possibility_of_fields(request, {name: request.GET.get(name, "") for name in POSSIBILITY_FIELDS})
+    possibility_shown = possibility_of_form(form_of_question(request.GET), request.user)
     return render(request, "predictor/possible.html", {"possible": possibility_shown})
 
 
-def possibility_of_fields(request: HttpRequest, fields: dict[str, str]) -> Possibility | None:
-    return possibility(request.user, **fields | {"scenario": fields["scenario"] or "migration"})
+def possibility_of_form(form: PredictionForm, user: Any) -> Possibility | None:
+    """None while something that the form needs is missing or wrong."""
+    if not form.is_valid():
+        return None
+    try:
+        return possibility(form.prediction_request(), user)
+    except RequestError:  # of a setting or another field: sending the form says it there
+        return None
 
 
 @require_safe

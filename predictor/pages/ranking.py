@@ -18,7 +18,7 @@ from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_L
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
-from predictor.pages.offers import first_pair, offered_names
+from predictor.pages.offers import first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
@@ -37,7 +37,15 @@ from profiles.templatetags.quantities import unmarked
 RANKED_PER_PAGE = 50
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
-RANKING_ADDRESS = ("workload", "method", "level", "include_simulated", "n", "by")  # what an address says beside filters
+RANKING_ADDRESS = (
+    "workload",
+    "method",
+    "level",
+    "mix_runtimes",
+    "include_simulated",
+    "n",
+    "by",
+)  # what an address says beside filters
 FILTER_TITLES = {
     "device_class": "Class",
     "min_cores": "Cores, from",
@@ -84,10 +92,13 @@ def ranking(request: HttpRequest) -> HttpResponse:
 
 def question_of(request: HttpRequest, slug: str) -> RankingQuestion:
     """Raises a RequestError."""
+    method = request.GET.get("method") or DEFAULT_METHOD
+    mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
     return RankingQuestion.of(
         slug,
         request.user,
-        method=request.GET.get("method") or DEFAULT_METHOD,
+        method=method,
+        mix_runtimes=mixing or None,
         level=value_in(request.GET, RANKING_LEVEL),
         include_simulated=value_in(request.GET, WITH_SIMULATED),
         n=value_in(request.GET, AT_THREAD_COUNT),
@@ -100,6 +111,7 @@ def form_context(request: HttpRequest, slug: str) -> dict[str, Any]:
         "workloads": offered_names(Workload, request.user, slug),
         "methods": list(METHODS),
         "method": request.GET.get("method") or DEFAULT_METHOD,
+        "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
         "include_simulated": request.GET.get("include_simulated") == "true",
         "by": request.GET.get("by", ""),
         "n": request.GET.get("n", ""),
@@ -123,12 +135,16 @@ def ranking_context(
     is_simulated = any(row["origin"] == "simulated" for row in rows)
     origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
     unit = "unknown unit" if ranking.time_kind == "relative" else "s"
+    refused = choice.refused(ranking, platforms)
+    described = described_ranking(question, {"refused": refused}, request.user)
     return {
         "ranking": ranking,
+        "refused_summary": described["refused_summary"],
+        "advice": described["advice"],
         "workload": Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first(),
         "rows": shown_rows,
         "page": page,
-        "refused": [(platforms[row["platform"]], row["reason"]) for row in choice.refused(ranking, platforms)],
+        "refused": [(platforms[row["platform"]], row["reason"]) for row in refused],
         "fields": filter_fields(request, list(platforms.values())),
         "is_simulated": is_simulated,
         "known": measured_label(origin),

@@ -13,11 +13,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
-from predictor.pages.offers import first_pair, offered_names
+from predictor.pages.offers import first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
-from predictor.predictions.request import RequestError
+from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, RequestError
 from predictor.predictions.service import predict, preview_answer
 from predictor.predictions.sliders import (
+    QUESTION_PARAMETERS,
     InvalidParameter,
     drop_neutral_values,
     platform_sliders,
@@ -47,12 +48,13 @@ def what_if(request: HttpRequest) -> HttpResponse:
         try:
             return redirect("prediction", uid=predict(state["question"], request.user).uid)
         except RequestError as error:
-            state["refusal"] = str(error)
+            state |= refusal_shown(error)
     context = {
         "workload": request.GET["workload"],
         "target": request.GET["target"],
         "method": request.GET.get("method", ""),
-        "workloads": offered_names(Workload, request.user, request.GET["workload"]),
+        "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
+        "workloads": offered_names(Workload, request.user, request.GET["workload"], scaling=True),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
         "section": "what-if",
         **slider_context(request, state),
@@ -73,7 +75,7 @@ def what_if_answer(request: HttpRequest) -> HttpResponse:
 def slider_state(request: HttpRequest) -> dict[str, Any]:
     """What the address says: slider values, the request that they make, and the address of the same state."""
     parameters = request.GET
-    question = {name: parameters[name] for name in ("workload", "target", "method") if parameters.get(name)}
+    question = {name: parameters[name] for name in QUESTION_PARAMETERS if parameters.get(name)}
     try:
         values = slider_values(parameters)
     except InvalidParameter as error:
@@ -90,28 +92,34 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
 
 def answer_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
     """The answer, not kept, with its figures; or why there is none."""
-    answer, refusal = None, state.get("refusal", "")
+    answer = None
+    refused: dict[str, Any] = {name: state[name] for name in ("refusal", "remedy") if name in state}
     questions = [state["question"]] if "question" in state else []
     for question in (*questions, slider_request(request.GET, {})):  # where a change is refused, the pair as it is
         try:
             answer = preview_answer(question, request.user)
             break
         except RequestError as error:
-            refusal = refusal or str(error)
+            refused = refused or refusal_shown(error)
     if answer is None:
-        return {"refusal": refusal}
+        return refused
     named = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
     rows = rows_by_slug(Platform, request.user, named)
     names = {slug: row.name for slug, row in rows.items()}
     drawing = answer_drawing(answer, names, breakpoints_of(rows.get(answer["target"]), answer))
     return {
-        "refusal": refusal,
+        **refused,
         "answer": answer,
         "charts": mark_origin(answer_charts(drawing), answer_origin(answer)),
         "time_unit": drawing.time_unit,
         **answer_facts(answer),
         "twin": json_address("api-prediction-preview", query=state["state"]),
     }
+
+
+def refusal_shown(error: RequestError) -> dict[str, Any]:
+    """Why there is no answer, and what would help."""
+    return {"refusal": str(error), "remedy": error.remedy if isinstance(error, NoPrediction) else None}
 
 
 def slider_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
@@ -143,4 +151,4 @@ def slider_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any
 def address_without_changes(question: Any) -> str:
     """The address without any change."""
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
-    return f"{reverse('what-if')}?{urlencode(parameters)}"
+    return f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings))}"

@@ -15,14 +15,7 @@ from profiles.models import Workload
 
 def run_question(question: Question, snapshot: Snapshot) -> Basis:
     """The method's answer to the question, with the rows of the snapshot that it came from. Raises a RequestError."""
-    database = snapshot.database
-    query = methods.Query(
-        workload=question.workload,
-        target=question.target,
-        group=None,
-        references=question.references,
-        n=question.n,
-    )
+    database, query = snapshot.database, method_query(question)
     groups = comparable_groups(question, query, database)
     try:
         outcome = scenarios.run_scenario(
@@ -35,10 +28,8 @@ def run_question(question: Question, snapshot: Snapshot) -> Basis:
         )
     except methods.SettingsError as error:
         raise InvalidField(error.setting, error.reason) from error
-    except methods.TooFewCandidates as error:
-        raise NoPrediction(str(error), error.found, error.needed) from error
     except methods.PredictionError as error:
-        raise NoPrediction(str(error), 0, 1) from error
+        raise no_prediction(error) from error
     return Basis(
         snapshot=snapshot,
         workload=question.workload,
@@ -49,6 +40,41 @@ def run_question(question: Question, snapshot: Snapshot) -> Basis:
         scenario=question.scenario,
         warnings=tuple(reference_warnings(question, database, groups)),
     )
+
+
+def refusal_of_question(question: Question, snapshot: Snapshot) -> NoPrediction | None:
+    """The error with which `run_question` refuses, without making the answer where the method's check tells; None where
+    it answers. Raises InvalidField as that does."""
+    try:
+        error = scenarios.refusal_of_scenario(
+            snapshot.database,
+            method_query(question),
+            question.method,
+            question.settings,
+            scenario=question.scenario,
+            facts=scenario_facts(question, snapshot),
+        )
+    except methods.SettingsError as invalid:
+        raise InvalidField(invalid.setting, invalid.reason) from invalid
+    return None if error is None else no_prediction(error)
+
+
+def method_query(question: Question) -> methods.Query:
+    """What the method is asked."""
+    return methods.Query(
+        workload=question.workload,
+        target=question.target,
+        group=None,
+        references=question.references,
+        n=question.n,
+    )
+
+
+def no_prediction(error: methods.PredictionError) -> NoPrediction:
+    """The method's refusal as that of the request."""
+    if isinstance(error, methods.TooFewCandidates):
+        return NoPrediction(str(error), error.found, error.needed, error.lacks)
+    return NoPrediction(str(error), 0, 1, error.lacks)
 
 
 def scenario_facts(question: Question, snapshot: Snapshot) -> scenarios.ScenarioFacts:

@@ -1,61 +1,254 @@
-"""What can be predicted for a workload and a target, before anything is: for the form, while it is filled in."""
+"""Whether a prediction is possible, before it is made, and what would make it so: for the form while it is filled in,
+for the API, and for all targets of a workload at once. It says what the prediction then does (core's checks)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
-from predictor.predictions.service import preview_answer
-from profiles.lookup import LookupResult, look_up
-from profiles.models import Platform, Profile, Workload
+import numpy as np
 
-TRIED_SCENARIOS = ("sequential", "parallelisation")  # what they need, no count of profiles with a curve tells
+from predictor.core.database import Database
+from predictor.predictions.advice import (
+    KIT_COMMAND,
+    KIT_COST,
+    count_of_workloads,
+    find_remedy,
+    kit_counts,
+    own_platforms_first,
+)
+from predictor.predictions.answering import refusal_of_question
+from predictor.predictions.question import (
+    Question,
+    position_named,
+    registered_method,
+    resolve_with_snapshot,
+    workload_snapshot,
+)
+from predictor.predictions.rankings import RankingQuestion, summarise_refused
+from predictor.predictions.request import (
+    DEFAULT_METHOD,
+    InvalidField,
+    NoPrediction,
+    PredictionRequest,
+    Remedy,
+    UnknownWorkloadName,
+)
+from predictor.snapshot.building import Snapshot
+from profiles.lookup import LookupResult, look_up
+from profiles.models import Platform, Workload
+
+REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
+
+
+@dataclass(frozen=True)
+class ConnectingProfiles:
+    """What connects workload and target: platforms that have the workload, other workloads that the target has, how
+    many of these are `shared` with such a platform, and by how many profiles; how often the pair itself was
+    measured."""
+
+    references: int
+    benchmarks: int
+    shared: int
+    connecting: int
+    measured: int
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """Whether the question has an answer: it has where there is no `refusal`."""
+
+    workload: str
+    target: str
+    method: str
+    scenario: str
+    evidence: ConnectingProfiles
+    refusal: NoPrediction | None
+
+    def document(self) -> dict[str, Any]:
+        refusal = self.refusal
+        return {
+            "workload": self.workload,
+            "target": self.target,
+            "method": self.method,
+            "scenario": self.scenario,
+            "possible": refusal is None,
+            "reason": None if refusal is None else refusal.reason,
+            "lacks": (refusal and refusal.lacks) or None,
+            "evidence": vars(self.evidence),
+            "targets": None,
+            **advice_members(None if refusal is None else refusal.remedy),
+        }
+
+
+@dataclass(frozen=True)
+class FeasibleTargets:
+    """On how many of the platforms where nobody measured the workload it can be predicted.
+
+    `platforms` counts these, `measured` the others; `lacks` how often which word is what is missing.
+    """
+
+    workload: str
+    method: str
+    platforms: int
+    feasible: int
+    measured: int
+    lacks: Mapping[str, int]
+    remedy: Remedy | None
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "workload": self.workload,
+            "target": None,
+            "method": self.method,
+            "scenario": "migration",
+            "possible": self.feasible > 0,
+            "reason": None,
+            "lacks": None,
+            "evidence": None,
+            "targets": {
+                "platforms": self.platforms,
+                "feasible": self.feasible,
+                "measured": self.measured,
+                "lacks": dict(self.lacks),
+            },
+            **advice_members(self.remedy),
+        }
+
+
+def advice_members(remedy: Remedy | None) -> dict[str, Any]:
+    """The members in which every answer and every problem document says what would help."""
+    return {"advice": remedy and remedy.sentence, "remedy": remedy and remedy.document()}
 
 
 @dataclass(frozen=True)
 class Possibility:
-    """`evidence` counts what there is to predict from (ProfileQuerySet.evidence_for); None where a name is unknown.
-
-    `trial`: such counts decide nothing (TRIED_SCENARIOS), so the prediction itself was tried. `refusal`: why it
-    failed.
-    """
+    """What the form says of what was typed into it; `feasibility` is None where a name is unknown."""
 
     workload: LookupResult
     target: LookupResult
-    evidence: dict[str, int] | None
-    trial: bool = False
-    refusal: str = ""
+    feasibility: Feasibility | None = None
 
     @property
     def is_possible(self) -> bool:
-        if self.trial:
-            return not self.refusal
-        return self.evidence is not None and self.evidence["connecting"] > 0
+        return self.feasibility is not None and self.feasibility.refusal is None
 
 
-def possibility(
-    user: Any, workload: str, target: str, *, scenario: str = "migration", strategy: str = "", method: str = ""
-) -> Possibility | None:
-    """None while nothing was typed into one of the fields that the scenario needs."""
-    if not (workload.strip() and target.strip()) or (scenario == "parallelisation" and not strategy):
-        return None
-    program = look_up(Workload.objects.visible_to(user), workload.strip())
-    machine = look_up(Platform.objects.visible_to(user), target.strip())
-    if program.slug is None or machine.slug is None:
-        return Possibility(program, machine, None)
-    evidence = Profile.objects.evidence_for(user, program.slug, machine.slug)
-    if scenario not in TRIED_SCENARIOS:
-        return Possibility(program, machine, evidence)
-    request = PredictionRequest(
-        program.slug, machine.slug, method=method or DEFAULT_METHOD, scenario=scenario, strategy=strategy or None
+def possibility(request: PredictionRequest, user: Any) -> Possibility:
+    """What the form says. Raises a RequestError for what is wrong beside the two names."""
+    workload = look_up(Workload.objects.visible_to(user), request.workload)
+    target = look_up(Platform.objects.visible_to(user), request.target)
+    known = workload.slug is not None and target.slug is not None
+    return Possibility(workload, target, feasibility(request, user) if known else None)
+
+
+def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
+    """Whether `predict` answers this request, and what would help where it does not. Raises a RequestError where a name
+    or a value is wrong."""
+    question, snapshot, _ = resolve_with_snapshot(request, user)
+    refusal = refusal_of_question(question, snapshot)
+    if refusal is not None:
+        refusal.remedy = find_remedy(refusal, question, snapshot, user)
+    return Feasibility(
+        workload=snapshot.database.workloads[question.workload],
+        target=snapshot.database.platforms[question.target],
+        method=question.method.name,
+        scenario=question.scenario.name,
+        evidence=count_connecting(snapshot.database, question),
+        refusal=refusal,
     )
-    return Possibility(program, machine, evidence, trial=True, refusal=refusal_of(request, user))
 
 
-def refusal_of(request: PredictionRequest, user: Any) -> str:
-    try:
-        preview_answer(request, user)
-    except RequestError as error:
-        return str(error)
-    return ""
+def count_connecting(database: Database, question: Question) -> ConnectingProfiles:
+    """What there is to predict from."""
+    workload, target = question.workload, question.target
+    rows_a, rows_t = database.rows_of_workload(workload), database.rows_of_platform(target)
+    platforms = np.unique(database.platform_index[rows_a])
+    if question.references is not None:
+        platforms = platforms[np.isin(platforms, question.references)]
+    platforms = platforms[platforms != target]
+    workloads = np.unique(database.workload_index[rows_t])
+    workloads = workloads[workloads != workload]
+    connects = np.isin(database.platform_index, platforms) & np.isin(database.workload_index, workloads)
+    connects &= ~database.hidden
+    return ConnectingProfiles(
+        references=len(platforms),
+        benchmarks=len(workloads),
+        shared=len(np.unique(database.workload_index[connects])),
+        connecting=int(np.count_nonzero(connects)),
+        measured=int(np.count_nonzero(database.workload_index[rows_t] == workload)),
+    )
+
+
+def feasible_targets(
+    workload: str, user: Any, *, method: str = DEFAULT_METHOD, include_simulated: bool = False
+) -> FeasibleTargets:
+    """On how many platforms the workload can be predicted, and what would help on most of the others. Raises a
+    RequestError; so for a method whose rule is not known for all platforms at once."""
+    chosen = registered_method(method)
+    if chosen.lacks_by_target is None:
+        raise InvalidField("method", f"of {method} only one target can be asked at a time")
+    snapshot, _ = workload_snapshot(workload, user, include_simulated=include_simulated)
+    database = snapshot.database
+    index = position_named(workload, database.workloads, Workload, user, UnknownWorkloadName)
+    has_profile = np.bincount(database.platform_index, minlength=len(database.platforms)) > 0
+    has_workload = np.zeros(len(database.platforms), dtype=bool)
+    has_workload[database.platform_index[database.rows_of_workload(index)]] = True
+    wanted = np.flatnonzero(has_profile & ~has_workload)
+    words = chosen.lacks_by_target(database, index)
+    lacking = {database.platforms[p]: words[p] for p in wanted.tolist() if words[p]}
+    return FeasibleTargets(
+        workload=database.workloads[index],
+        method=method,
+        platforms=len(wanted),
+        feasible=len(wanted) - len(lacking),
+        measured=int(has_workload.sum()),
+        lacks=dict(sorted(Counter(lacking.values()).items())),
+        remedy=remedy_for_all(snapshot, index, lacking, user),
+    )
+
+
+def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], user: Any) -> dict[str, Any]:
+    """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
+    so it is no part of the ranking, which several may share."""
+    lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
+    remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
+    return {
+        **ranking,
+        "refused_summary": summarise_refused(ranking["refused"]),
+        "advice": None if remedy is None else remedy.sentence,
+    }
+
+
+def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
+    """Which run of the kit, on a platform that has the workload, connects the most of the others; None where all are
+    connected."""
+    database = snapshot.database
+    lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT}
+    rows = database.rows_of_workload(workload)
+    name = database.workloads[workload]
+    if not len(rows):
+        return Remedy("measure", f"measure {name} on a machine and upload the results")
+    if not lacking:
+        return None
+    if snapshot.is_simulated[rows].all():
+        return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
+    host = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)[0]
+    counts = kit_counts(user, name)
+    sizes = [counts[slug] for slug in lacking if slug in counts]
+    if not sizes:
+        others = "the machines to predict for" if len(lacking) > 1 else next(iter(lacking))
+        where = others if host in counts else f"{host} and on {others}"
+        return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
+    platforms = "1 more platform" if len(sizes) == 1 else f"{len(sizes)} more platforms"
+    up_to = "" if min(sizes) == max(sizes) else "up to "
+    return Remedy(
+        "kit",
+        f"run `{KIT_COMMAND}` on {host}{KIT_COST}: it then shares {up_to}{count_of_workloads(max(sizes))} with "
+        f"{platforms}",
+        platform=host,
+        command=KIT_COMMAND,
+        shared_workloads=max(sizes),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -45,6 +46,14 @@ RANKING_COLUMNS = (
     "core_time_s",
     "relative",
 )
+REFUSAL_REASONS = {
+    "reference": "the workload was measured on no other platform",
+    "benchmark": "no other workload was measured there",
+    "shared": "no workload was measured both there and on a platform that has this one",
+    "comparable": "what was measured there is of kinds that the method does not compare",
+    "clock": "a clock that the method needs is not known",
+}
+OTHER_REASON = "no time can be predicted there at the thread counts asked for"
 
 
 @dataclass(frozen=True)
@@ -91,18 +100,24 @@ class RankingQuestion:
         *,
         method: str = DEFAULT_METHOD,
         level: float | None = None,
+        mix_runtimes: str | None = None,
+        settings: Mapping[str, Any] | None = None,
         include_simulated: bool = False,
         n: int | None = None,
     ) -> RankingQuestion:
-        """`level` of the intervals; None: the method's default. `n`: the thread count to compare at; None: the fastest
-        of each platform. Raises a RequestError where the workload or the method is unknown, or the method takes no
-        level."""
+        """`level` and `mix_runtimes` are settings that a request may name by themselves; None: the method's default.
+        `n`: the thread count to compare at; None: the fastest of each platform. Raises a RequestError where the
+        workload or the method is unknown, or the method has not such a setting."""
         chosen = registered_method(method)
+        named = {"level": level, "mix_runtimes": mix_runtimes}
+        named = {name: value for name, value in named.items() if value is not None}
         try:
-            settings = checked_settings(chosen, {} if level is None else {"level": level})
+            values = checked_settings(chosen, {**(settings or {}), **named})
         except InvalidSettings as error:
-            raise InvalidField("level", error.reason) from error
-        return cls._against_snapshot(workload, viewer, chosen, settings, include_simulated=include_simulated, n=n)
+            if error.name in named:
+                raise InvalidField(error.name, error.reason) from error
+            raise
+        return cls._against_snapshot(workload, viewer, chosen, values, include_simulated=include_simulated, n=n)
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
@@ -196,7 +211,7 @@ def platform_steps(
             try:
                 results.append(nan_to_null(row_of(target)))
             except methods.PredictionError as error:
-                refused.append({"platform": slug, "reason": str(error)})
+                refused.append({"platform": slug, "reason": str(error), "lacks": error.lacks or None})
             yield ComputedStep(len(results) + len(refused), total, document)
 
 
@@ -210,6 +225,16 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
 def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     """The rows of a ranking by rising time."""
     return tuple(sorted(results, key=lambda row: (row["time_s"] is None, row["time_s"], row["platform"])))
+
+
+def summarise_refused(refused: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Why platforms have no place in the ranking: what is missing, a sentence, how often, most often first."""
+    counts = Counter(row.get("lacks") for row in refused)
+    rows = [
+        {"lacks": word, "count": count, "reason": REFUSAL_REASONS.get(word or "", OTHER_REASON)}
+        for word, count in counts.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["count"], row["reason"]))
 
 
 def ranking_order(database: Database, workload: int) -> list[int]:

@@ -87,11 +87,38 @@ class InvalidField(InvalidSettings):
     """Not a setting but a field of the request, perhaps with its member: `workload_changes.work`."""
 
 
-class NoPrediction(RequestError):
-    """The method refuses: what it needs was not measured."""
+@dataclass(frozen=True)
+class Remedy:
+    """What would make a refused prediction possible: a sentence without a full stop, and its parts where it has any.
 
-    def __init__(self, reason: str, found: int, needed: int) -> None:
+    `kind`: kit (run `command` on `platform`, which then shares `shared_workloads` with `shares_with`), measure, or a
+    part of the request that would have to be another: method, settings, references, scenario, strategy, change,
+    simulated.
+    """
+
+    kind: str
+    sentence: str
+    platform: str | None = None
+    command: str | None = None
+    shares_with: str | None = None
+    shared_workloads: int | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "sentence"}
+
+
+class NoPrediction(RequestError):
+    """The method refuses: what it needs was not measured. `lacks` is a word for what is missing (docs/api.md), `remedy`
+    what would help, where anything is known to."""
+
+    def __init__(self, reason: str, found: int, needed: int, lacks: str = "") -> None:
         self.reason = reason
         self.found = found
         self.needed = needed
+        self.lacks = lacks
+        self.remedy: Remedy | None = None
         super().__init__(reason)
+
+    @property
+    def advice(self) -> str | None:
+        return None if self.remedy is None else self.remedy.sentence

@@ -15,6 +15,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
 from predictor.models import Prediction
+from predictor.predictions.advice import advised
 from predictor.predictions.answering import run_question
 from predictor.predictions.document import answer_document
 from predictor.predictions.question import Question, resolve_with_snapshot
@@ -35,7 +36,8 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
         return stored
-    document = answer_request(request, question, snapshot)
+    with advised(question, snapshot, user):
+        document = answer_request(request, question, snapshot)
     stored, _ = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
@@ -54,7 +56,8 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
 def preview_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
     """The document of the same answer, which is not kept: for pages that predict unasked. Raises a RequestError."""
     question, snapshot, _ = resolve_with_snapshot(request, user)
-    return answer_request(request, question, snapshot)
+    with advised(question, snapshot, user):
+        return answer_request(request, question, snapshot)
 
 
 def answer_request(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:

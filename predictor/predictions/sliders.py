@@ -16,7 +16,7 @@ from profiles.arrays import FloatArray
 from profiles.models import Platform, Workload
 from profiles.scaling.names import FRACTIONS
 
-QUESTION_PARAMETERS = ("workload", "target", "method")
+QUESTION_PARAMETERS = ("workload", "target", "method", "mix_runtimes")
 WHAT_IF_PARAMETERS = (*QUESTION_PARAMETERS, *CHARACTERISTICS, *PLATFORM_CHANGES)
 NO_EFFECT = 0  # of n_nu and n_ht: where null stands in a request
 LARGEST_SLIDER_FACTOR = {"memory": 4.0, "work": 4.0}
@@ -106,10 +106,12 @@ def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
 def slider_request(parameters: Mapping[str, str], values: Mapping[str, float]) -> PredictionRequest:
     """The prediction with these slider values. What a value may be is for the service to say."""
     platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
+    mixing = parameters.get("mix_runtimes")
     return PredictionRequest(
         workload=parameters.get("workload", "").strip(),
         target=parameters.get("target", "").strip(),
         method=parameters.get("method") or DEFAULT_METHOD,
+        settings={"mix_runtimes": mixing} if mixing else {},
         workload_changes={name: values[name] for name in CHARACTERISTICS if name in values} or None,
         platform_changes={name: platform_value(name, value) for name, value in platform.items()} or None,
     )

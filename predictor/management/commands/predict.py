@@ -14,10 +14,11 @@ from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
+from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.next_measurements import next_measurements
 from predictor.predictions.ranking_choice import BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
-from predictor.predictions.rankings import Ranking, rank_platforms
-from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
+from predictor.predictions.rankings import Ranking, RankingQuestion, rank_platforms
+from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.service import predict
 from profiles.measurements import STRATEGIES
 from profiles.models import Platform
@@ -25,7 +26,6 @@ from profiles.models import Platform
 # what asks for one target, with its default
 ONE_TARGET_ONLY: dict[str, Any] = {
     "reference": None,
-    "method_settings": {},
     "scenario": "migration",
     "strategy": None,
     "include_outliers": False,
@@ -85,6 +85,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             lines = self.ranking(options) if options["ranking"] else self.prediction(options)
+        except NoPrediction as error:
+            advice = f"\nWhat would help: {error.advice}." if error.advice else ""
+            raise CommandError(f"{error}{advice}") from error
         except RequestError as error:
             raise CommandError(str(error)) from error
         self.stdout.write("\n".join(lines))
@@ -95,19 +98,19 @@ class Command(BaseCommand):
         if options["n"] is not None and len(options["n"]) != 1:
             raise CommandError("a ranking takes one --n")
         choice = RankingChoice.of({**dict(options["where"]), "by": options["by"]})
+        workload, choices = options["workload"], {name: options[name] for name in ("method", "include_simulated")}
+        choices |= {"settings": options["method_settings"], "n": options["n"] and options["n"][0]}
         with tqdm(desc="rank", unit="platform", leave=False) as bar:
-            computed = rank_platforms(
-                options["workload"],
-                method=options["method"],
-                include_simulated=options["include_simulated"],
-                n=options["n"] and options["n"][0],
-                progress=lambda step: show_step(bar, step),
-            )
+            computed = rank_platforms(workload, progress=lambda step: show_step(bar, step), **choices)
         platforms = {row.slug: row for row in Platform.objects.visible_to(None).filter(slug__in=computed.platforms)}
         chosen = replace(
             computed, results=choice.rows(computed, platforms), refused=choice.refused(computed, platforms)
         )
-        return [json.dumps(chosen.document(), indent=1, allow_nan=False)] if options["json"] else ranking_report(chosen)
+        document = described_ranking(RankingQuestion.of(workload, **choices), chosen.document(), None)
+        if options["json"]:
+            return [json.dumps(document, indent=1, allow_nan=False)]
+        advice = [f"What would help: {document['advice']}."] if document["advice"] else []
+        return [*ranking_report(chosen), *advice]
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
         refuse_given(options, RANKING_ONLY, "one target takes no")

@@ -263,8 +263,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # workloads and platforms to offer
     with django_assert_num_queries(2):
         client.get(reverse("predict"))
-    # and whether the two exist, references, benchmarks, what connects the two, the pair itself
-    with django_assert_num_queries(8):
+    # and whether the two exist; what connects them: revision, newest profile
+    with django_assert_num_queries(6):
         client.get(reverse("predict"), QUESTION)
     # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile
     with django_assert_num_queries(5):

@@ -1,12 +1,22 @@
+import json
+from dataclasses import replace
+
 import pytest
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from predictor.predictions.feasibility import possibility
-from profiles.models import Profile
+from predictor.predictions.feasibility import feasibility, feasible_targets, possibility
+from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
+from predictor.predictions.service import predict
+from profiles.models import Profile, Revision
 from tests.pages import store_private, store_public, text_of, user
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/predict/possible/"
+ONCE = "once (a minute or two):"
 
 
 def words(client, workload: str, target: str) -> str:
@@ -43,10 +53,11 @@ def test_says_why_there_can_be_no_prediction(client, kept, reason):
         Profile.objects.exclude(pk__in=pair).delete()
     else:
         Profile.objects.exclude(**kept).delete()
+    Revision.raise_for(None)
     text = words(client, "app0-section0", "machine-1")
     assert "Not possible yet" in text
     assert reason in text
-    assert not possibility(None, "app0-section0", "machine-1").is_possible
+    assert not possibility(PredictionRequest("app0-section0", "machine-1"), None).is_possible
 
 
 def test_unknown_names_lead_to_those_that_look_alike(client):
@@ -79,6 +90,7 @@ def test_the_form_s_page_says_the_same(client):
 def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     store_public()
     Profile.objects.filter(workload__slug="app0-section0").exclude(platform__slug="machine-0").delete()
+    Revision.raise_for(None)
     parameters = {"workload": "app0-section0", "target": "machine-1", "scenario": "parallelisation"}
     assert text_of(client.get(ADDRESS, parameters)) == ""  # no strategy is chosen yet
     possible = text_of(client.get(ADDRESS, parameters | {"strategy": "dynamic_loop"}))
@@ -87,3 +99,236 @@ def test_scenarios_that_counts_decide_nothing_about_are_tried(client):
     assert refused.startswith("Not possible yet:")
     assert "pipeline" in refused
     assert "Possible" in text_of(client.get(ADDRESS, parameters | {"scenario": "sequential"}))
+
+
+def deliver(platform, workloads, *, scale="full", generator="mpet-kit 1.1", **options):
+    """These sample workloads on one machine, as the kit delivers them."""
+    measurements = replace(
+        sample_measurements(1, len(workloads), seed=platform, counters=False),
+        platforms=[sample_platform(platform)],
+        workloads=[sample_workload(index) for index in workloads],
+        generator=generator,
+        environment={"scale": scale},
+        **options,
+    )
+    return store(measurements, label=f"{platform} {workloads}")
+
+
+@pytest.fixture
+def program():
+    """A program of its own (app5/section0) on machine-0; machine-1 ran four workloads of the kit, machine-2 three quick
+    ones and one more, machine-3 nothing that is the kit's."""
+    deliver(0, [10], generator="mpet-profile 1.1")
+    deliver(1, [0, 1, 2, 3])
+    deliver(2, [4, 5, 6], scale="quick")
+    deliver(2, [0])
+    deliver(3, [8], generator="mine 1")
+    return "app5-section0"
+
+
+def test_advice_names_who_would_run_what_and_how_much_is_then_shared(program):
+    advice = {f"machine-{n}": feasibility(PredictionRequest(program, f"machine-{n}"), None) for n in (1, 2, 3)}
+    assert {slug: answer.refusal.advice for slug, answer in advice.items()} == {
+        "machine-1": f"run `make quick` on machine-0 {ONCE} machine-0 and machine-1 then share 4 workloads",
+        "machine-2": f"run `make quick` on machine-0 {ONCE} machine-0 and machine-2 then share 4 workloads",
+        "machine-3": "run `make quick` of the benchmark kit on machine-0 and on machine-3: "
+        "they then share its workloads",
+    }
+    assert advice["machine-2"].document()["remedy"] == {
+        "kind": "kit",
+        "platform": "machine-0",
+        "command": "make quick",
+        "shares_with": "machine-2",
+        "shared_workloads": 4,
+    }
+
+
+def test_what_the_advice_promises_comes_true(program):
+    deliver(0, [4, 5, 6], scale="quick")
+    answer = feasibility(PredictionRequest(program, "machine-2"), None)
+    assert answer.refusal is None
+    assert answer.evidence.shared == 3
+    assert predict(PredictionRequest(program, "machine-2")).answer["t1_s"] > 0
+
+
+def test_where_the_workload_s_machine_ran_the_kit_the_target_is_to_run_it(program):
+    deliver(0, [12, 13])
+    refusal = feasibility(PredictionRequest(program, "machine-3"), None).refusal
+    assert refusal.advice == f"run `make quick` on machine-3 {ONCE} machine-3 and machine-0 then share 2 workloads"
+
+
+def test_what_nobody_else_ran_is_to_be_measured_where_most_is_shared(program):
+    refusal = feasibility(PredictionRequest("app0-section1", "machine-1"), None).refusal
+    assert refusal.lacks == "reference"
+    assert refusal.advice == (
+        "measure app0-section1 on another machine, such as machine-2, which shares 1 workload with machine-1"
+    )
+
+
+def test_all_targets_at_once(program):
+    everywhere = feasible_targets(program, None).document()
+    assert everywhere["targets"] == {"platforms": 3, "feasible": 0, "measured": 1, "lacks": {"shared": 3}}
+    assert (
+        everywhere["advice"] == f"run `make quick` on machine-0 {ONCE} it then shares 4 workloads with 2 more platforms"
+    )
+    deliver(0, [0, 1, 2, 3])
+    connected = feasible_targets(program, None).document()
+    assert connected["targets"] == {"platforms": 3, "feasible": 2, "measured": 1, "lacks": {"shared": 1}}
+    assert connected["advice"] == "run `make quick` of the benchmark kit on machine-3"
+    with pytest.raises(InvalidField, match="one target"):
+        feasible_targets(program, None, method="mpet2020")
+
+
+def test_private_profiles_move_nobody_else_s_advice(program):
+    ada = user("ada")
+    store(
+        replace(
+            sample_measurements(1, 2, counters=False),
+            platforms=[sample_platform(3)],
+            workloads=[sample_workload(14), sample_workload(15)],
+            environment={"scale": "quick"},
+        ),
+        label="private",
+        owner=ada,
+        private=True,
+    )
+    request = PredictionRequest(program, "machine-3")
+    assert "on machine-0 and on machine-3" in feasibility(request, None).refusal.advice
+    assert "then share 2 workloads" in feasibility(request, ada).refusal.advice
+
+
+def test_another_request_is_the_first_thing_to_try():
+    deliver(0, [0, 1])
+    deliver(1, [0, 1])
+    deliver(2, [0, 5])
+    few = PredictionRequest("app0-section0", "machine-1", references=["machine-2"])
+    assert feasibility(few, None).refusal.advice == "leave the references out: other platforms will do"
+    Profile.objects.all().delete()
+    store(
+        replace(
+            sample_measurements(1, 2, counters=False),
+            workloads=[sample_workload(0), sample_workload(1, runtime="openmp")],
+        ),
+        label="mixed",
+    )
+    deliver(1, [3])
+    store(
+        replace(
+            sample_measurements(1, 1, counters=False),
+            platforms=[sample_platform(1)],
+            workloads=[sample_workload(1, runtime="openmp")],
+        ),
+        label="openmp",
+    )
+    never = PredictionRequest("app0-section0", "machine-1", method="mpet2020", settings={"mix_runtimes": "never"})
+    refusal = feasibility(never, None).refusal
+    assert refusal.remedy.kind == "settings"
+    assert refusal.advice.startswith("set mix_runtimes to auto")
+
+
+def test_a_target_that_is_known_by_simulated_profiles_alone():
+    deliver(0, [0, 1])
+    deliver(1, [1, 2], origin="simulated", generator="mpet-simulator 1")
+    request = PredictionRequest("app0-section0", "machine-1")
+    refusal = feasibility(request, None).refusal
+    assert refusal.advice == "let simulated profiles take part: machine-1 is known by these alone"
+    assert feasibility(replace(request, include_simulated=True), None).refusal is None
+
+
+def test_scaling_is_not_offered_of_what_ran_on_one_thread_alone(client, program):
+    profile = Profile.objects.get(workload__slug="app4-section0")
+    profile.n_largest = 1
+    profile.save()
+    offered = client.get(reverse("what-if"), {"workload": program, "target": "machine-1"}).context["workloads"]
+    assert "app4-section0" not in dict(offered)
+    assert program in dict(offered)
+
+
+@pytest.mark.parametrize("scenario", ["migration", "sequential", "scaling"])
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "additive-log"])
+def test_feasible_is_what_the_prediction_then_answers(program, method, scenario):
+    deliver(0, [0])
+    said = {}
+    for workload in (program, "app0-section0", "app4-section0"):
+        for target in ("machine-0", "machine-1", "machine-2", "machine-3"):
+            request = PredictionRequest(workload, target, method=method, scenario=scenario)
+            refusal = feasibility(request, None).refusal
+            try:
+                predict(request)
+            except NoPrediction as error:
+                assert (str(error), error.lacks, error.advice) == (str(refusal), refusal.lacks, refusal.advice)
+            else:
+                assert refusal is None
+            said[refusal is None] = True
+    assert said[False]
+    assert said.get(True) or (method, scenario) == ("mpet2020", "sequential")  # which needs counters
+
+
+def test_the_api_says_the_same_as_the_form_the_problem_and_the_command(client, program):
+    address = "/api/v1/predictions/possible/"
+    document = client.get(address, {"workload": program, "target": "machine-2"}).json()
+    assert (document["possible"], document["lacks"], document["evidence"]["references"]) == (False, "shared", 1)
+    assert f"What would help: {document['advice']}." in words(client, program, "machine-2")
+    problem = client.get("/api/v1/predictions/preview/", {"workload": program, "target": "machine-2"})
+    assert problem.status_code == 422
+    members = {name: problem.json()[name] for name in ("lacks", "advice", "remedy")}
+    assert members == {name: document[name] for name in members}
+    assert problem.json()["detail"] == document["reason"]
+    with pytest.raises(CommandError) as caught:
+        call_command("predict", "--workload", program, "--target", "machine-2")
+    assert str(caught.value) == f"{document['reason']}\nWhat would help: {document['advice']}."
+    page = client.get(reverse("what-if"), {"workload": program, "target": "machine-2"})
+    assert f"What would help: {document['advice']}." in text_of(page)
+
+
+def test_the_api_without_a_target_counts_all(client, program):
+    address = "/api/v1/predictions/possible/"
+    document = client.get(address, {"workload": program}).json()
+    assert document["target"] is None
+    assert document["targets"]["feasible"] == 0
+    assert document["advice"].startswith("run `make quick` on machine-0 once")
+    for wrong in ({"scenario": "scaling"}, {"method": "mpet2020"}, {"mix_runtimes": "auto"}):
+        assert client.get(address, {"workload": program} | wrong).status_code == 400
+    assert client.get(address, {"workload": program, "target": "nothing"}).status_code == 400
+    wrong = client.get(address, {"workload": program, "target": "machine-1", "mix_runtimes": "auto"}).json()
+    assert wrong["errors"][0]["name"] == "mix_runtimes"
+
+
+def test_a_ranking_says_why_platforms_have_no_place_and_what_would_help(client, program):
+    deliver(0, [0])
+    ranking = client.get("/api/v1/rankings/", {"workload": program}).json()
+    assert [row["platform"] for row in ranking["results"]] == ["machine-1", "machine-2"]
+    assert {row["platform"]: row["lacks"] for row in ranking["refused"]} == {
+        "machine-0": "reference",
+        "machine-3": "shared",
+    }
+    assert [(row["lacks"], row["count"]) for row in ranking["refused_summary"]] == [("shared", 1), ("reference", 1)]
+    assert ranking["advice"] == "run `make quick` of the benchmark kit on machine-3"
+    page = text_of(client.get(reverse("ranking"), {"workload": program}))
+    for row in ranking["refused_summary"]:
+        assert f"1 platform: {row['reason']}" in page
+    assert f"What would help: {ranking['advice']}." in page
+
+
+def test_a_ranking_mixes_runtimes_as_it_is_asked(client, program):
+    deliver(0, [0])
+    question = RankingQuestion.of(program, method="mpet2020", mix_runtimes="never")
+    assert question.canonical()["settings"]["mix_runtimes"] == "never"
+    page = client.get(reverse("ranking"), {"workload": program, "method": "mpet2020", "mix_runtimes": "never"})
+    assert dict(page.context["mixing"]) == {"auto": False, "never": True, "always": False}
+    assert "mix_runtimes=never" in page.context["twin"]
+    assert client.get(page.context["twin"]).json()["settings"]["mix_runtimes"] == "never"
+    assert client.get(reverse("ranking"), {"workload": program, "mix_runtimes": "never"}).status_code == 200
+    with pytest.raises(InvalidField, match="mix_runtimes"):
+        RankingQuestion.of(program, mix_runtimes="never")
+
+
+def test_the_command_ranks_with_the_same_advice(program, capsys):
+    deliver(0, [0])
+    call_command("predict", "--workload", program, "--ranking")
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "What would help: run `make quick` of the benchmark kit on machine-3."
+    )
+    settings = ["--method", "mpet2020", "--method-settings", '{"mix_runtimes": "never"}']
+    call_command("predict", "--workload", program, "--ranking", "--json", *settings)
+    assert json.loads(capsys.readouterr().out)["settings"]["mix_runtimes"] == "never"

@@ -1,0 +1,176 @@
+"""What would make a refused prediction possible: another setting, or who would have to measure what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from predictor.core.database import Database
+from predictor.core.methods import get_method
+from predictor.core.references import MixRuntimes
+from predictor.predictions.answering import refusal_of_question
+from predictor.predictions.question import Question
+from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, Remedy
+from predictor.snapshot.building import SIMULATED, Snapshot
+from predictor.snapshot.cache import read_snapshot
+from profiles.models import Profile
+
+KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
+WIDEST_MIXING: MixRuntimes = "auto"
+
+
+@contextmanager
+def advised(question: Question, snapshot: Snapshot, user: Any) -> Iterator[None]:
+    """Whoever catches a NoPrediction of the block finds the remedy in it."""
+    try:
+        yield
+    except NoPrediction as error:
+        error.remedy = find_remedy(error, question, snapshot, user)
+        raise
+
+
+def find_remedy(error: NoPrediction, question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+    """What would help, the cheapest first: another request, then a measurement. None where nothing is known to."""
+    database = snapshot.database
+    workload, target = database.workloads[question.workload], database.platforms[question.target]
+    sentences = {
+        "scaling": ("scenario", f"ask for t(1) alone, or measure {workload} with more threads"),
+        "change": ("change", "leave this change out: the baseline can be predicted"),
+        "strategy": (
+            "strategy",
+            f"measure a workload of strategy {question.scenario.strategy} on {target} with more than one thread, "
+            "or choose another strategy",
+        ),
+    }
+    if error.lacks in sentences:
+        return Remedy(*sentences[error.lacks])
+    if not error.lacks:
+        return None
+    return find_request_remedy(question, snapshot, user) or find_measuring_remedy(question, snapshot, user)
+
+
+def find_request_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+    """The part of the request that need only be another one."""
+    mixing = getattr(question.settings, "mix_runtimes", WIDEST_MIXING)
+    others = []
+    if question.references is not None:
+        others.append(
+            (replace(question, references=None), "references", "leave the references out: other platforms will do")
+        )
+    if mixing != WIDEST_MIXING:
+        widest = replace(question.settings, mix_runtimes=WIDEST_MIXING)
+        sentence = f"set mix_runtimes to {WIDEST_MIXING}: workloads of other runtimes connect the two"
+        others.append((replace(question, settings=widest), "settings", sentence))
+    if question.method.name != DEFAULT_METHOD:
+        method = get_method(DEFAULT_METHOD)
+        sentence = f"ask the method {DEFAULT_METHOD}: it needs no more than workloads that were measured on both sides"
+        others.append((replace(question, method=method, settings=method.settings()), "method", sentence))
+    for other, kind, sentence in others:
+        if refusal_of_question(other, snapshot) is None:
+            return Remedy(kind, sentence)
+    return find_simulated_remedy(question, snapshot, user)
+
+
+def find_simulated_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+    """Where the target is known by simulated profiles alone: that these take part."""
+    target = snapshot.database.platforms[question.target]
+    rows = snapshot.database.rows_of_platform(question.target)
+    on_target = Profile.objects.candidates_for(user).filter(platform__slug=target, origin__in=SIMULATED)
+    if len(rows) or not on_target.exists():
+        return None
+    everything = read_snapshot(user, origins=("measured", *SIMULATED))
+    if everything.database.platforms != snapshot.database.platforms or refusal_of_question(question, everything):
+        return None
+    return Remedy("simulated", f"let simulated profiles take part: {target} is known by these alone")
+
+
+def find_measuring_remedy(question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:
+    """Who would have to measure what, so that the workload's platforms and the target share workloads."""
+    database = snapshot.database
+    workload, target = database.workloads[question.workload], database.platforms[question.target]
+    rows = database.without(question.target, question.workload).rows_of_workload(question.workload)
+    if question.references is not None:
+        rows = rows[np.isin(database.platform_index[rows], question.references)]
+    if not len(rows):
+        return remedy_without_reference(database, question.workload, question.target)
+    if snapshot.is_simulated[rows].all():
+        return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
+    hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
+    return kit_remedy(hosts, target, kit_counts(user, workload, {target, *hosts}))
+
+
+def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:
+    """Where no other platform has the workload: on which it would be of most use."""
+    having = database.workload_index[database.rows_of_platform(target)]
+    rows = np.flatnonzero(np.isin(database.workload_index, having[having != workload]) & ~database.hidden)
+    pairs = np.unique(np.stack([database.platform_index[rows], database.workload_index[rows]]).astype(np.int64), axis=1)
+    shared = np.bincount(pairs[0], minlength=len(database.platforms))
+    shared[target] = 0
+    name = database.workloads[workload]
+    if not shared.any():
+        return Remedy(
+            "measure", f"measure {name} on another machine, and run `{KIT_COMMAND}` of the benchmark kit there"
+        )
+    best, count = database.platforms[int(shared.argmax())], int(shared.max())
+    return Remedy(
+        "measure",
+        f"measure {name} on another machine, such as {best}, which shares {count_of_workloads(count)} with "
+        f"{database.platforms[target]}",
+        platform=best,
+        shares_with=database.platforms[target],
+        shared_workloads=count,
+    )
+
+
+def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> Remedy:
+    """Which of both sides would have to run the kit: the one that has not, where the other one has."""
+    if target in counts:
+        return sweep_remedy(hosts[0], target, counts[target])
+    if known := [host for host in hosts if host in counts]:
+        host = max(known, key=lambda name: counts[name])
+        return sweep_remedy(target, host, counts[host])
+    return Remedy(
+        "kit",
+        f"run `{KIT_COMMAND}` of the benchmark kit on {hosts[0]} and on {target}: they then share its workloads",
+        platform=hosts[0],
+        command=KIT_COMMAND,
+        shares_with=target,
+    )
+
+
+def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
+    """
+    >>> sweep_remedy("laptop", "i9", 34).sentence
+    'run `make quick` on laptop once (a minute or two): laptop and i9 then share 34 workloads'
+    """
+    shares = f"{platform} and {other} then share {count_of_workloads(count)}"
+    return Remedy("kit", f"run `{KIT_COMMAND}` on {platform}{KIT_COST}: {shares}", platform, KIT_COMMAND, other, count)
+
+
+def count_of_workloads(count: int) -> str:
+    """
+    >>> count_of_workloads(1), count_of_workloads(34)
+    ('1 workload', '34 workloads')
+    """
+    return f"{count} workload{'' if count == 1 else 's'}"
+
+
+def kit_counts(user: Any, workload: str, platforms: set[str] | None = None) -> dict[str, int]:
+    """How many workloads of the kit but this one these platforms have (None: all that have any)."""
+    rows = Profile.objects.workloads_of_kit(user).exclude(workload__slug=workload)
+    if platforms is not None:
+        rows = rows.filter(platform__slug__in=platforms)
+    return {row["platform__slug"]: row["workloads"] for row in rows}
+
+
+def own_platforms_first(platforms: Sequence[str], user: Any) -> list[str]:
+    """By slug, those first of which the user delivered profiles."""
+    own: set[str] = set()
+    if user is not None and user.is_authenticated:
+        delivered = Profile.objects.visible_to(user).filter(source__owner=user, platform__slug__in=platforms)
+        own = set(delivered.order_by().values_list("platform__slug", flat=True).distinct())
+    return sorted(platforms, key=lambda slug: (slug not in own, slug))
