@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -32,6 +32,8 @@ from profiles.figures import mark_origin
 from profiles.models import Platform, Workload
 from profiles.page_cache import kept_for_visitors
 
+NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy")
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @kept_for_visitors
@@ -57,6 +59,7 @@ def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
         "possible": possibility_of_form(
             PredictionForm(form.data) if form.is_bound else form_of_question(request.GET), request.user
         ),
+        "named": named_fields(request),
         "workloads": Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
         "platforms": Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
         "section": "predict",
@@ -70,7 +73,14 @@ def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
 def possible(request: HttpRequest) -> HttpResponse:
     """The part of the form's page that says what can be predicted for what is in its fields now."""
     possibility_shown = possibility_of_form(form_of_question(request.GET), request.user)
-    return render(request, "predictor/possible.html", {"possible": possibility_shown})
+    context = {"possible": possibility_shown, "named": named_fields(request)}
+    return render(request, "predictor/possible.html", context)
+
+
+def named_fields(request: HttpRequest) -> QueryDict:
+    """The fields that the form's address keeps."""
+    filled = request.POST if request.method == "POST" else request.GET
+    return QueryDict(urlencode({name: filled[name] for name in NAMED_FIELDS if filled.get(name)}))
 
 
 def possibility_of_form(form: PredictionForm, user: Any) -> Possibility | None:
