@@ -20,6 +20,7 @@ from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug
+from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,

@@ -112,9 +112,8 @@ def remedy_without_reference(database: Database, workload: int, target: int) -> 
     shared[target] = 0
     name = database.workloads[workload]
     if not shared.any():
-        return Remedy(
-            "measure", f"measure {name} on another machine, and run `{KIT_COMMAND}` of the benchmark kit there"
-        )
+        sentence = f"measure {name} on another machine, and run `{KIT_COMMAND}` of the benchmark kit there"
+        return Remedy("measure", sentence)
     best, count = database.platforms[int(shared.argmax())], int(shared.max())
     return Remedy(
         "measure",
