@@ -47,6 +47,32 @@ class AddressForm(forms.ModelForm):
             raise forms.ValidationError("This is not your password.")
 
 
+class ClosingForm(forms.Form):
+    """To delete an account: its password, and what becomes of what is public."""
+
+    DELETE, LEAVE = "delete", "leave"
+
+    public_uploads = forms.ChoiceField(
+        label="Your public uploads",
+        choices=[
+            (DELETE, "Delete them, too: with their profiles, for everybody"),
+            (LEAVE, "Leave them: they stay public, without your name, and nobody can delete them for you later"),
+        ],
+        widget=forms.RadioSelect,
+    )
+    password = forms.CharField(
+        strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}), label="Your password"
+    )
+
+    def __init__(self, *args: Any, user: Any = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_password(self) -> None:
+        if not self.user.check_password(self.cleaned_data["password"]):
+            raise forms.ValidationError("This is not your password.")
+
+
 class ForgottenPasswordForm(PasswordResetForm):
     """One mail to a confirmed address, whoever many accounts have it; whether it was sent is told to nobody."""
 

@@ -10,6 +10,9 @@ from accounts.forms import ChangedPasswordForm, NewPasswordForm
 urlpatterns = [
     path("accounts/login/", views.LoginView.as_view(), name="login"),
     path("accounts/signup/", views.SignUpView.as_view(), name="signup"),
+    path("accounts/me/", views.account, name="account"),
+    path("accounts/export/", views.export_account, name="export-account"),
+    path("accounts/delete/", views.ClosingView.as_view(), name="delete-account"),
     path("accounts/address/", views.AddressView.as_view(), name="address"),
     path("accounts/address/<str:token>/", views.confirm_address_link, name="confirm-address"),
     path(

@@ -4,11 +4,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.contrib.auth import get_user_model, login
+from django.contrib.auth import get_user_model, login, logout
 from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
@@ -16,7 +17,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.generic import FormView
 
 from accounts.addresses import confirm_address, has_confirmed_address, send_confirmation_link, user_of_link
-from accounts.forms import AddressForm, ForgottenPasswordForm, SignUpForm, TokenForm
+from accounts.archive_response import archive_response
+from accounts.belongings import belongings_of, close_account
+from accounts.forms import AddressForm, ClosingForm, ForgottenPasswordForm, SignUpForm, TokenForm
 from accounts.models import ApiToken
 from mpet_site.web.pages import json_address
 from mpet_site.web.throttling import client_address, seconds_to_wait, too_many_requests
@@ -114,6 +117,59 @@ def confirm_address_link(request: HttpRequest, token: str) -> HttpResponse:
         confirm_address(user)
         messages.success(request, f"{user.email} is confirmed as the address of {user.get_username()}.")
     return redirect("address" if request.user.is_authenticated else "login")
+
+
+@login_required
+@require_safe
+def account(request: HttpRequest) -> HttpResponse:
+    """What is kept of the user, and what can be done with it."""
+    context = {"counts": belongings_of(request.user), "section": "account", "twin": json_address("api-account")}
+    return render(request, "accounts/account.html", context)
+
+
+@login_required
+@require_safe
+def export_account(request: HttpRequest) -> HttpResponseBase:
+    """All of it in one archive."""
+    if wait_s := seconds_to_wait("export", str(request.user.pk)):
+        return too_many_requests(request, wait_s)
+    return archive_response(request.user, request)
+
+
+class ClosingView(LoginRequiredMixin, ThrottledForm):
+    """Asks before the account goes with all that is private to it, or names it."""
+
+    throttle_scope = "login"
+    form_class = ClosingForm
+    template_name = "confirm.html"
+    consequences = (
+        "Your account, your tokens and your mail address go.",
+        "Everything that is private to you goes: uploads with their files and profiles, and predictions.",
+        "Predictions from public data that others asked for as well, or that a measurement has validated, stay without "
+        "your name.",
+        "It cannot be taken back. Take everything along before, if you want to keep it.",
+    )
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        return super().get_form_kwargs() | {"user": self.request.user}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(
+            title="Delete your account?",
+            consequences=self.consequences,
+            button="Delete the account",
+            back=reverse_lazy("account"),
+            section="account",
+            **kwargs,
+        )
+
+    def form_valid(self, form: ClosingForm) -> HttpResponse:
+        keep_public = form.cleaned_data["public_uploads"] == ClosingForm.LEAVE
+        user: Any = self.request.user
+        close_account(get_user_model()._default_manager.get(pk=user.pk), keep_public=keep_public)
+        logout(self.request)
+        messages.success(self.request, "The account is deleted.")
+        return redirect("home")
 
 
 class ForgottenPasswordView(ThrottledForm, auth_views.PasswordResetView):

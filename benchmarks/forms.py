@@ -25,6 +25,17 @@ class UploadForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
+    licence = forms.ChoiceField(
+        label="Licence",
+        choices=Upload.Licence.choices,
+        initial=Upload.Licence.AS_SOURCE,
+        required=False,
+        help_text="Under which others may use it; shown wherever its numbers are.",
+    )
+
+    def clean_licence(self) -> str:
+        return self.cleaned_data["licence"] or Upload.Licence.AS_SOURCE.value
+
     def clean_visibility(self) -> str:
         """Said once: the browser sends one value, and whoever sends two means nothing that we know."""
         values: Any = self.data

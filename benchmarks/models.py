@@ -61,11 +61,20 @@ class Upload(LeasedWork):
         PUBLIC = "public"
         PRIVATE = "private"
 
+    class Licence(models.TextChoices):
+        """Under which others may use it; the words are those that pages and the API show."""
+
+        CC_BY = "CC BY 4.0", "CC BY 4.0: use it, and name the source"
+        CC0 = "CC0", "CC0: no conditions"
+        ODBL = "ODbL", "ODbL: use it, name the source, share databases made of it alike"
+        AS_SOURCE = "as the source says", "As the source says"
+
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="uploads"
     )
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
+    licence = models.CharField(max_length=20, choices=Licence, default=Licence.AS_SOURCE)
     status = models.CharField(max_length=12, choices=Status, default=Status.RECEIVED)
     filename = models.CharField(max_length=255)
     file = models.FileField(upload_to="uploads/", blank=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import OperationalError
@@ -68,6 +69,8 @@ def archive_limits() -> Limits:
 def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
         measurements = read_archive(file, limits=archive_limits())
+    if upload.licence != Upload.Licence.AS_SOURCE:
+        measurements = replace(measurements, licence=upload.licence)
     doubts = quality_warnings(measurements)
 
     def accept(result: IngestResult) -> None:

@@ -20,23 +20,33 @@ UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20
 
 
-def receive_tarball(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
+def receive_tarball(
+    file: IO[bytes], owner: Any, visibility: str, filename: str, licence: str = Upload.Licence.AS_SOURCE
+) -> Upload:
     """Keep a tarball and have it processed, now or by a worker (MPET_TASKS). The same bytes from the same owner answer
-    with the first upload, whatever visibility is asked for now; a rejected one may be tried again."""
-    upload = keep_tarball(file, owner, visibility, filename)
+    with the first upload, whatever visibility and licence are asked for now; a rejected one may be tried again."""
+    upload = keep_tarball(file, owner, visibility, filename, licence)
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         tasks.hand_on(upload)
         upload.refresh_from_db()
     return upload
 
 
-def keep_tarball(file: IO[bytes], owner: Any, visibility: str, filename: str) -> Upload:
+def keep_tarball(
+    file: IO[bytes], owner: Any, visibility: str, filename: str, licence: str = Upload.Licence.AS_SOURCE
+) -> Upload:
     """Keep a tarball for `process`. One over the size limit is rejected, and not kept."""
     filename = PurePath(filename.replace("\\", "/")).name[:255] or "results.tar.gz"
     with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
         sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
         upload = Upload(
-            owner=owner, visibility=visibility, filename=filename, sha256=sha256, size_bytes=size_bytes, report={}
+            owner=owner,
+            visibility=visibility,
+            licence=licence,
+            filename=filename,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            report={},
         )
         if size_bytes > settings.UPLOAD_MAX_PACKED_BYTES:
             return upload.reject([report_entry(f"is larger than {settings.UPLOAD_MAX_PACKED_BYTES} bytes")])

@@ -9,4 +9,6 @@ urlpatterns = [
     path("upload/", views.upload, name="upload"),
     path("uploads/", views.uploads, name="uploads"),
     path("uploads/<uuid:uid>/", views.upload_report, name="upload-report"),
+    path("uploads/<uuid:uid>/publish/", views.publication, name="publish-upload"),
+    path("uploads/<uuid:uid>/delete/", views.delete_upload, name="delete-upload"),
 ]

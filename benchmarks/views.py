@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -15,6 +16,7 @@ from benchmarks.forms import UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
+from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
@@ -29,6 +31,7 @@ from profiles.columns import (
 from profiles.descriptions import differences_in
 from profiles.models import Profile, Source
 from profiles.programs import programs_by_source
+from profiles.publication import PublicationError
 
 
 @require_safe
@@ -55,7 +58,8 @@ def upload(request: HttpRequest) -> HttpResponse:
     form = UploadForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         file = form.cleaned_data["file"]
-        received = receive_tarball(file, request.user, form.cleaned_data["visibility"], file.name)
+        visibility, licence = form.cleaned_data["visibility"], form.cleaned_data["licence"]
+        received = receive_tarball(file, request.user, visibility, file.name, licence)
         return redirect("upload-report", uid=received.uid)
     context = {
         "form": form,
@@ -109,3 +113,64 @@ def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
         "twin": json_address("api-upload", row.uid),
     }
     return render(request, "benchmarks/report.html", context)
+
+
+WHAT_GOES = (
+    "The file, its profiles and their runs go, and the platforms and workloads that nothing else is known of.",
+    "Your own private predictions that rest on it go, too.",
+)
+WHAT_STAYS_OF_PUBLIC = (
+    "Stored predictions that others made from it keep their numbers, and say that a source was withdrawn.",
+    "Copies that others took while it was public are theirs.",
+)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_upload(request: HttpRequest, uid: Any) -> HttpResponse:
+    """Asks first; POST deletes."""
+    row = get_object_or_404(Upload, owner=request.user, uid=uid)
+    if request.method == "POST":
+        delete_uploads(Upload.objects.filter(pk=row.pk))
+        messages.success(request, f"{row.filename} is deleted with all that came of it.")
+        return redirect("uploads")
+    context = {
+        "title": f"Delete {row.filename}?",
+        "consequences": (*WHAT_GOES, *(WHAT_STAYS_OF_PUBLIC if row.visibility == Upload.Visibility.PUBLIC else ())),
+        "button": "Delete it",
+        "back": reverse("upload-report", args=[row.uid]),
+        "section": "uploads",
+    }
+    return render(request, "confirm.html", context)
+
+
+WHAT_BECOMES_PUBLIC = (
+    "Everybody sees its profiles, its runs, the environment that the kit noted and its log, and predicts from them. Of "
+    "the file itself others see its name in the sources of answers.",
+    "Your other uploads stay as they are, and so do your private predictions.",
+    "It cannot be made private again: what others predict from it stays. You can delete it.",
+)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def publication(request: HttpRequest, uid: Any) -> HttpResponse:
+    """Asks first; POST publishes."""
+    row = get_object_or_404(Upload, owner=request.user, uid=uid)
+    report = reverse("upload-report", args=[row.uid])
+    if request.method == "POST":
+        try:
+            publish_upload(row)
+        except PublicationError as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, f"{row.filename} is public.")
+        return redirect(report)
+    context = {
+        "title": f"Make {row.filename} public?",
+        "consequences": (*WHAT_BECOMES_PUBLIC, f"Its licence: {row.licence}."),
+        "button": "Make it public",
+        "back": report,
+        "section": "uploads",
+    }
+    return render(request, "confirm.html", context)

@@ -18,6 +18,8 @@ ENDPOINTS = {
     "profiles": "api-profiles",
     "uploads": "api-uploads",
     "tokens": "api-tokens",
+    "account": "api-account",
+    "account/export": "api-account-export",
     "distances/platforms": "api-platform-distance",
     "distances/workloads": "api-workload-distance",
     "distances/platforms/matrix": "api-platform-matrix",

@@ -9,8 +9,11 @@ class PredictorConfig(AppConfig):
     name = "predictor"
 
     def ready(self) -> None:
-        from predictor import receivers  # noqa: PLC0415  models are not there before
+        from accounts.belongings import register_belongings  # noqa: PLC0415  models are not there before
+        from predictor import receivers  # noqa: PLC0415
+        from predictor.belongings import QUESTIONS_ASKED  # noqa: PLC0415
         from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
 
         receivers.connect()
+        register_belongings(QUESTIONS_ASKED)
         register_chore("computations", take_up_computations)

@@ -1,19 +1,25 @@
 """What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled. What follows a
-merge of platforms: what was predicted of the one that is gone is settled by measurements of the other.
+merge of platforms: what was predicted of the one that is gone is settled by measurements of the other. What follows
+when deliveries are taken back: what they settled is open again, and what they contradicted is judged anew.
 
-Runs after that is committed: whatever fails here is logged, and the delivery or the merge stays.
+Runs after that is committed: whatever fails here is logged, and the delivery, the merge or the withdrawal stays.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
+from django.db import transaction
+
 from mpet_site.web.patience import waiting
-from predictor.accuracy.outliers import judge_delivery
-from predictor.accuracy.settlement import settle_delivery, settle_merged
+from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
+from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle
+from predictor.predictions.removal import remove_what_rests_on
+from predictor.snapshot.files import remove_of_viewer
 from profiles.models import Platform, Source
-from profiles.signals import delivered, merged
+from profiles.signals import delivered, merged, withdrawing
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +27,7 @@ logger = logging.getLogger(__name__)
 def connect() -> None:
     delivered.connect(after_delivery, dispatch_uid="predictor.receivers")
     merged.connect(after_merge, dispatch_uid="predictor.receivers.merged")
+    withdrawing.connect(before_withdrawal, dispatch_uid="predictor.receivers.withdrawing")
 
 
 def after_delivery(sender: Any, source: Source, **_: Any) -> None:
@@ -39,3 +46,22 @@ def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
         settle_merged(platform)
     except Exception:
         logger.exception("platforms were merged into %s, but predictions of them not validated", platform.slug)
+
+
+def before_withdrawal(sender: Any, sources: Sequence[Source], **_: Any) -> None:
+    """In the transaction that deletes them. What can be done after it is."""
+    doubtful, pairs = outliers_beside(sources), unsettle(sources)
+    remove_what_rests_on(sources)
+    owners = {source.private_to_id for source in sources if source.private_to_id is not None}
+    transaction.on_commit(lambda: after_withdrawal(doubtful, pairs, owners))
+
+
+def after_withdrawal(doubtful: list[int], pairs: set[tuple[str, str]], owners: set[int]) -> None:
+    try:
+        for owner in owners:
+            remove_of_viewer(owner)
+        with waiting():
+            judge_profiles(doubtful)
+        settle_pairs(pairs)
+    except Exception:
+        logger.exception("deliveries were withdrawn, but what they contradicted or validated was not judged again")

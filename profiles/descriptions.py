@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection
+from django.db.models.functions import Coalesce
 
 from profiles.facts import (
     FACTS,
@@ -145,9 +146,10 @@ def restate(columns: FactColumns, keys: Iterable[Any]) -> None:
 
 
 def _words(columns: FactColumns, keys: list[Any]) -> list[tuple[Any, Source, dict[str, Any]]]:
-    """What each delivery that can be seen says of these rows, in the order in which they came."""
+    """What each delivery that can be seen says of these rows, in the order in which they came, or became public."""
     rows = columns.description.objects.filter(**{f"{columns.noun}__in": keys}, source__hidden=False)
-    sources = rows.select_related("source").order_by("source_id", "pk")
+    came_at = Coalesce("source__published_at", "source__created_at")
+    sources = rows.select_related("source").order_by(came_at, "source_id", "pk")
     columns_read = ("facts", f"{columns.noun}_id", "source__deliverer", "source__private_to")
     return [(getattr(row, f"{columns.noun}_id"), row.source, row.facts) for row in sources.only(*columns_read)]
 

@@ -106,7 +106,7 @@ def list_response(
         "filters": filters,
         "filtered": any(request.GET.get(name) for name in ("search", *filter_names)),
         "section": list_page.names,
-        "sources": Source.objects.datasets_seen_by(request.user),
+        "sources": Source.objects.credited_to(request.user).credits(),
     }
     if not refusal:
         view, query = f"api-{list_page.names}", list_query(request.GET, page, filter_names)

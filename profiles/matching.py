@@ -246,7 +246,7 @@ def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNo
 
 def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
     public = new[0].private_to_id is None
-    _assign_public_slugs(rules, new) if public else _assign_private_slugs(new)
+    _assign_public_slugs(rules, new) if public else assign_private_slugs(new)
     for draft in new:
         try:
             draft.clean_fields(exclude=["private_to"])
@@ -284,11 +284,11 @@ def _assign_public_slugs(rules: MatchingRules, new: list[Any]) -> None:
         taken.add(draft.slug)
     for part in key_chunks(draft.slug for draft in new):
         for row in rules.model.objects.filter(private_to__isnull=False, slug__in=part):
-            _assign_private_slugs([row])
+            assign_private_slugs([row])
             row.save(update_fields=["slug"])
 
 
-def _assign_private_slugs(rows: Iterable[Any]) -> None:
+def assign_private_slugs(rows: Iterable[Any]) -> None:
     for row in rows:
         row.slug = f"{slug_base(row.name, 'private')[:PRIVATE_SLUG_LENGTH]}-{secrets.token_hex(8)}"
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from profiles.descriptions import described_by, restate
 from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
@@ -45,17 +44,6 @@ def _follow(model: Any, source: Source, hidden: bool) -> None:
     if hidden:
         rows = rows.exclude(pk__in=Profile.objects.filter(hidden=False).values(model._meta.model_name))
     model.objects.filter(pk__in=rows.order_by().values("pk")).update(hidden=hidden)
-
-
-@transaction.atomic
-def delete_sources(sources: QuerySet[Source]) -> None:
-    """Delete public deliveries with their profiles, and what they say of platforms and workloads."""
-    Revision.hold()
-    described = described_by(sources)
-    sources.delete()
-    for columns, keys in described:
-        restate(columns, keys)
-    Revision.raise_for(None)
 
 
 @transaction.atomic

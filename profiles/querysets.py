@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
@@ -114,19 +114,35 @@ class DescriptionQuerySet(models.QuerySet):
         )
 
 
+IS_CREDITED = Q(kind="dataset") | ~Q(licence="")  # where its numbers are shown: datasets, and uploads of a licence
+
+
 class SourceQuerySet(ModeratedQuerySet):
-    def datasets_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
-        """The datasets that the user's profiles of that origin come from; `profiles` narrows these further down."""
+    def credited_behind(self, user: Any, origin: str = "", **profiles: Any) -> Self:
+        """What is to be credited of the user's profiles of that origin; `profiles` narrows these further down."""
         relation: Any = self.model._meta.get_field("profiles")
         visible_profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), **profiles)
         if origin:
             visible_profiles = visible_profiles.filter(origin=origin)
-        return self.filter(Exists(visible_profiles.order_by()), kind="dataset").order_by("label")
+        return self.filter(IS_CREDITED, Exists(visible_profiles.order_by()))
 
-    def datasets_beside(self, profiles: Any) -> Self:
-        """The datasets to name, with their licences, where these profiles are shown."""
+    def credited_beside(self, profiles: Any) -> Self:
+        """What is to be credited where these profiles are shown."""
         keys = {profile.source_id for profile in profiles}
-        return self.filter(kind="dataset", pk__in=keys).order_by("label")
+        return self.filter(IS_CREDITED, pk__in=keys)
+
+    def credits(self) -> list[dict[str, str]]:
+        """Whom to name: each dataset with its source and licence, and the uploads of each licence together."""
+        named = Case(When(kind="dataset", then=F("label")), default=Value(""))
+        alike = self.order_by().annotate(named=named).values("named", "licence", "citation").annotate(many=Count("pk"))
+        return [
+            {
+                "label": row["named"] or f"{row['many']} upload{'s' if row['many'] > 1 else ''}",
+                "licence": row["licence"],
+                "citation": row["citation"],
+            }
+            for row in sorted(alike, key=lambda row: (not row["named"], row["named"], row["licence"]))
+        ]
 
     def with_ceilings_of(self, platform: Any, user: Any) -> Self:
         """Deliveries that measured the platform's roofline beside its workloads, the newest first."""
@@ -141,8 +157,9 @@ class SourceQuerySet(ModeratedQuerySet):
         count = profiles.values("source").annotate(over=Count("pk")).values("over")
         return self.visible_to(user).filter(Exists(profiles)).annotate(profile_count=Subquery(count))
 
-    def datasets_seen_by(self, user: Any) -> Self:
-        return self.visible_to(user).filter(kind="dataset").order_by("label")
+    def credited_to(self, user: Any) -> Self:
+        """All that is to be credited of what the user sees."""
+        return self.visible_to(user).filter(IS_CREDITED)
 
 
 LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))
@@ -175,6 +192,10 @@ class ProfileQuerySet(ModeratedQuerySet):
     def listed_for(self, user: Any) -> Self:
         """A row of the list page: with what its links and badges name."""
         return self.visible_to(user).select_related("platform", "workload", "source").defer(*LONG_TEXTS_OF_SOURCE)
+
+    def has_private_of(self, user: Any) -> bool:
+        """Whether anything that the user sees is private to the user."""
+        return bool(user.is_authenticated and self.filter(private_to=user.pk).exists())
 
     def candidates_for(self, user: Any, *, outliers: bool = False) -> Self:
         """What the user's predictions may use: all that the user sees, but nothing emulated, and no outliers unless

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import connection, models, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, Max, Min, OuterRef, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.derivation import FURTHER_COLUMNS, set_derived_columns, store_derived
@@ -98,6 +98,18 @@ def publish(staged: StagedDelivery, profiles: Sequence[Profile]) -> bool:
         return False
     Profile.objects.bulk_create(profiles)
     return True
+
+
+def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
+    """Delete these profiles alone, in the caller's transaction. All rows that belong to them are for `sweep` then, or
+    for a chore where this process ends before: one entry for each source."""
+    ranges = profiles.order_by().values("source").annotate(first=Min("pk"), last=Max("pk"))
+    staged = [
+        StagedDelivery(first_profile=row["first"], last_profile=row["last"], lease_until=lease_end(), attempts=1)
+        for row in ranges
+    ]
+    profiles._raw_delete(profiles.db)  # `delete` would take all rows of the profiles along, in this one transaction
+    return StagedDelivery.objects.bulk_create(staged)
 
 
 def sweep(staged: StagedDelivery) -> None:

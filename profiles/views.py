@@ -80,7 +80,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         ),
         "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
         "section": "platforms",
-        "sources": Source.objects.datasets_beside(page),
+        "sources": Source.objects.credited_beside(page).credits(),
         "differences": difference_table(differences_of(shown_platform, request.user), DIFFERENCE_COLUMNS),
         "toolchains": toolchain_table(
             shown_platform.descriptions.visible_to(request.user).toolchains(DELIVERIES_COMPARED)[:TOOLCHAINS_SHOWN]
@@ -126,7 +126,7 @@ def workload(request: HttpRequest, slug: str) -> HttpResponse:
         "origin": origin,
         "charts": mark_origin(charts, origin),
         "section": "workloads",
-        "sources": Source.objects.datasets_beside(page),
+        "sources": Source.objects.credited_beside(page).credits(),
         "differences": difference_table(differences_of(shown_workload, request.user), DIFFERENCE_COLUMNS),
         "twin": json_address("api-workload", shown_workload.slug),
     }

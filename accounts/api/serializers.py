@@ -1,4 +1,4 @@
-"""How the API writes a token."""
+"""How the API writes an account and its tokens."""
 
 from rest_framework import serializers
 
@@ -23,3 +23,10 @@ class TokenSerializer(serializers.ModelSerializer):
             "valid",
         )
         read_only_fields = fields
+
+
+class AccountSerializer(serializers.Serializer):
+    username = serializers.CharField()
+    email = serializers.CharField(help_text="empty: none was given")
+    joined_at = serializers.DateTimeField()
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="how many of what is kept")

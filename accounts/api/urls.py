@@ -4,4 +4,8 @@ from django.urls import path
 
 from accounts.api import views
 
-urlpatterns = [path("tokens/", views.TokenList.as_view(), name="api-tokens")]
+urlpatterns = [
+    path("tokens/", views.TokenList.as_view(), name="api-tokens"),
+    path("account/", views.AccountView.as_view(), name="api-account"),
+    path("account/export/", views.AccountExport.as_view(), name="api-account-export"),
+]

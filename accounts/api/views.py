@@ -2,15 +2,24 @@
 
 from typing import Any, ClassVar
 
+from django.http.response import HttpResponseBase
 from django_filters.rest_framework import FilterSet
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import Throttled
 from rest_framework.permissions import IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from accounts.api.serializers import TokenSerializer
+from accounts.api.serializers import AccountSerializer, TokenSerializer
+from accounts.archive_response import archive_response
+from accounts.belongings import belongings_of
 from accounts.models import ApiToken
-from mpet_site.web.api import ListView
-from mpet_site.web.etags import etag_of
+from mpet_site.web.api import ApiView, ListView
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
+from mpet_site.web.renderers import ArchiveRenderer
+from mpet_site.web.throttling import seconds_to_wait
 
 
 class TokenFilter(FilterSet):
@@ -43,3 +52,35 @@ class TokenList(ListView):
     def etag(self, queryset: Any) -> str:
         rows = queryset.values_list("pk", "last_used_at", "revoked_at", "valid")
         return etag_of(self.request.build_absolute_uri(), self.request.accepted_renderer.format, *rows)
+
+
+class AccountView(ApiView):
+    """Your account, and how much is kept of you."""
+
+    permission_classes = (IsAuthenticated,)
+
+    @extend_schema(operation_id="account_read", summary="Your account", responses={200: AccountSerializer})
+    def get(self, request: Request) -> HttpResponseBase:
+        user: Any = request.user
+        document = {
+            "username": user.get_username(),
+            "email": user.email,
+            "joined_at": user.date_joined,
+            "counts": belongings_of(user),
+        }
+        data = AccountSerializer(document).data
+        return respond_unless_unchanged(request, etag_of(user.pk, repr(data)), lambda: Response(data))
+
+
+class AccountExport(ApiView):
+    """Everything of yours as one tar archive, made while it is sent: `account.json`, the tarballs of `uploads/` with
+    their reports, `profiles/` and `predictions/` as this API has them."""
+
+    permission_classes = (IsAuthenticated,)
+    renderer_classes = (ArchiveRenderer,)
+
+    @extend_schema(operation_id="account_export", summary="All your data", responses={200: OpenApiTypes.BINARY})
+    def get(self, request: Request) -> HttpResponseBase:
+        if wait_s := seconds_to_wait("export", str(request.user.pk)):
+            raise Throttled(wait_s)
+        return archive_response(request.user, request)

@@ -49,6 +49,12 @@ UploadProgramSerializer = inline_serializer(
 )
 
 
+STAYS_PUBLIC = (
+    "Only public: a private upload can be published, and a public one cannot be made private, as what others predict "
+    "from it stays. DELETE takes it back."
+)
+
+
 class VisibilityField(serializers.ChoiceField):
     """Public only where that is said once, in the word we know: docs/decisions/visibility.md."""
 
@@ -72,6 +78,21 @@ class VisibilityField(serializers.ChoiceField):
         return super().to_internal_value(data[0])
 
 
+class LicenceField(serializers.ChoiceField):
+    """Said once, as the visibility is."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"repeated": "It is given {count} times; say one licence once."}
+
+    def get_value(self, dictionary: Any) -> Any:
+        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
+        return given or serializers.empty
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(data) > 1:
+            self.fail("repeated", count=len(data))
+        return super().to_internal_value(str(data[0]))
+
+
 @extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
 class TarballField(serializers.FileField):
     """Not empty."""
@@ -86,6 +107,28 @@ class UploadRequestSerializer(serializers.Serializer):
         default=Upload.Visibility.PRIVATE,
         help_text="Who may see it; where it is not given, you alone.",
     )
+    licence = LicenceField(
+        Upload.Licence.choices,
+        default=Upload.Licence.AS_SOURCE,
+        help_text="Under which others may use it; shown wherever its numbers are.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs
+
+
+@extend_schema_field({"type": "string", "pattern": "^public$"})
+class PublicAlone(serializers.ChoiceField):
+    """The word public."""
+
+
+class PublicationSerializer(serializers.Serializer):
+    """`public`, and nothing else: what is public stays so until it is deleted."""
+
+    visibility = PublicAlone([Upload.Visibility.PUBLIC.value], error_messages={"invalid_choice": STAYS_PUBLIC})
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))
@@ -118,6 +161,7 @@ class UploadSerializer(serializers.ModelSerializer):
             "url",
             "status",
             "visibility",
+            "licence",
             "filename",
             "size_bytes",
             "sha256",
@@ -132,7 +176,8 @@ class UploadSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     def owned(self, upload: Upload) -> bool:
-        return upload.owner_id == self.context["request"].user.pk
+        user = self.context["request"].user
+        return bool(user.is_authenticated and upload.owner_id == user.pk)
 
     @extend_schema_field(serializers.URLField())
     def get_url(self, upload: Upload) -> str:
@@ -194,6 +239,7 @@ class UploadRowSerializer(serializers.ModelSerializer):
             "url",
             "status",
             "visibility",
+            "licence",
             "filename",
             "size_bytes",
             "sha256",

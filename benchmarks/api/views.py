@@ -8,14 +8,15 @@ from django.db.models import Count, Max
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework.exceptions import NotFound
-from rest_framework.permissions import IsAuthenticated
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
 from benchmarks.api.serializers import (
     KitGuideSerializer,
+    PublicationSerializer,
     UploadRequestSerializer,
     UploadRowSerializer,
     UploadSerializer,
@@ -23,14 +24,16 @@ from benchmarks.api.serializers import (
 from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
+from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.services import receive_tarball
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
 from mpet_site.web.parsers import MultiPartParser
-from mpet_site.web.problems import PayloadTooLarge
+from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.renderers import TarballRenderer
 from profiles.etags import database_etag
+from profiles.publication import PublicationError
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 
@@ -84,7 +87,8 @@ class UploadList(ListView):
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
             limit = settings.UPLOAD_MAX_PACKED_BYTES
             raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
-        upload = receive_tarball(file, request.user, sent.validated_data["visibility"], file.name)
+        visibility, licence = sent.validated_data["visibility"], sent.validated_data["licence"]
+        upload = receive_tarball(file, request.user, visibility, file.name, licence)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
@@ -101,9 +105,41 @@ class UploadDetail(DetailView):
     def get_queryset(self) -> Any:
         return Upload.objects.readable_by(self.request.user)
 
+    def get_permissions(self) -> list[Any]:
+        return [MayUpload()] if self.request.method not in SAFE_METHODS else list(super().get_permissions())
+
+    def get_own(self) -> Upload:
+        upload: Upload = self.get_object()
+        if upload.owner_id != self.request.user.pk:
+            raise PermissionDenied("This upload is not yours.")
+        return upload
+
+    @extend_schema(
+        operation_id="uploads_publish",
+        summary="Make a private upload of yours public",
+        request=PublicationSerializer,
+        responses={200: UploadSerializer, 409: None},
+    )
+    def patch(self, request: Request, id: Any) -> Response:
+        """There is no way back but to delete it."""
+        sent = PublicationSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            upload = publish_upload(self.get_own())
+        except PublicationError as error:
+            raise Conflict(str(error)) from error
+        return Response(UploadSerializer(upload, context={"request": request}).data)
+
+    @extend_schema(operation_id="uploads_delete", summary="Delete an upload of yours", responses={204: None})
+    def delete(self, request: Request, id: Any) -> Response:
+        """With its file and all that came of it. Stored predictions of others keep their numbers, and say that a source
+        was withdrawn."""
+        delete_uploads(Upload.objects.filter(pk=self.get_own().pk))
+        return Response(status=204)
+
     def etag(self, upload: Upload) -> str:
         viewer = self.request.user.pk if upload.owner_id == self.request.user.pk else None
-        return database_etag(self.request, upload.status, upload.report, viewer)
+        return database_etag(self.request, upload.status, upload.visibility, upload.report, viewer)
 
 
 class Kit(ApiView):

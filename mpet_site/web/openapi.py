@@ -42,6 +42,7 @@ PROBLEMS = {
     "404": ("NotFound", "There is nothing here that you may see."),
     "405": ("MethodNotAllowed", "The path has not this method."),
     "406": ("NotAcceptable", "The answer has no form that `Accept` names."),
+    "409": ("Conflict", "Not as things are now: `detail` says why."),
     "413": ("PayloadTooLarge", "The body has more than `limit_bytes`."),
     "415": ("UnsupportedMediaType", "The body is not of the media type that is taken here."),
     "422": ("NoPrediction", "Too little was measured to answer: `found` of `needed`."),
@@ -51,7 +52,7 @@ PROBLEMS = {
 }
 HEADER_OF_PROBLEM = {"401": "WWW-Authenticate", "405": "Allow", "429": "Retry-After", "503": "Retry-After"}
 ALWAYS = ("400", "401", "405", "406", "429", "500", "503")
-OF_WRITING = ("403", "413", "415")
+OF_WRITING = {"post": ("403", "413", "415"), "patch": ("403", "413", "415"), "delete": ("403",)}
 NOT_MODIFIED = "NotModified"
 
 
@@ -79,7 +80,7 @@ def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for path, method, operation in operations(result):
         responses = operation["responses"]
         names = {parameter["name"] for parameter in operation.get("parameters", ())}
-        own = OF_WRITING if method == "post" else ()
+        own = OF_WRITING.get(method, ())
         missing = ("404",) if "{" in path or "page" in names else ()
         declared = [status for status in responses if status in PROBLEMS]
         for status in {*ALWAYS, *own, *missing, *declared}:

@@ -60,6 +60,14 @@ class PayloadTooLarge(Problem):
     )
 
 
+class Conflict(Problem):
+    """Understood and valid, but not as things are now."""
+
+    status_code = 409
+    name = "conflict"
+    title = "Conflict"
+
+
 class Unprocessable(Problem):
     """Understood and valid, but what the database holds cannot answer it."""
 

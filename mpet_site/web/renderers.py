@@ -41,6 +41,11 @@ class TarballRenderer(renderers.BaseRenderer):
         return data
 
 
+class ArchiveRenderer(TarballRenderer):
+    media_type = "application/x-tar"
+    format = "tar"
+
+
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """RFC 4180 lines, the header first. Null is an empty cell."""
     line = io.StringIO()

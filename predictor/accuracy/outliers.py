@@ -70,5 +70,13 @@ def judge_delivery(source: Source) -> int:
     return judge_profiles(sorted({*own, *doubtful.values_list("pk", flat=True)[:MOST_RECONSIDERED]}))
 
 
+def outliers_beside(sources: Sequence[Source]) -> list[int]:
+    """Computed outliers of other deliveries that these may have contradicted: they are to be judged again without."""
+    keys = [source.pk for source in sources]
+    doubtful = Profile.objects.filter(outlier_judge="computed", workload__profiles__source__in=keys)
+    beside = doubtful.exclude(source__in=keys).order_by("-pk").distinct()
+    return list(beside.values_list("pk", flat=True)[:MOST_RECONSIDERED])
+
+
 def batches_of_keys(keys: Sequence[int]) -> Iterable[Sequence[int]]:
     return (keys[start : start + JUDGED_AT_ONCE] for start in range(0, len(keys), JUDGED_AT_ONCE))

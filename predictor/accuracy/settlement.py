@@ -92,6 +92,28 @@ def settle_merged(platform: Platform) -> int:
     return sum(_settle_by(delivery.profiles.filter(platform=platform)) for delivery in deliveries)
 
 
+def unsettle(sources: Sequence[Source]) -> set[tuple[str, str]]:
+    """Take back what profiles of these deliveries settled: workload and target of each such prediction."""
+    settled = Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources])
+    pairs = set(settled.order_by().values_list("workload", "target").distinct())
+    unsettled: dict[str, Any] = dict.fromkeys(SETTLED_COLUMNS)
+    settled.update(**unsettled | {"settled_origin": "", "is_blind": False})
+    return pairs
+
+
+def settle_pairs(pairs: Iterable[tuple[str, str]]) -> int:
+    """Settle the open predictions of these workloads and targets by what is stored, as if it came now; how many."""
+    return sum(_settle_pair(workload, target) for workload, target in sorted(pairs))
+
+
+def _settle_pair(workload: str, target: str) -> int:
+    platforms = Platform.objects.filter(slug=target)
+    named = Q(platform__in=platforms) | Q(platform__in=platforms.exclude(merged_into=None).values("merged_into"))
+    profiles = Profile.objects.filter(named, workload__slug=workload)
+    deliveries = Source.objects.filter(pk__in=profiles.order_by().values("source")).order_by("created_at", "pk")
+    return sum(_settle_by(profiles.filter(source=delivery)) for delivery in deliveries)
+
+
 def _settle_by(profiles: QuerySet[Profile]) -> int:
     """Of a large delivery only those workloads are read that somebody predicted."""
     predicted = Prediction.objects.to_settle().order_by().values("workload")

@@ -17,6 +17,7 @@ from mpet_site.web.parameters import Flag, Name, Names, OneOf, described
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.problems import invalid_request
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
+from predictor.api.previews import PUBLIC_ONLY
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.comparisons.selection import (
     FEWEST_COMPARED,
@@ -47,7 +48,7 @@ INCLUDE_SIMULATED = Flag(
 ORIGIN_PARAMETER = OneOf(
     "origin", "profiles of this one alone, whatever include_simulated says", choices=PREDICTION_ORIGINS
 )
-SELECTION_PARAMETERS = (ORIGIN_PARAMETER, INCLUDE_SIMULATED)
+SELECTION_PARAMETERS = (ORIGIN_PARAMETER, INCLUDE_SIMULATED, PUBLIC_ONLY)
 
 
 PROVENANCE_FIELDS: dict[str, serializers.Field] = {
@@ -161,12 +162,13 @@ ComparedWorkloadsSerializer = inline_serializer(
 class ComparisonView(ApiView):
     """Compares what the viewer may predict from: measured profiles, or as `origin` or `include_simulated` say."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated")
+    query_parameters: ClassVar[tuple[str, ...]] = ("origin", "include_simulated", "public_only")
 
     def select(self, request: Request, kind: Kind = "platforms", slugs: Sequence[str] = ()) -> ComparedProfiles:
         origin, simulated = ORIGIN_PARAMETER.read(request) or "", INCLUDE_SIMULATED.read(request)
         wanted = None if origin else simulated
-        return select_profiles(request.user, origin=origin, include_simulated=wanted, kind=kind, slugs=slugs)
+        viewer = None if PUBLIC_ONLY.read(request) else request.user
+        return select_profiles(viewer, origin=origin, include_simulated=wanted, kind=kind, slugs=slugs)
 
     def answer(self, request: Request, build: Callable[[], dict[str, Any]]) -> HttpResponseBase:
         return respond_unless_unchanged(request, database_etag(request), lambda: Response(nan_to_null(build())))
@@ -183,7 +185,7 @@ class ComparisonView(ApiView):
         is_empty: Callable[[Mapping[str, Any]], bool],
     ) -> HttpResponseBase:
         def respond(document: Mapping[str, Any]) -> HttpResponseBase:
-            shared = provenance(request.user, selection, is_empty=is_empty(document))
+            shared = provenance(selection, is_empty=is_empty(document))
             return self.answer(request, lambda: {**document, **shared})
 
         return answer_or_progress(request, question, respond, request.user)
@@ -322,7 +324,7 @@ class ComparePlatforms(ComparisonView):
                 "workloads": [shared_workload_document(workload) for workload in comparison.workloads],
             }
             is_empty = not comparison.workloads
-            return document | provenance(request.user, selection, is_empty=is_empty, platform__slug__in=slugs)
+            return document | provenance(selection, is_empty=is_empty, platform__slug__in=slugs)
 
         return self.answer(request, build)
 
@@ -356,6 +358,6 @@ class CompareWorkloads(ComparisonView):
                 ],
             }
             filters = {"platform__slug": on, "workload__slug__in": slugs}
-            return document | provenance(request.user, selection, is_empty=not comparison.workloads, **filters)
+            return document | provenance(selection, is_empty=not comparison.workloads, **filters)
 
         return self.answer(request, build)

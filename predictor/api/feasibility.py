@@ -12,7 +12,7 @@ from mpet_site.web.fields import Integer, Text
 from mpet_site.web.parameters import Flag, Name, OneOf, described
 from mpet_site.web.problems import invalid_request
 from predictor.api.predictions import problem_of
-from predictor.api.previews import MIXING
+from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
@@ -74,6 +74,7 @@ FEASIBILITY_PARAMETERS = (
     OneOf("scenario", "with a target", default="migration", choices=SCENARIOS),
     OneOf("strategy", "of the scenario parallelisation", choices=PARALLEL_STRATEGIES),
     MIXING,
+    PUBLIC_ONLY,
     Flag("include_simulated", "Simulated profiles take part.", default=False),
 )
 ONLY_WITH_TARGET = ("strategy", "mix_runtimes")
@@ -110,7 +111,8 @@ def document_of_values(values: dict[str, Any], user: Any) -> dict[str, Any]:
         if values["scenario"] != "migration":
             raise invalid_request("scenario", "only with a target")
         chosen = {name: values[name] for name in ("method", "include_simulated")}
-        return feasible_targets(values["workload"], user, **chosen).document()
+        viewer = None if values["public_only"] else user
+        return feasible_targets(values["workload"], viewer, **chosen).document()
     mixing = values.pop("mix_runtimes")
     settings = {} if mixing is None else {"mix_runtimes": mixing}
     return feasibility(PredictionRequest(**values, settings=settings), user).document()

@@ -1,7 +1,7 @@
 """What to measure next, to narrow the interval of an answer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
@@ -12,7 +12,9 @@ from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import respond_unless_unchanged
+from mpet_site.web.parameters import described
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
+from predictor.api.previews import PUBLIC_ONLY
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.request import RequestError
@@ -40,9 +42,12 @@ class MeasureNextSerializer(serializers.Serializer):
 class MeasureNext(ApiView):
     """The measurements that are expected to narrow the interval most, the best first. Of what is known now."""
 
+    query_parameters: ClassVar[tuple[str, ...]] = (PUBLIC_ONLY.name,)
+
     @extend_schema(
         operation_id="predictions_measure_next",
         summary="What to measure next",
+        parameters=described(PUBLIC_ONLY),
         responses={200: MeasureNextSerializer, 202: ComputationSerializer},
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
@@ -52,7 +57,8 @@ class MeasureNext(ApiView):
             return respond_unless_unchanged(request, database_etag(request), lambda: Response(document))
 
         try:
-            question = NextMeasurementsQuestion.of(prediction, request.user)
+            viewer = None if PUBLIC_ONLY.read(request) else viewer_of(prediction, request.user)
+            question = NextMeasurementsQuestion.of_answer(prediction.answer, viewer)
         except RequestError:
             return respond(no_next_measurements(prediction.answer))
-        return answer_or_progress(request, question, respond, viewer_of(prediction, request.user))
+        return answer_or_progress(request, question, respond, viewer)

@@ -15,6 +15,7 @@ from mpet_site.web.etags import respond_unless_unchanged
 from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.parameters import Slug, described
 from predictor.api.comparisons import INCLUDE_SIMULATED, PROVENANCE_FIELDS, position_of_slug
+from predictor.api.previews import PUBLIC_ONLY
 from predictor.comparisons.selection import ComparedProfiles, provenance, select_profiles
 from predictor.core.comparisons.distances import PairDistances, platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import Kind
@@ -68,12 +69,13 @@ class DistanceView(ApiView):
     """Compares `a` with `b` in what the viewer may predict from; a public answer never depends on private rows."""
 
     kind: Kind
-    query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated")
+    query_parameters: ClassVar[tuple[str, ...]] = ("a", "b", "include_simulated", "public_only")
 
     def select(self, request: Request) -> ComparedProfiles:
         slugs = [parameter.read(request) for parameter in COMPARED]
         simulated = INCLUDE_SIMULATED.read(request)
-        return select_profiles(request.user, include_simulated=simulated, kind=self.kind, slugs=slugs)
+        viewer = None if PUBLIC_ONLY.read(request) else request.user
+        return select_profiles(viewer, include_simulated=simulated, kind=self.kind, slugs=slugs)
 
     def answer(
         self, request: Request, a: str, b: str, selection: ComparedProfiles, measure: Callable[[], PairDistances]
@@ -81,7 +83,7 @@ class DistanceView(ApiView):
         def build() -> Response:
             distances = measure()
             filters = {f"{self.kind[:-1]}__slug__in": (a, b)}
-            basis = provenance(request.user, selection, is_empty=not distances.individual, **filters)
+            basis = provenance(selection, is_empty=not distances.individual, **filters)
             return Response({"a": a, "b": b} | distances_document(distances, self.kind) | basis)
 
         return respond_unless_unchanged(request, database_etag(request), build)
@@ -110,7 +112,7 @@ class PlatformDistance(DistanceView):
     @extend_schema(
         operation_id="distances_platforms",
         summary="Distance of two platforms",
-        parameters=described(*COMPARED, INCLUDE_SIMULATED),
+        parameters=described(*COMPARED, INCLUDE_SIMULATED, PUBLIC_ONLY),
         responses=PlatformDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:
@@ -131,7 +133,7 @@ class WorkloadDistance(DistanceView):
     @extend_schema(
         operation_id="distances_workloads",
         summary="Distance of two workloads",
-        parameters=described(*COMPARED, COMPARED_ON, INCLUDE_SIMULATED),
+        parameters=described(*COMPARED, COMPARED_ON, INCLUDE_SIMULATED, PUBLIC_ONLY),
         responses=WorkloadDistanceSerializer,
     )
     def get(self, request: Request) -> HttpResponseBase:

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from mpet_site.web.fields import Integer, PlainBoolean, PlainInteger, PlainNumber, PlainText, Text, number, numbers
 from mpet_site.web.problems import InvalidRequest
-from predictor.api.settled import SettlementSerializer, settlement_document
+from predictor.api.settled import SettlementSerializer, WithdrawnSerializer, settlement_document, withdrawn_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
@@ -36,6 +36,7 @@ PLATFORM_VALUES = {
     "n_max": CHANGED_COUNT,
     "base_mhz": {"type": "number", "minimum": SLOWEST_MHZ, "maximum": FASTEST_MHZ},
 }
+PUBLIC_ONLY_HELP = "Nothing private takes part, whoever asks: everybody may read the answer."
 JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
@@ -84,6 +85,7 @@ class PredictionRequestSerializer(serializers.Serializer):
     )
     include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
     include_outliers = PlainBoolean(default=False, help_text="Profiles that were found to be outliers may take part.")
+    public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
     scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
     strategy = serializers.ChoiceField(
         STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
@@ -210,6 +212,9 @@ class PredictionSerializer(serializers.ModelSerializer):
     settlement = SettlementSerializer(
         allow_null=True, help_text="How wrong it was, once the pair was measured; null until then."
     )
+    withdrawn = WithdrawnSerializer(
+        allow_null=True, help_text="That owners took deliveries back that the answer rests on; null: none was."
+    )
     sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
     class Meta:
@@ -247,6 +252,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "measured",
             "reference_curves",
             "settlement",
+            "withdrawn",
             "sources",
         )
         read_only_fields = fields
@@ -254,10 +260,11 @@ class PredictionSerializer(serializers.ModelSerializer):
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         own = {name: self.fields[name] for name in ("id", "url", "created_at")}
         values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
-        return values | prediction.answer | {"settlement": settlement_document(prediction)}
+        beside = {"settlement": settlement_document(prediction), "withdrawn": withdrawn_document(prediction)}
+        return values | prediction.answer | beside
 
 
-ONLY_STORED = ("id", "url", "created_at", "settlement")
+ONLY_STORED = ("id", "url", "created_at", "settlement", "withdrawn")
 PreviewSerializer = inline_serializer(
     "PredictionPreview",
     {

@@ -3,13 +3,15 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.permissions import MayAsk
+from accounts.permissions import MayAsk, MayPredict
 from mpet_site.web.api import DetailView, ListView
 from mpet_site.web.etags import etag_of
+from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.problems import InvalidRequest, Problem, Unprocessable, invalid_request
 from mpet_site.web.throttling import UnstoredPredictionThrottle
 from predictor.api.prediction_serializers import (
@@ -18,9 +20,10 @@ from predictor.api.prediction_serializers import (
     PreviewSerializer,
     preview_document,
 )
-from predictor.api.settled import SettledRows
+from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
 from predictor.predictions.feasibility import advice_members
+from predictor.predictions.removal import remove_predictions
 from predictor.predictions.request import (
     InvalidField,
     InvalidSettings,
@@ -43,18 +46,37 @@ def problem_of(error: RequestError) -> Problem:
     return InvalidRequest([{"name": name, "reason": str(error)}])
 
 
-@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Validated predictions"))
-class PredictionList(SettledRows, ListView):
+OWN_ALONE = OneOf("mine", "so that nothing is deleted by mistake", required=True, choices=("true",))
+
+
+@extend_schema_view(get=extend_schema(operation_id="predictions_list", summary="Your own and validated predictions"))
+class PredictionList(ListedPredictions, ListView):
     """Ask how a workload would run on a platform: the same question at the same revision has one stored answer. Or
-    list the predictions whose pair was measured later, and how wrong they were."""
+    list your own predictions, and those whose pair was measured later, with how wrong they were."""
 
     def get_permissions(self) -> list[Any]:
         """AllowAny tells the schema that a token is optional."""
-        return [AllowAny(), MayAsk()] if self.request.method == "POST" else list(super().get_permissions())
+        of_method: dict[str, list[Any]] = {"POST": [AllowAny(), MayAsk()], "DELETE": [MayPredict()]}
+        return of_method.get(str(self.request.method)) or list(super().get_permissions())
 
     def get_throttles(self) -> list[Any]:
         throttles = list(super().get_throttles())
         return [*throttles, UnstoredPredictionThrottle()] if self.request.method == "POST" else throttles
+
+    def known_parameters(self) -> tuple[str, ...]:
+        return ("mine",) if self.request.method == "DELETE" else super().known_parameters()
+
+    @extend_schema(
+        operation_id="predictions_delete_all",
+        summary="Delete all your own predictions",
+        parameters=described(OWN_ALONE),
+        responses={204: None},
+    )
+    def delete(self, request: Request) -> Response:
+        """As if each was deleted alone."""
+        OWN_ALONE.read(request)
+        remove_predictions(Prediction.objects.all(), request.user)
+        return Response(status=204)
 
     @extend_schema(
         operation_id="predictions_create",
@@ -79,14 +101,26 @@ class PredictionList(SettledRows, ListView):
 @extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
 class PredictionDetail(DetailView):
     """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
-    `settlement` says how wrong it was."""
+    `settlement` says how wrong it was; `withdrawn` that something it rests on was taken back."""
 
     serializer_class = PredictionSerializer
     lookup_field = "uid"
     lookup_url_kwarg = "id"
 
+    def get_permissions(self) -> list[Any]:
+        return [MayPredict()] if self.request.method == "DELETE" else list(super().get_permissions())
+
     def get_queryset(self) -> Any:
         return Prediction.objects.visible_to(self.request.user).select_related("settled_by")
 
+    @extend_schema(operation_id="predictions_delete", summary="Delete one of your own", responses={204: None})
+    def delete(self, request: Request, id: Any) -> Response:
+        """It leaves your own predictions. A private one is gone; a public one too, unless somebody else asked for it or
+        a measurement validated it."""
+        if not remove_predictions(Prediction.objects.filter(uid=self.get_object().uid), request.user):
+            raise PermissionDenied("This is none of your own predictions.")
+        return Response(status=204)
+
     def etag(self, prediction: Prediction) -> str:
-        return etag_of(self.request.build_absolute_uri(), prediction.uid, prediction.settled_at, prediction.is_settled)
+        beside = prediction.settled_at, prediction.is_settled, len(prediction.withdrawals)
+        return etag_of(self.request.build_absolute_uri(), prediction.uid, *beside)

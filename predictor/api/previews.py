@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from mpet_site.web.api import ApiView
-from mpet_site.web.parameters import Name, Number, OneOf, QueryParameter, WholeNumber, described
+from mpet_site.web.parameters import Flag, Name, Number, OneOf, QueryParameter, WholeNumber, described
 from mpet_site.web.problems import invalid_request
-from predictor.api.prediction_serializers import PreviewSerializer, preview_document
+from predictor.api.prediction_serializers import PUBLIC_ONLY_HELP, PreviewSerializer, preview_document
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
@@ -33,6 +33,7 @@ QUESTION = (
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     MIXING,
 )
+PUBLIC_ONLY = Flag("public_only", PUBLIC_ONLY_HELP, default=False)
 CHANGES: tuple[QueryParameter, ...] = (
     *(
         Number(name, "factor; 1 = the baseline", low=least_factor(name), high=LARGEST_CHANGE_FACTOR)
@@ -47,12 +48,12 @@ CHANGES: tuple[QueryParameter, ...] = (
 class PredictionPreview(ApiView):
     """The answer to a question without keeping it, as the pages show it while one plays with them."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = WHAT_IF_PARAMETERS
+    query_parameters: ClassVar[tuple[str, ...]] = (*WHAT_IF_PARAMETERS, PUBLIC_ONLY.name)
 
     @extend_schema(
         operation_id="predictions_preview",
         summary="Predict without keeping the answer",
-        parameters=described(*QUESTION, *CHANGES),
+        parameters=described(*QUESTION, *CHANGES, PUBLIC_ONLY),
         responses={200: PreviewSerializer, 422: None},
     )
     def get(self, request: Request) -> Response:
@@ -60,7 +61,8 @@ class PredictionPreview(ApiView):
         values = {parameter.name: parameter.read(request) for parameter in CHANGES}
         changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
-            answer = preview_answer(slider_request(names, changes), request.user)
+            question = slider_request(names, changes, public_only=PUBLIC_ONLY.read(request))
+            answer = preview_answer(question, request.user)
         except InvalidSettings as error:  # of a parameter, which is called like the setting
             raise invalid_request(error.name, error.reason) from error
         except RequestError as error:

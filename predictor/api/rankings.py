@@ -17,7 +17,7 @@ from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.predictions import problem_of
-from predictor.api.previews import MIXING
+from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
@@ -82,6 +82,7 @@ RANKING_PARAMETERS = (
     MIXING,
     Flag("include_simulated", "Simulated profiles take part.", default=False),
     AT_THREAD_COUNT,
+    PUBLIC_ONLY,
 )
 CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
 
@@ -106,7 +107,7 @@ class RankingView(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
         try:
-            question = RankingQuestion.of(viewer=request.user, **ranking_arguments(request))
+            question = ranking_question(request)
         except RequestError as error:
             raise problem_of(error) from error
 
@@ -140,5 +141,7 @@ def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpRespon
     return response
 
 
-def ranking_arguments(request: Request) -> dict[str, Any]:
-    return {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
+def ranking_question(request: Request) -> RankingQuestion:
+    arguments = {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
+    viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
+    return RankingQuestion.of(viewer=viewer, **arguments)

@@ -2,11 +2,12 @@
 
 from typing import Any, ClassVar
 
-from django.db.models import Max, QuerySet
+from django.db.models import Count, Max, QuerySet
 from django.http.response import HttpResponseBase
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema, extend_schema_field, inline_serializer
 from rest_framework import serializers
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.generics import GenericAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -61,21 +62,45 @@ def settlement_document(prediction: Prediction) -> dict[str, Any] | None:
     }
 
 
+WithdrawnSerializer: Any = type(
+    inline_serializer(
+        "WithdrawnSources",
+        {
+            "sources": serializers.IntegerField(help_text="How many of the deliveries that it rests on."),
+            "withdrawn_at": serializers.DateTimeField(help_text="The latest of them."),
+        },
+    )
+)
+
+
+def withdrawn_document(prediction: Prediction) -> dict[str, Any] | None:
+    """What was taken back of what the answer rests on; None where all of it is still there."""
+    if not prediction.withdrawals:
+        return None
+    latest = serializers.DateTimeField().to_representation(prediction.withdrawals[0])
+    return {"sources": len(prediction.withdrawals), "withdrawn_at": latest}
+
+
 class SettledPredictionSerializer(serializers.ModelSerializer):
     """A row of the list: what was asked, by which method, and how wrong it was. The answer is at `url`."""
 
     id = serializers.UUIDField(source="uid")
     url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+    private = serializers.SerializerMethodField()
     settlement = serializers.SerializerMethodField()
 
     class Meta:
         model = Prediction
         fields = (
-            *("id", "url", "created_at", "workload", "target", "method", "method_version", "revision", "settlement"),
+            *("id", "url", "created_at", "private", "workload", "target", "method", "method_version", "revision"),
+            "settlement",
         )
         read_only_fields = fields
 
-    @extend_schema_field(SettlementSerializer)
+    def get_private(self, prediction: Prediction) -> bool:
+        return prediction.private_to_id is not None
+
+    @extend_schema_field(SettlementSerializer(allow_null=True))
     def get_settlement(self, prediction: Prediction) -> dict[str, Any] | None:
         return settlement_document(prediction)
 
@@ -89,13 +114,12 @@ class SettledRowSerializer(serializers.Serializer):
 
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         row = dict(SettledPredictionSerializer(prediction, context=self.context).data)
-        return row | row.pop("settlement")
+        return row | (row.pop("settlement") or dict.fromkeys(SETTLEMENT_FIELDS))
 
 
-class SettledFilter(FilterSet):
-    """Only settled predictions are listed: `settled=true` says so."""
-
-    settled = ChoiceFilter(("true",), method="keep_all", help_text="true: others are not listed")
+class PredictionFilter(FilterSet):
+    settled = ChoiceFilter(("true",), method="keep_settled", help_text="true: validated ones alone")
+    mine = ChoiceFilter(("true",), method="keep_own", help_text="true: your own alone, validated or not")
     origin = ChoiceFilter(PREDICTION_ORIGINS, field_name="settled_origin")
     blind = BooleanFilter(field_name="is_blind", help_text="true: those that count for the track record")
     method = TextFilter()
@@ -106,25 +130,33 @@ class SettledFilter(FilterSet):
         model = Prediction
         fields: tuple[str, ...] = ()
 
-    def keep_all(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
-        return rows
+    def keep_settled(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
+        return Prediction.objects.settled_for(self.request.user).filter(pk__in=rows.order_by().values("pk"))
+
+    def keep_own(self, rows: QuerySet, _name: str, _value: str) -> QuerySet:
+        if not self.request.user.is_authenticated:
+            raise NotAuthenticated
+        return Prediction.objects.mine(self.request.user).filter(pk__in=rows.order_by().values("pk"))
 
 
-class SettledRows(GenericAPIView):
-    """What a list view lists: predictions whose pair was measured later, the newest settlement first."""
+class ListedPredictions(GenericAPIView):
+    """What a list view lists: predictions whose pair was measured later, the newest settlement first; and the viewer's
+    own."""
 
     serializer_class = SettledPredictionSerializer
     csv_serializer_class = SettledRowSerializer
-    filterset_class = SettledFilter
+    filterset_class = PredictionFilter
     search_fields = ("workload", "target", "method")
     ordering_fields: ClassVar = SETTLED_ORDERINGS
 
     def get_queryset(self) -> Any:
-        return Prediction.objects.settled_for(self.request.user).select_related("settled_by")
+        return Prediction.objects.listed_for(self.request.user).select_related("settled_by")
 
     def etag(self, queryset: Any) -> str:
-        newest = Prediction.objects.settled_for(self.request.user).aggregate(newest=Max("settled_at"))
-        return database_etag(self.request, newest["newest"])
+        """Own predictions come and go without a revision."""
+        listed = Prediction.objects.listed_for(self.request.user).order_by()
+        counted = listed.aggregate(Count("pk"), Max("pk"), Max("settled_at"))
+        return database_etag(self.request, self.request.user.pk, *counted.values())
 
 
 ScoreSerializer = inline_serializer(

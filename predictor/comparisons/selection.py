@@ -27,10 +27,11 @@ def has_profiles(database: Database, kind: Kind, position: int) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ComparedProfiles:
-    """The profiles that a comparison looks at: all of `origins` that its viewer may predict from."""
+    """The profiles that a comparison looks at: all of `origins` that `viewer` may predict from; None: everybody."""
 
     snapshot: Snapshot
     origins: tuple[str, ...]
+    viewer: Any = None
 
     @property
     def database(self) -> Database:
@@ -67,7 +68,7 @@ def select_profiles(
     the user asks for both."""
 
     def of(*origins: str) -> ComparedProfiles:
-        return ComparedProfiles(read_snapshot(user, origins=origins), origins)
+        return ComparedProfiles(read_snapshot(user, origins=origins), origins, user)
 
     if origin:
         return of(origin)
@@ -96,13 +97,13 @@ NOTHING_MEASURED_HINT = (
 )
 
 
-def provenance(user: Any, selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> dict[str, Any]:
-    """What every answer that compares says of its profiles: their origin, the datasets that they are from (`profiles`
-    narrows these), and what to ask where nothing was found."""
+def provenance(selection: ComparedProfiles, is_empty: bool, **profiles: Any) -> dict[str, Any]:
+    """What every answer that compares says of its profiles: their origin, what is to be credited of them (`profiles`
+    narrows it), and what to ask where nothing was found."""
     origin = "" if selection.origin == "mixed" else selection.origin
-    datasets = Source.objects.datasets_behind(user, origin, **profiles)
+    credited = Source.objects.credited_behind(selection.viewer, origin, **profiles)
     return {
         "origin": selection.origin,
         "hint": NOTHING_MEASURED_HINT if is_empty and selection.leaves_simulated_out else None,
-        "sources": list(datasets.values("label", "licence", "citation")),
+        "sources": credited.credits(),
     }

@@ -2,6 +2,6 @@
 
 from predictor.models.computations import Computation
 from predictor.models.evaluations import EvaluatedMethod, Evaluation, PaperReport
-from predictor.models.predictions import Prediction
+from predictor.models.predictions import AskedPrediction, Prediction
 
-__all__ = ["Computation", "EvaluatedMethod", "Evaluation", "PaperReport", "Prediction"]
+__all__ = ["AskedPrediction", "Computation", "EvaluatedMethod", "Evaluation", "PaperReport", "Prediction"]

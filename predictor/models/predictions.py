@@ -1,13 +1,15 @@
 """Stored predictions, and how right each was once its pair was measured."""
 
 import uuid
+from datetime import datetime
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.functional import cached_property
 
 from predictor.models.querysets import PredictionQuerySet
-from profiles.models import Profile
+from profiles.models import Profile, WithdrawnSource
 
 
 class Prediction(models.Model):
@@ -29,6 +31,9 @@ class Prediction(models.Model):
     method_version = models.CharField(max_length=20)
     revision = models.PositiveBigIntegerField()
     answer = models.JSONField(help_text="the whole answer of the API, less id and url")
+    source_uids = models.JSONField(
+        null=True, editable=False, help_text="of the deliveries that it rests on; null: that was not noted yet"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     settled_at = models.DateTimeField(null=True, editable=False, help_text="when the pair was measured; null: not yet")
     settled_by = models.ForeignKey(
@@ -66,3 +71,24 @@ class Prediction(models.Model):
         """The pair was measured later, and that was not found to be an outlier, or hidden, since."""
         by = self.settled_by
         return self.settled_at is not None and not (by and (by.hidden or by.outlier_reason))
+
+    @cached_property
+    def withdrawals(self) -> list[datetime]:
+        """When deliveries that it rests on were taken back since, the latest first."""
+        withdrawn = WithdrawnSource.objects.filter(uid__in=self.source_uids or [])
+        return list(withdrawn.order_by("-withdrawn_at").values_list("withdrawn_at", flat=True))
+
+
+class AskedPrediction(models.Model):
+    """That a user asked for a stored prediction: it is on the list of the user's own, whoever may see it."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    prediction = models.ForeignKey(Prediction, on_delete=models.CASCADE, related_name="askers")
+    is_first = models.BooleanField(help_text="the answer was computed and stored for this user")
+    asked_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "prediction"], name="asked_once_per_user")]
+
+    def __str__(self) -> str:
+        return f"{self.prediction} for {self.user}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
 from profiles.querysets import VisibleQuerySet
 
@@ -12,6 +12,27 @@ TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | Q(settled_by__outl
 
 
 class PredictionQuerySet(VisibleQuerySet):
+    def asked_by(self, user: Any) -> Self:
+        """The user's own predictions: those that are private to the user, and the public ones that the user asked
+        for."""
+        return self.filter(self._is_own(user))
+
+    def _is_own(self, user: Any) -> Q:
+        asked: Any = self.model._meta.get_field("askers")
+        by_user = asked.related_model.objects.filter(user_id=user.pk, prediction=OuterRef("pk"))
+        return Q(private_to=user.pk) | Q(Exists(by_user))
+
+    def mine(self, user: Any) -> Self:
+        """A row of the list of the user's own, the newest first; without the long answers."""
+        return self.asked_by(user).defer("answer").order_by("-created_at", "-pk")
+
+    def listed_for(self, user: Any) -> Self:
+        """The validated predictions that the user sees, the newest settlement first, and then the user's own."""
+        if not user.is_authenticated:
+            return self.settled_for(user)
+        rows = self.visible_to(user).filter(self._is_own(user) | ~TO_SETTLE)
+        return rows.defer("answer").order_by(F("settled_at").desc(nulls_last=True), "-pk")
+
     def settled(self) -> Self:
         """The settled predictions, as `Prediction.is_settled` defines it."""
         return self.exclude(TO_SETTLE)

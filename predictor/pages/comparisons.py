@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
@@ -28,12 +27,12 @@ from predictor.core.comparisons.documents import (
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of_profiles, speed_chart
-from predictor.pages.offers import MOST_NAMES_IN_LIST
+from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.lookup import look_up
-from profiles.models import Platform, Source, Workload
+from profiles.models import Platform, Profile, Source, Workload
 from profiles.page_cache import kept_for_visitors
 
 WORKLOADS_IN_FIGURE_9 = 8
@@ -45,7 +44,7 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
     origin = request.GET.get("origin", "")
     included = request.GET.get("include_simulated") == "true" or None
     return select_profiles(
-        request.user,
+        None if asks_for_public(request.GET.get("public_only")) else request.user,
         origin=origin if origin in PREDICTION_ORIGINS else "",
         include_simulated=included,
         kind=kind,
@@ -53,9 +52,15 @@ def compared_profiles(request: HttpRequest, kind: Kind, slugs: Sequence[str] = (
     )
 
 
-def datasets_compared(user: Any, selection: ComparedProfiles, **profiles: Any) -> QuerySet[Source]:
+def selecting_parameters(request: HttpRequest, selection: ComparedProfiles) -> dict[str, str]:
+    """The parameters of the twin that select the same."""
+    is_public = asks_for_public(request.GET.get("public_only"))
+    return selection.parameters | ({"public_only": "true"} if is_public else {})
+
+
+def datasets_compared(selection: ComparedProfiles, **profiles: Any) -> list[dict[str, str]]:
     origin = "" if selection.origin == "mixed" else selection.origin
-    return Source.objects.datasets_behind(user, origin, **profiles)
+    return Source.objects.credited_behind(selection.viewer, origin, **profiles).credits()
 
 
 def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[str, str]:
@@ -88,7 +93,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         slugs = database.platforms if kind == "platforms" else database.workloads
         default = [slugs[index] for index in pair_that_shares_most(database, kind)]
         if len(default) == FEWEST_COMPARED:
-            return redirect(f"{request.path}?{urlencode({parameter: default}, doseq=True)}")
+            public = {"public_only": ["true"]} if asks_for_public(request.GET.get("public_only")) else {}
+            return redirect(f"{request.path}?{urlencode({parameter: default} | public, doseq=True)}")
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
         name: MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST]
@@ -102,6 +108,8 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
         "section": "compare",
         "origin": selection.origin if len(chosen) >= FEWEST_COMPARED else "measured",
         "leaves_simulated_out": selection.leaves_simulated_out,
+        "public_only": asks_for_public(request.GET.get("public_only")),
+        "has_private": Profile.objects.has_private_of(request.user),
         **offered,
         **(build(request, selection, chosen, names) if len(chosen) >= FEWEST_COMPARED else {}),
     }
@@ -139,9 +147,10 @@ def platforms_context(
         "charts": curve_charts(chosen_workload, chosen, names, relative) if chosen_workload else [],
         "speed": speed_charts(shared, chosen, names) if shared else [],
         "characteristics": figure_9_charts(shared[:WORKLOADS_IN_FIGURE_9], chosen, names) if chosen_workload else [],
-        "sources": datasets_compared(request.user, selection, platform__slug__in=chosen),
+        "sources": datasets_compared(selection, platform__slug__in=chosen),
         "twin": json_address(
-            "api-compare-platforms", query=urlencode({"slugs": ",".join(chosen)} | selection.parameters)
+            "api-compare-platforms",
+            query=urlencode({"slugs": ",".join(chosen)} | selecting_parameters(request, selection)),
         ),
     }
 
@@ -225,10 +234,12 @@ def workloads_context(
         **figures_context(
             platform, profiles, {slug: names[slug] for slug in chosen}, unit, request.GET.get("show", "")
         ),
-        "sources": datasets_compared(request.user, selection, platform=platform, workload__slug__in=chosen),
+        "sources": datasets_compared(selection, platform=platform, workload__slug__in=chosen),
         "twin": json_address(
             "api-compare-workloads",
-            query=urlencode({"slugs": ",".join(chosen), "on": platform.slug} | selection.parameters),
+            query=urlencode(
+                {"slugs": ",".join(chosen), "on": platform.slug} | selecting_parameters(request, selection)
+            ),
         ),
     }
 

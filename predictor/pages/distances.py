@@ -15,7 +15,7 @@ from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles
 from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, DistanceMatrix, SimilarityMap
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
-from predictor.pages.comparisons import compared_profiles, datasets_compared, short_names
+from predictor.pages.comparisons import compared_profiles, datasets_compared, selecting_parameters, short_names
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
@@ -67,8 +67,8 @@ def map_context(
         "marked": names.get(mark),
         "is_cut": len(places) == LARGEST_MAP,
         "section": "map",
-        "sources": datasets_compared(request.user, selection),
-        "twin": json_address("api-workload-map", query=urlencode(selection.parameters)),
+        "sources": datasets_compared(selection),
+        "twin": json_address("api-workload-map", query=urlencode(selecting_parameters(request, selection))),
     }
 
 
@@ -100,8 +100,8 @@ def matrix_context(
         "parameter": kind[:-1],
         "is_cut": len(slugs) == LARGEST_MATRIX,
         "section": kind,
-        "sources": datasets_compared(request.user, selection),
-        "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selection.parameters)),
+        "sources": datasets_compared(selection),
+        "twin": json_address(f"api-{kind[:-1]}-matrix", query=urlencode(selecting_parameters(request, selection))),
     }
     return context | (matrix_rows(matrix, names, near) if matrix else {})
 

@@ -115,6 +115,11 @@ class PredictionForm(forms.Form):
         help_text="For example 1, 2, 4, 8; empty: all that the target has.",
     )
     include_simulated = forms.BooleanField(label="Use simulated profiles too", required=False)
+    public_only = forms.BooleanField(
+        label="Public data only",
+        required=False,
+        help_text="Nothing of your own private data takes part, so that everybody may read the answer.",
+    )
     scenario = forms.ChoiceField(
         label="What to predict", choices=SCENARIO_CHOICES, initial="migration", required=False, widget=forms.RadioSelect
     )
@@ -184,6 +189,7 @@ class PredictionForm(forms.Form):
             n=cleaned["n"],
             settings=settings,
             include_simulated=cleaned["include_simulated"],
+            public_only=cleaned["public_only"],
             scenario=scenario,
             strategy=(cleaned["strategy"] or None) if scenario == "parallelisation" else None,
             workload_changes=self.changes("workload_changes", CHARACTERISTICS),

@@ -40,7 +40,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "counts": visible_counts(request.user),
         "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
         "evaluation": evaluation_score(Evaluation.objects.listed().newest_with_baselines()),
-        "sources": Source.objects.datasets_seen_by(request.user),
+        "sources": Source.objects.credited_to(request.user).credits(),
         "twin": json_address("api-root"),
     }
     return render(request, "predictor/home.html", context | live_prediction(request.user, workload, target))

@@ -94,3 +94,8 @@ def has_curves(database: Database, workload: int) -> bool:
     rows = database.rows_of_workload(workload).tolist()
     with_curve = [database.platform_index[row] for row in rows if len(database.curve(row)[0]) > 1]
     return len(set(with_curve)) > 1
+
+
+def asks_for_public(value: Any) -> bool:
+    """Whether a check box of a form, or the parameter of an address, asks for public data only."""
+    return str(value).lower() in {"true", "on", "1"}

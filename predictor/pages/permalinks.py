@@ -53,6 +53,7 @@ def form_of_question(query: QueryDict) -> PredictionForm:
 def twin_of_question(question: PredictionRequest) -> str:
     """The address of the same answer as JSON; "" for a question that takes `POST predictions/` to be asked."""
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
+    public = {"public_only": "true"} if question.public_only else {}
     changes = {**(question.workload_changes or {}), **(question.platform_changes or {})}
     parameters |= {name: f"{NO_EFFECT if value is None else value:g}" for name, value in changes.items()}
     defaults = asdict(METHODS[question.method].settings())
@@ -60,6 +61,7 @@ def twin_of_question(question: PredictionRequest) -> str:
     if chosen == {"mix_runtimes"}:
         parameters["mix_runtimes"] = str(question.settings["mix_runtimes"])
     asked = replace(question, settings={name: question.settings[name] for name in chosen & {"mix_runtimes"}})
-    if chosen - {"mix_runtimes"} or slider_request(parameters, slider_values(parameters)) != asked:
+    shown = slider_request(parameters, slider_values(parameters), public_only=question.public_only)
+    if chosen - {"mix_runtimes"} or shown != asked:
         return ""
-    return json_address("api-prediction-preview", query=urlencode(parameters))
+    return json_address("api-prediction-preview", query=urlencode(parameters | public))

@@ -20,7 +20,7 @@ from predictor.pages.answer_parts import answer_parts
 from predictor.pages.candidate_curves import candidate_curves
 from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
-from predictor.pages.offers import MOST_NAMES_IN_LIST
+from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
 from predictor.predictions.explanation import spelled_element
@@ -29,10 +29,10 @@ from predictor.predictions.next_measurements import NextMeasurementsQuestion, no
 from predictor.predictions.request import RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 from profiles.page_cache import kept_for_visitors
 
-NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy")
+NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy", "public_only")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -60,6 +60,7 @@ def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
             PredictionForm(form.data) if form.is_bound else form_of_question(request.GET), request.user
         ),
         "named": named_fields(request),
+        "has_private": Profile.objects.has_private_of(request.user),
         "workloads": Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
         "platforms": Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
         "section": "predict",
@@ -97,8 +98,11 @@ def possibility_of_form(form: PredictionForm, user: Any) -> Possibility | None:
 def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
     """The stored answer: what it says, why, what it was made from, and how to ask it again."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
-    context = answer_page_context(request, stored.answer) | {
+    public_only = stored.private_to_id is None and Profile.objects.has_private_of(request.user)
+    context = answer_page_context(request, stored.answer, public_only=public_only) | {
         "prediction": stored,
+        "is_own": request.user.is_authenticated
+        and Prediction.objects.asked_by(request.user).filter(pk=stored.pk).exists(),
         "next_address": reverse("measure-next", args=[stored.uid]),
         "twin": json_address("api-prediction", stored.uid),
     }
@@ -115,7 +119,8 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     if answer is None:
         return form_page(request, form)
     parameters = question_parameters(form)
-    context = answer_page_context(request, answer) | {
+    public_only = form.cleaned_data["public_only"]
+    context = answer_page_context(request, answer, public_only=public_only) | {
         "parameters": parameters,
         "here": question_address(parameters),
         "next_address": question_address(parameters, "unstored-measure-next"),
@@ -135,7 +140,8 @@ def answer_of_form(form: PredictionForm, user: Any) -> dict[str, Any] | None:
         return None
 
 
-def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[str, Any]:
+def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, Any]:
+    """`public_only`: it is from public data alone, though the reader has private data as well."""
     platforms, workloads = rows_in_answer(request.user, answer)
     target = platforms.get(answer["target"])
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
@@ -160,7 +166,7 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any]) -> dict[st
         "known": measured_label(origin),
         "time_unit": drawing.time_unit,
         **facts,
-        **answer_snippets(request, answer),
+        **answer_snippets(request, answer, public_only=public_only),
         "sources": answer["sources"],
         "section": "predict",
     }
@@ -171,7 +177,8 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """Which measurements would narrow the interval most: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
     addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-measure-next", stored.uid)}
-    viewer = viewer_of(stored, request.user)
+    is_public = asks_for_public(request.GET.get("public_only"))
+    viewer = None if is_public else viewer_of(stored, request.user)
     return next_measurements_response(request, stored.answer, viewer, addresses)
 
 
@@ -182,7 +189,7 @@ def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
     answer = answer_of_form(form, request.user)
     if answer is None:
         return form_page(request, form)
-    viewer = request.user if request.user.is_authenticated else None
+    viewer = form.prediction_request().viewer(request.user)
     addresses = {"back": question_address(question_parameters(form))}
     return next_measurements_response(request, answer, viewer, addresses)
 
@@ -220,12 +227,14 @@ def next_measurements_context(
     }
 
 
-def answer_snippets(request: HttpRequest, answer: dict[str, Any]) -> dict[str, str]:
+def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, str]:
+    asked = answer | {"public_only": public_only}
+    again = {name: answer[name] for name in ("workload", "target", "method")}
     address = request.build_absolute_uri(reverse("api-predictions"))
     return {
-        "curl": snippets.curl_command(answer, address),
-        "python": snippets.python_program(answer, address),
-        "question": urlencode({name: answer[name] for name in ("workload", "target", "method")}),
+        "curl": snippets.curl_command(asked, address),
+        "python": snippets.python_program(asked, address),
+        "question": urlencode(again | ({"public_only": "true"} if public_only else {})),
     }
 
 

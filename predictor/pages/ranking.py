@@ -18,7 +18,7 @@ from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_L
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
-from predictor.pages.offers import first_pair, mixing_choices, offered_names
+from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.ranking_choice import (
@@ -31,22 +31,15 @@ from predictor.predictions.ranking_choice import (
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 from profiles.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import unmarked
 
 RANKED_PER_PAGE = 50
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
-RANKING_ADDRESS = (
-    "workload",
-    "method",
-    "level",
-    "mix_runtimes",
-    "include_simulated",
-    "n",
-    "by",
-)  # what an address says beside filters
+# What an address says beside filters.
+RANKING_ADDRESS = ("workload", "method", "level", "mix_runtimes", "include_simulated", "public_only", "n", "by")
 FILTER_TITLES = {
     "device_class": "Class",
     "min_cores": "Cores, from",
@@ -97,7 +90,7 @@ def question_of(request: HttpRequest, slug: str) -> RankingQuestion:
     mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
     return RankingQuestion.of(
         slug,
-        request.user,
+        None if asks_for_public(request.GET.get("public_only")) else request.user,
         method=method,
         mix_runtimes=mixing or None,
         level=value_in(request.GET, RANKING_LEVEL),
@@ -114,6 +107,8 @@ def form_context(request: HttpRequest, slug: str) -> dict[str, Any]:
         "method": request.GET.get("method") or DEFAULT_METHOD,
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
         "include_simulated": request.GET.get("include_simulated") == "true",
+        "public_only": asks_for_public(request.GET.get("public_only")),
+        "has_private": Profile.objects.has_private_of(request.user),
         "by": request.GET.get("by", ""),
         "n": request.GET.get("n", ""),
         "level": request.GET.get("level", ""),

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-REQUEST_FIELDS = ("workload", "target", "references", "method", "n", "settings", "include_simulated")
+REQUEST_FIELDS = ("workload", "target", "references", "method", "n", "settings", "include_simulated", "public_only")
 SCENARIO_FIELDS = ("scenario", "strategy", "workload_changes", "platform_changes")
 WIDTH = 96
 

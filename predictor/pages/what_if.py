@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
-from predictor.pages.offers import first_pair, mixing_choices, offered_names
+from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
 from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, RequestError
 from predictor.predictions.service import predict, preview_answer
@@ -27,7 +27,7 @@ from predictor.predictions.sliders import (
     workload_sliders,
 )
 from profiles.figures import mark_origin
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 from profiles.page_cache import kept_for_visitors
 
 
@@ -54,6 +54,8 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "target": request.GET["target"],
         "method": request.GET.get("method", ""),
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
+        "public_only": asks_for_public(request.GET.get("public_only")),
+        "has_private": Profile.objects.has_private_of(request.user),
         "workloads": offered_names(Workload, request.user, request.GET["workload"], scaling=True),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
         "section": "what-if",
@@ -75,18 +77,20 @@ def what_if_answer(request: HttpRequest) -> HttpResponse:
 def slider_state(request: HttpRequest) -> dict[str, Any]:
     """What the address says: slider values, the request that they make, and the address of the same state."""
     parameters = request.GET
+    public_only = asks_for_public(parameters.get("public_only"))
+    public = {"public_only": "true"} if public_only else {}
     question = {name: parameters[name] for name in QUESTION_PARAMETERS if parameters.get(name)}
     try:
         values = slider_values(parameters)
     except InvalidParameter as error:
-        return {"values": {}, "refusal": str(error), "state": urlencode(question)}
+        return {"values": {}, "refusal": str(error), "state": urlencode(question | public)}
     target = Platform.objects.visible_to(request.user).filter(slug=question.get("target", "")).first()
     if target is not None:
         values = drop_neutral_values(values, target)
     return {
         "values": values,
-        "question": slider_request(parameters, values),
-        "state": urlencode(question | {name: f"{value:g}" for name, value in values.items()}),
+        "question": slider_request(parameters, values, public_only=public_only),
+        "state": urlencode(question | public | {name: f"{value:g}" for name, value in values.items()}),
     }
 
 
@@ -95,7 +99,9 @@ def answer_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any
     answer = None
     refused: dict[str, Any] = {name: state[name] for name in ("refusal", "remedy") if name in state}
     questions = [state["question"]] if "question" in state else []
-    for question in (*questions, slider_request(request.GET, {})):  # where a change is refused, the pair as it is
+    public_only = asks_for_public(request.GET.get("public_only"))
+    unchanged = slider_request(request.GET, {}, public_only=public_only)
+    for question in (*questions, unchanged):  # where a change is refused, the pair as it is
         try:
             answer = preview_answer(question, request.user)
             break
@@ -124,7 +130,7 @@ def refusal_shown(error: RequestError) -> dict[str, Any]:
 
 def slider_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
     """Sliders of the workload and of the platform; each with the number of the note why it cannot be moved, or 0."""
-    question = slider_request(request.GET, {})
+    question = slider_request(request.GET, {}, public_only=asks_for_public(request.GET.get("public_only")))
     try:
         unchanged = preview_answer(question, request.user)
     except RequestError:
@@ -151,4 +157,5 @@ def slider_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any
 def address_without_changes(question: Any) -> str:
     """The address without any change."""
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
-    return f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings))}"
+    public = {"public_only": "true"} if question.public_only else {}
+    return f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | public)}"

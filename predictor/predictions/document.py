@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 from scipy.stats import norm
 
 from mpet_site.web.plain_json import nan_to_null
@@ -125,12 +126,15 @@ def reference_curves(basis: Basis) -> list[dict[str, Any]]:
 
 def sources_behind(basis: Basis) -> list[dict[str, str]]:
     """Every distinct source of the profiles that took part, and of the one that is shown as measured."""
-    measured_rows = [] if basis.measured_row is None else [basis.measured_row]
-    rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
-    ids = np.unique(basis.snapshot.source_ids[rows]).tolist()
-    stored = Source.objects.filter(pk__in=ids).order_by("label", "licence", "citation")
+    stored = stored_sources(basis).order_by("label", "licence", "citation")
     names = ("label", "licence", "citation")
     return [dict(zip(names, values, strict=True)) for values in stored.values_list(*names).distinct()]
+
+
+def stored_sources(basis: Basis) -> QuerySet[Source]:
+    measured_rows = [] if basis.measured_row is None else [basis.measured_row]
+    rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
+    return Source.objects.filter(pk__in=np.unique(basis.snapshot.source_ids[rows]).tolist())
 
 
 def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:

@@ -138,8 +138,9 @@ class Possibility:
 
 def possibility(request: PredictionRequest, user: Any) -> Possibility:
     """What the form says. Raises a RequestError for what is wrong beside the two names."""
-    workload = look_up(Workload.objects.visible_to(user), request.workload)
-    target = look_up(Platform.objects.visible_to(user), request.target)
+    viewer = request.viewer(user)
+    workload = look_up(Workload.objects.visible_to(viewer), request.workload)
+    target = look_up(Platform.objects.visible_to(viewer), request.target)
     known = workload.slug is not None and target.slug is not None
     return Possibility(workload, target, feasibility(request, user) if known else None)
 
@@ -150,7 +151,7 @@ def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     question, snapshot, _ = resolve_with_snapshot(request, user)
     refusal = refusal_of_question(question, snapshot)
     if refusal is not None:
-        refusal.remedy = find_remedy(refusal, question, snapshot, user)
+        refusal.remedy = find_remedy(refusal, question, snapshot, request.viewer(user))
     return Feasibility(
         workload=snapshot.database.workloads[question.workload],
         target=snapshot.database.platforms[question.target],

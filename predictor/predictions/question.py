@@ -44,13 +44,14 @@ class Question:
 
 def resolve_with_snapshot(request: PredictionRequest, user: Any) -> tuple[Question, Snapshot, tuple[str, ...]]:
     """The question, the snapshot that answers it, and the origins of the snapshot's profiles."""
+    viewer = request.viewer(user)
     snapshot, origins = workload_snapshot(
         request.workload,
-        user,
+        viewer,
         include_simulated=request.include_simulated,
         include_outliers=request.include_outliers,
     )
-    return resolve_request(request, snapshot.database, user), snapshot, origins
+    return resolve_request(request, snapshot.database, viewer), snapshot, origins
 
 
 def workload_snapshot(

@@ -16,6 +16,7 @@ class PredictionRequest:
 
     `scenario` is one of predictor.core.scenarios.SCENARIOS; `parallelisation` takes a `strategy`. `workload_changes`
     are factors on characteristics of the workload, `platform_changes` new values of the platform (docs/scenarios.md).
+    `public_only`: answered as for somebody without data of their own.
     """
 
     workload: str
@@ -30,6 +31,11 @@ class PredictionRequest:
     workload_changes: Mapping[str, float] | None = None
     platform_changes: Mapping[str, float | None] | None = None
     include_outliers: bool = False
+    public_only: bool = False
+
+    def viewer(self, user: Any) -> Any:
+        """Whose data answers: nobody's where public data alone is asked for, so that everybody may read the answer."""
+        return None if self.public_only else user
 
 
 class RequestError(Exception):

@@ -14,10 +14,11 @@ from typing import Any
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
 from predictor.core.threads import single_thread
-from predictor.models import Prediction
+from predictor.models import AskedPrediction, Prediction
 from predictor.predictions.advice import advised
 from predictor.predictions.answering import run_question
-from predictor.predictions.document import answer_document
+from predictor.predictions.basis import Basis
+from predictor.predictions.document import answer_document, stored_sources
 from predictor.predictions.question import Question, resolve_with_snapshot
 from predictor.predictions.request import PredictionRequest
 from predictor.snapshot.building import Snapshot
@@ -35,10 +36,11 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
     key = request_key(canonical, snapshot, user, origins)
     stored: Prediction | None = Prediction.objects.filter(request_key=key).first()
     if stored is not None:
+        note_asked(stored, user, is_first=False)
         return stored
-    with advised(question, snapshot, user):
-        document = answer_request(request, question, snapshot)
-    stored, _ = Prediction.objects.get_or_create(
+    with advised(question, snapshot, request.viewer(user)):
+        document, basis = answer_with_basis(request, question, snapshot)
+    stored, is_new = Prediction.objects.get_or_create(
         request_key=key,
         defaults={
             "private_to": user if snapshot.holds_private else None,
@@ -48,25 +50,40 @@ def predict(request: PredictionRequest, user: Any = None) -> Prediction:
             "method_version": document["method_version"],
             "revision": document["revision"],
             "answer": document,
+            "source_uids": [str(uid) for uid in stored_sources(basis).order_by("uid").values_list("uid", flat=True)],
         },
     )
+    note_asked(stored, user, is_first=is_new)
     return stored
+
+
+def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
+    """It is one of the user's own from now on."""
+    if user is not None and user.is_authenticated:
+        AskedPrediction.objects.get_or_create(user=user, prediction=prediction, defaults={"is_first": is_first})
 
 
 def preview_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
     """The document of the same answer, which is not kept: for pages that predict unasked. Raises a RequestError."""
     question, snapshot, _ = resolve_with_snapshot(request, user)
-    with advised(question, snapshot, user):
+    with advised(question, snapshot, request.viewer(user)):
         return answer_request(request, question, snapshot)
 
 
 def answer_request(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
+    return answer_with_basis(request, question, snapshot)[0]
+
+
+def answer_with_basis(
+    request: PredictionRequest, question: Question, snapshot: Snapshot
+) -> tuple[dict[str, Any], Basis]:
     canonical = canonical_request(question, snapshot.database) | {
         "include_simulated": request.include_simulated,
         "include_outliers": request.include_outliers,
     }
     with single_thread():
-        return answer_document(run_question(question, snapshot), canonical)
+        basis = run_question(question, snapshot)
+        return answer_document(basis, canonical), basis
 
 
 def canonical_request(question: Question, database: Database) -> dict[str, Any]:

@@ -103,7 +103,9 @@ def slider_values(parameters: Mapping[str, str]) -> dict[str, float]:
     return values
 
 
-def slider_request(parameters: Mapping[str, str], values: Mapping[str, float]) -> PredictionRequest:
+def slider_request(
+    parameters: Mapping[str, str], values: Mapping[str, float], *, public_only: bool = False
+) -> PredictionRequest:
     """The prediction with these slider values. What a value may be is for the service to say."""
     platform = {name: values[name] for name in PLATFORM_CHANGES if name in values}
     mixing = parameters.get("mix_runtimes")
@@ -114,6 +116,7 @@ def slider_request(parameters: Mapping[str, str], values: Mapping[str, float]) -
         settings={"mix_runtimes": mixing} if mixing else {},
         workload_changes={name: values[name] for name in CHARACTERISTICS if name in values} or None,
         platform_changes={name: platform_value(name, value) for name, value in platform.items()} or None,
+        public_only=public_only,
     )
 
 

@@ -93,5 +93,11 @@ def remove_others(kept: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove_of_viewer(viewer: int) -> None:
+    """Delete what is kept for a user."""
+    for folder in (Path(settings.STATE_DIR) / "snapshots").glob(f"user-{viewer}+*"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _owner_only(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)

@@ -4,7 +4,7 @@ from profiles.models.descriptions import PlatformDescription, WorkloadDescriptio
 from profiles.models.leases import LeasedQuerySet, LeasedWork, held
 from profiles.models.platforms import Platform
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
-from profiles.models.sources import Revision, Source
+from profiles.models.sources import Revision, Source, WithdrawnSource
 from profiles.models.staging import StagedDelivery
 from profiles.models.workloads import Workload
 
@@ -21,6 +21,7 @@ __all__ = [
     "ScalingCurves",
     "Source",
     "StagedDelivery",
+    "WithdrawnSource",
     "Workload",
     "WorkloadDescription",
     "held",

@@ -76,6 +76,9 @@ class Source(Owned, LeasedWork):
         help_text="operator, or user:<id> of the owner, which stays when the account goes",
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    published_at = models.DateTimeField(
+        null=True, editable=False, help_text="when its owner made it public; null: it is as it came"
+    )
 
     objects = SourceQuerySet.as_manager()
 
@@ -91,6 +94,16 @@ class Source(Owned, LeasedWork):
 
     def __str__(self) -> str:
         return self.label
+
+
+class WithdrawnSource(models.Model):
+    """A public delivery that was taken back. What was stored elsewhere of it by its uid can be told of that."""
+
+    uid = models.UUIDField(unique=True, editable=False)
+    withdrawn_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.uid}, withdrawn {self.withdrawn_at:%Y-%m-%d}"
 
 
 class Revision(models.Model):

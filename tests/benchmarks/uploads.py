@@ -16,8 +16,8 @@ def tarball(measurements=None) -> bytes:
     return file.getvalue()
 
 
-def receive(content, owner=None, visibility="public", filename="run.tar.gz"):
-    return services.receive_tarball(io.BytesIO(content), owner, visibility, filename)
+def receive(content, owner=None, visibility="public", filename="run.tar.gz", **options):
+    return services.receive_tarball(io.BytesIO(content), owner, visibility, filename, **options)
 
 
 def kept_files(media):

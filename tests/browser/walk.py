@@ -28,6 +28,7 @@ NO_PAGES = {
     "predict-possible",
     "what-if-answer",
     "revoke-token",
+    "export-account",
     "logout",
     "admin-login",
     "admin-password",
@@ -38,7 +39,10 @@ NO_PAGES = {
     "password_reset_complete",
     "password_change_done",
 }
-OWN = ("upload", "uploads", "tokens", "password_change", "address")
+OWN = (
+    *("upload", "uploads", "tokens", "password_change", "address"),
+    *("own-predictions", "delete-predictions", "account", "delete-account"),
+)
 # How many figures a page has at least; the others have none.
 CHARTS = {
     "home": 1,
@@ -100,9 +104,13 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
         "evaluation": reverse("evaluation", args=[evaluate_and_store().uid]),
     }
     store_report()
+    own_prediction = predict(PredictionRequest(workload, target), owner)
     own = {name: reverse(name) for name in OWN}
     own |= {
         "upload-report": reverse("upload-report", args=[accepted.uid]),
+        "publish-upload": reverse("publish-upload", args=[accepted.uid]),
+        "delete-upload": reverse("delete-upload", args=[accepted.uid]),
+        "delete-prediction": reverse("delete-prediction", args=[own_prediction.uid]),
         "upload-report, rejected": reverse("upload-report", args=[rejected.uid]),
     }
     return Walk(public, own)

@@ -13,13 +13,8 @@ from django.test.utils import CaptureQueriesContext
 
 from profiles.descriptions import DIFFERENCES_SHOWN, differences_of
 from profiles.models import Platform, PlatformDescription, Revision, Source, Workload
-from profiles.moderation import (
-    decide_facts,
-    delete_sources,
-    leave_to_deliveries,
-    merge_platforms,
-    set_hidden,
-)
+from profiles.moderation import decide_facts, leave_to_deliveries, merge_platforms, set_hidden
+from profiles.withdrawal import withdraw
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
 
@@ -216,7 +211,7 @@ def test_the_facts_of_merged_platforms_are_told_anew(alice, bob):
 def test_deliveries_that_are_deleted_say_nothing_any_more(alice, bob):
     source = describe(alice, vendor="Alice").source
     describe(bob, vendor="Bob")
-    delete_sources(Source.objects.filter(pk=source.pk))
+    withdraw(Source.objects.filter(pk=source.pk))
     assert facts()[0] == "Bob"
     assert differing() == []
 

@@ -3,7 +3,8 @@
 # Ends with 0 where it was accepted, 3 where the server is not done yet, else 1.
 send() {
     say "sending $1 ($(kind_of "$1")) to $url, $(audience)"
-    request_patiently --max-time 900 -F "file=@\"$1\"" -F "visibility=$visibility" "$url/api/v1/uploads/"
+    request_patiently --max-time 900 -F "file=@\"$1\"" -F "visibility=$visibility" \
+        ${LICENCE:+-F "licence=$LICENCE"} "$url/api/v1/uploads/"
     case $code in
         200 | 201 | 202) ;;
         *)

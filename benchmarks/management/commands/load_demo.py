@@ -9,19 +9,17 @@ from typing import Any
 
 import joblib
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.text import slugify
 from tqdm import tqdm
 
 from benchmarks.archive import read_archive
 from benchmarks.simulator import HARDWARE, simulate_tarball
-from benchmarks.simulator.hardware import SUFFIX, Hardware
-from benchmarks.simulator.programs import RUNTIME
+from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.simulation import GENERATOR
 from profiles.ingest import ingest
-from profiles.models import Platform, Profile, Revision, Source, Workload
-from profiles.moderation import delete_sources
+from profiles.models import Profile, Source
+from profiles.withdrawal import withdraw
 
 DEFAULT_SEED = 1
 
@@ -111,12 +109,6 @@ def store_tarball(hardware: Hardware, seed: int, packed: bytes) -> None:
     )
 
 
-@transaction.atomic
 def remove_demo() -> None:
     """The demo's profiles, and the machines and workloads that nothing else was stored for."""
-    Revision.hold()
-    if not demo_sources().exists():
-        return
-    delete_sources(demo_sources())
-    Workload.objects.filter(runtime=RUNTIME, profiles=None).delete()
-    Platform.objects.filter(name__endswith=SUFFIX, profiles=None).delete()
+    withdraw(demo_sources())

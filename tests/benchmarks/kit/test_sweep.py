@@ -293,6 +293,7 @@ def test_a_kit_knows_the_server_that_served_it(tmp_path):
     assert "(to https://mpet.example)" in dry_run(folder, "farewell", "PAPI=0")
     assert 'URL="https://mpet.example"' in dry_run(folder, "upload", "TOKEN=a", "PAPI=0")
     assert 'URL="http://here/"' in dry_run(folder, "upload", "TOKEN=a", "URL=http://here/", "PAPI=0")
+    assert 'LICENCE="CC BY 4.0"' in dry_run(folder, "upload", "TOKEN=a", "LICENCE=CC BY 4.0", "PAPI=0")
     (folder / "SERVER").unlink()
     assert "URL=https://..." in dry_run(folder, "farewell", "PAPI=0")
 

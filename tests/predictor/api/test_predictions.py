@@ -174,16 +174,17 @@ def test_prediction_is_not_modified_for_ever(ada, database):
 
 
 def test_queries_of_a_stored_prediction(ada, database, django_assert_num_queries):
-    """1 the prediction."""
+    """1 the prediction, 2 what was withdrawn of what it rests on."""
     client, url = client_of(), ask(ada).json()["url"]
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         client.get(url)
 
 
 def test_queries_of_a_question_asked_before(ada, database, django_assert_num_queries):
-    """1 token with its user, 2 revision, 3 newest profile (both: which snapshot), 4 the stored prediction."""
+    """1 token with its user, 2 revision, 3 newest profile (both: which snapshot), 4 the stored prediction, 5 that it is
+    on the list of the user's own, 6 what was withdrawn of what it rests on."""
     ask(ada)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         ask(ada)
 
 

@@ -266,8 +266,9 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # and whether the two exist; what connects them: revision, newest profile
     with django_assert_num_queries(6):
         client.get(reverse("predict"), QUESTION)
-    # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile
-    with django_assert_num_queries(5):
+    # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile; what
+    # was withdrawn of what it rests on
+    with django_assert_num_queries(6):
         client.get(reverse("prediction", args=[prediction.uid]))
 
 

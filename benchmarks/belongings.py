@@ -1,0 +1,62 @@
+"""What is kept of a user's measurements: uploads, and deliveries that an operator imported for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from accounts.belongings import Belongings
+from accounts.export import ArchiveMember
+from benchmarks.api.serializers import UploadSerializer
+from benchmarks.models import Upload
+from benchmarks.ownership import delete_uploads
+from profiles.api.serializers import ProfileSerializer
+from profiles.models import Profile, Revision, Source
+from profiles.withdrawal import withdraw
+
+ROWS_AT_ONCE = 100
+
+
+def count_measurements(user: Any) -> dict[str, int]:
+    return {
+        "uploads": Upload.objects.filter(owner=user).count(),
+        "profiles": Profile.objects.filter(source__owner=user).count(),
+    }
+
+
+def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
+    """Each upload's tarball and report, and each profile as the API has it. A file that is gone is left out."""
+    for upload in Upload.objects.filter(owner=user).select_related("source").order_by("pk").iterator(ROWS_AT_ONCE):
+        folder = f"uploads/{upload.uid}"
+        report = UploadSerializer(upload, context={"request": request}).data
+        yield ArchiveMember.of_json(f"{folder}/report.json", report)
+        if upload.file and upload.file.storage.exists(str(upload.file.name)):
+            yield ArchiveMember(f"{folder}/{upload.filename}", upload.file.size, upload.file.open("rb"))
+    profiles = Profile.objects.in_api(user).filter(source__owner=user).order_by("pk")
+    for profile in profiles.iterator(ROWS_AT_ONCE):
+        document = ProfileSerializer(profile, context={"request": request}).data
+        yield ArchiveMember.of_json(f"profiles/{profile.uid}.json", document)
+
+
+def remove_measurements(user: Any, keep_public: bool) -> None:
+    """Delete the user's uploads and deliveries; where `keep_public`, those that are public stay, without an owner."""
+    if keep_public:
+        leave_without_owner(user)
+    delete_uploads(Upload.objects.filter(owner=user))
+    withdraw(Source.objects.filter(owner=user))
+
+
+@transaction.atomic
+def leave_without_owner(user: Any) -> None:
+    """The public deliveries of the user become nobody's, but for those whose bytes came without an owner before."""
+    Revision.hold()
+    there_already = Source.objects.filter(owner=None).values("sha256")
+    public = Source.objects.filter(owner=user, private_to=None).exclude(sha256__in=there_already)
+    keys = list(public.values_list("pk", flat=True))
+    Upload.objects.filter(owner=user, source__in=keys, status=Upload.Status.ACCEPTED).update(owner=None)
+    Source.objects.filter(pk__in=keys).update(owner=None)
+
+
+MEASUREMENTS = Belongings("measurements", count_measurements, measurement_members, remove_measurements)

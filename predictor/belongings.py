@@ -1,0 +1,35 @@
+"""What is kept of what a user asked: stored predictions, and the state from which private ones are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from accounts.belongings import Belongings
+from accounts.export import ArchiveMember
+from predictor.api.prediction_serializers import PredictionSerializer
+from predictor.models import Prediction
+from predictor.predictions.removal import remove_predictions
+from predictor.snapshot.files import remove_of_viewer
+
+ANSWERS_AT_ONCE = 50
+
+
+def count_predictions(user: Any) -> dict[str, int]:
+    return {"predictions": Prediction.objects.asked_by(user).count()}
+
+
+def prediction_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
+    rows = Prediction.objects.asked_by(user).select_related("settled_by").order_by("pk")
+    for prediction in rows.iterator(ANSWERS_AT_ONCE):
+        document = PredictionSerializer(prediction, context={"request": request}).data
+        yield ArchiveMember.of_json(f"predictions/{prediction.uid}.json", document)
+
+
+def remove_questions(user: Any, keep_public: bool) -> None:
+    """A public prediction that others asked for, or that was validated, names nobody and stays in any case."""
+    remove_predictions(Prediction.objects.all(), user)
+    remove_of_viewer(user.pk)
+
+
+QUESTIONS_ASKED = Belongings("predictions", count_predictions, prediction_members, remove_questions)

@@ -1,0 +1,119 @@
+"""Journey 4, "it is my data": from a new account over an upload, its publication and a prediction to an empty one."""
+
+import io
+import tarfile
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from benchmarks.models import Upload
+from predictor.models import Prediction
+from profiles.models import Platform, Profile
+from tests.benchmarks.tarballs import packed
+from tests.benchmarks.uploads import kept_files
+from tests.pages import PASSWORD, store_public
+from tests.profiles.deliveries import stored_counts
+from tests.samples import sample_measurements, sample_platform
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
+
+
+def own_tarball() -> bytes:
+    measurements = sample_measurements(1, 3, seed=4)
+    measurements.platforms[0] = sample_platform(8, name="my-machine")
+    return packed(measurements)
+
+
+def sign_up(page) -> None:
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_role("link", name="Create account").click()
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_label("Password confirmation").fill(PASSWORD)
+    page.get_by_role("button", name="Create account").click()
+
+
+def upload(page) -> None:
+    page.get_by_role("link", name="Upload", exact=True).click()
+    page.locator("#id_file").set_input_files(
+        {"name": "mine.tar.gz", "mimeType": "application/gzip", "buffer": own_tarball()}
+    )
+    page.get_by_label("Private").check()
+    page.get_by_label("Licence").select_option("CC0")
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/uploads/*-*/")
+
+
+def predict(page, public_only: bool) -> None:
+    page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + reverse("predict"))
+    page.get_by_label("Workload", exact=True).fill("app0-section0")
+    page.get_by_label("Target platform").fill("machine-1")
+    page.get_by_label("Public data only").set_checked(public_only)
+    page.get_by_role("button", name="Predict").click()
+    page.wait_for_url("**/predictions/*-*/")
+
+
+def confirm(page, link: str, button: str) -> None:
+    page.get_by_role("link", name=link, exact=True).click()
+    page.get_by_role("button", name=button, exact=True).click()
+
+
+def test_from_a_new_account_to_an_empty_one(visit, media):
+    store_public()
+    before = stored_counts()
+    page = visit(reverse("home"))
+    sign_up(page)
+    upload(page)
+    assert "private" in page.locator("h1").inner_text()
+    assert page.get_by_role("link", name="Profile of").count() == 3
+    predict(page, public_only=False)
+    assert page.locator("h1 .badge.private").count() == 1
+    predict(page, public_only=True)
+    assert page.locator("h1 .badge.private").count() == 0
+    assert Prediction.objects.filter(private_to=None).count() == 1
+
+    page.get_by_role("link", name="Your uploads").click()
+    page.get_by_role("link", name="mine.tar.gz").click()
+    confirm(page, "Make it public", "Make it public")
+    assert "mine.tar.gz is public" in page.get_by_role("status").inner_text()
+    assert Platform.objects.visible_to(None).filter(name="my-machine").count() == 1
+
+    page.get_by_role("link", name="Account", exact=True).click()
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Take everything along").click()
+    content = io.BytesIO(downloading.value.path().read_bytes())
+    with tarfile.open(fileobj=content, mode="r:") as archive:
+        names = archive.getnames()
+    assert len([name for name in names if name.startswith("profiles/")]) == 3
+    assert len([name for name in names if name.startswith("predictions/")]) == 2
+
+    page.get_by_role("link", name="Your predictions").first.click()
+    page.get_by_role("link", name="Delete app0/section0 on machine-1").first.click()
+    page.get_by_role("button", name="Delete it").click()
+    confirm(page, "Delete all of them", "Delete all of them")
+    page.get_by_text("You have asked for none yet").wait_for()
+
+    page.get_by_role("link", name="Your uploads").click()
+    page.get_by_role("link", name="mine.tar.gz").click()
+    confirm(page, "Delete it", "Delete it")
+    page.get_by_text("You have uploaded nothing yet").wait_for()
+
+    page.get_by_role("link", name="Account", exact=True).click()
+    page.get_by_role("link", name="Delete the account").click()
+    page.get_by_label("Delete them, too").check()
+    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_role("button", name="Delete the account").click()
+    page.get_by_text("The account is deleted").wait_for()
+    assert page.get_by_role("link", name="Sign in").count() >= 1
+
+    assert stored_counts() == before
+    assert kept_files(media) == []
+    assert not any(model.objects.exists() for model in (get_user_model(), Upload, Prediction))
+    assert not Profile.objects.exclude(private_to=None).exists()
