@@ -12,7 +12,7 @@ from accounts.export import ArchiveMember
 from benchmarks.api.serializers import UploadSerializer
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads
-from profiles.api.serializers import ProfileSerializer
+from profiles.api.serializers import ProfileDetailSerializer
 from profiles.models import Profile, Revision, Source
 from profiles.withdrawal import withdraw
 
@@ -36,7 +36,7 @@ def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
             yield ArchiveMember(f"{folder}/{upload.filename}", upload.file.size, upload.file.open("rb"))
     profiles = Profile.objects.in_api(user).filter(source__owner=user).order_by("pk")
     for profile in profiles.iterator(ROWS_AT_ONCE):
-        document = ProfileSerializer(profile, context={"request": request}).data
+        document = ProfileDetailSerializer(profile, context={"request": request}).data
         yield ArchiveMember.of_json(f"profiles/{profile.uid}.json", document)
 
 
