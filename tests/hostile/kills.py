@@ -1,10 +1,10 @@
 """Kills servers and workers at random moments while uploads come in, and looks at what is left.
 
     python -m tests.hostile.kills --kills 200 --mode immediate
-    python -m tests.hostile.kills --kills 200 --mode database
+    python -m tests.hostile.kills --kills 200 --mode database [--database postgresql]
 
-starts real processes (gunicorn with 2 workers; in database mode two `manage.py db_worker` too) on a state folder and an
-SQLite database of their own. Two clients send tarballs without a pause, while every few seconds one process, or all of
+starts real processes (gunicorn with 2 workers; in database mode two `manage.py db_worker` too) on a state folder and a
+database of their own. Two clients send tarballs without a pause, while every few seconds one process, or all of
 them, gets SIGKILL and what is missing is started again. After each round of kills the processes are left alone: within
 a minute every upload that was answered with 201 or 202 is accepted, nothing is being processed or enqueued, and the
 tables hold exactly the profiles, runs and readings of the accepted uploads, the revision as often raised. At the end no
@@ -31,15 +31,17 @@ import urllib.error
 import urllib.request
 import uuid
 from collections import Counter
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import psycopg
 
 from benchmarks.archive import write_archive
 from profiles.measurements import Measurements
+from tests.hostile.servers import DATABASES, postgresql
 from tests.paths import ROOT
 from tests.samples import sample_measurements, sample_runs
 
@@ -128,7 +130,8 @@ class Site:
             "OPENBLAS_NUM_THREADS": "1",
             **environment,
         }
-        self.environment.pop("DATABASE_URL", None)
+        if "DATABASE_URL" not in environment:
+            self.environment.pop("DATABASE_URL", None)
         self.commands = {
             "server": [
                 *(sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{self.port}"),
@@ -228,6 +231,7 @@ def _multipart(boundary: str, content: bytes) -> bytes:
 class Campaign:
     def __init__(self, folder: Path, mode: str, *, seed: int = 0, environment: dict[str, str] | None = None) -> None:
         self.folder = folder
+        self.database_url = (environment or {}).get("DATABASE_URL", "")
         self.rng = random.Random(seed)
         self.site = Site(folder, mode, environment or {})
         self.tarballs = Tarballs(random.Random(seed + 1))
@@ -311,7 +315,8 @@ class Campaign:
                 wrong.append(f"upload {sha256} is not whole")
         wrong += [f"profiles of source {source} belong to no upload" for source in stored]
         wrong += self._leftovers()
-        wrong += [line for (line,) in self._rows("PRAGMA integrity_check") if line != "ok"]
+        if not self.database_url:
+            wrong += [line for (line,) in self._rows("PRAGMA integrity_check") if line != "ok"]
         self.figures.accepted = sum(state == "accepted" for state in status.values())
         self.figures.accepted_at_a_later_attempt = sum(row[2] > 1 for row in uploads)
         self.figures.most_attempts = max((row[2] for row in uploads), default=0)
@@ -352,6 +357,9 @@ class Campaign:
         return int(self._rows(f"SELECT COUNT(*) FROM {of}")[0][0])
 
     def _rows(self, query: str) -> list[tuple]:
+        if self.database_url:
+            with psycopg.connect(self.database_url) as server:
+                return server.execute(query).fetchall()
         with closing(sqlite3.connect(self.folder / "mpet.sqlite3", timeout=60)) as connection:
             return connection.execute(query).fetchall()
 
@@ -360,11 +368,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--mode", choices=("immediate", "database"), default="immediate")
+    parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mpet-kills-") as folder:
-        campaign = Campaign(Path(folder), options.mode, seed=options.seed)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mpet-kills-"))
+        environment = {}
+        if options.database == "postgresql":
+            environment["DATABASE_URL"] = stack.enter_context(postgresql(options.database))
+        campaign = Campaign(Path(folder), options.mode, seed=options.seed, environment=environment)
         figures = campaign.run(options.kills, options.rounds)
     sys.stdout.write(json.dumps(vars(figures), indent=2) + "\n")
     return bool(figures.wrong)
