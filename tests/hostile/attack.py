@@ -10,11 +10,11 @@ import signal
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from django.apps import apps
@@ -54,7 +54,10 @@ class Failure:
     detail: str
 
 
-Sender = Callable[[Sent], Answered]
+class Sender(Protocol):
+    signs_in_to_pages: bool
+
+    def __call__(self, sent: Sent) -> Answered: ...
 
 
 @dataclass
@@ -76,6 +79,8 @@ class Figures:
 
 class InProcess:
     """Django answers in this process: seconds are processor time, and exceptions are seen."""
+
+    signs_in_to_pages = True
 
     def __init__(self, user: Any, secret: str) -> None:
 
@@ -106,6 +111,8 @@ class InProcess:
 
 class Live:
     """A server answers: seconds are those of the clock. Pages see nobody signed in."""
+
+    signs_in_to_pages = False
 
     def __init__(self, url: str, secret: str) -> None:
 
@@ -247,7 +254,9 @@ class Campaign:
         detail = self.visit(f"{API}profiles/{uid}/", mutated, signed)
         profile = json.loads(detail.body) if detail.status == 200 else {}
         addresses = profile_addresses(uid, profile.get("platform", ""), profile.get("workload", ""))
-        for address in rng.sample(addresses, LOOKED_AT):
+        if signed and not self.send.signs_in_to_pages:
+            addresses = [address for address in addresses if address.startswith(API)]
+        for address in rng.sample(addresses, min(LOOKED_AT, len(addresses))):
             self.visit(address, mutated, signed)
 
     def visit(self, address: str, why: object, signed: bool = False, status: tuple[int, ...] = (200,)) -> Answered:

@@ -83,11 +83,15 @@ def test_documents_are_changed():
 class Scripted:
     """Answers what it is told to, and may store something meanwhile."""
 
+    signs_in_to_pages = True
+
     def __init__(self, answer: Answered, also=lambda: None) -> None:
         self.answer, self.also = answer, also
+        self.asked = []
 
     def __call__(self, sent: Sent) -> Answered:
         self.also()
+        self.asked.append(sent.path)
         return self.answer
 
 
@@ -114,6 +118,19 @@ def test_the_campaign_sees_what_is_wrong():
     assert failures_of(Answered(201, rejection(), "", 2.0)) == {"slow"}
     assert failures_of(Answered(400, b"{}", "text/html", 0.1)) == {"no problem document"}
     assert failures_of(good, also=store_dataset) == {"counts changed"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("signs_in", [True, False])
+def test_pages_of_private_uploads_are_looked_at_by_who_is_signed_in(signs_in):
+    report = {"status": "accepted", "visibility": "private", "profiles": ["0" * 8], "report": {}}
+    send = Scripted(Answered(200, json.dumps(report).encode(), "application/json", 0.1))
+    send.signs_in_to_pages = signs_in
+    attack = Campaign(send, KNOWN, seed=17, slow_s=1.0)
+    for number in range(8):
+        attack.look_at(mutation(17, number, KNOWN), report)
+    assert not attack.figures.failures
+    assert all(path.startswith(API) for path in send.asked) != signs_in
 
 
 def test_a_row_of_a_csv_has_a_line():
