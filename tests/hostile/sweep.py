@@ -14,13 +14,14 @@ from tests.hostile.mutations import API, published_paths
 
 SWEPT_PROFILES = 100
 OTHERS = ("tokens/", "docs/")
+UNPREDICTABLE = {"program-measure-next"}  # of a measured program: all machines of the demo are simulated
 
 
 def sweep(campaign: Campaign, walk: Walk) -> int:
     """Every page, every address of the API, every platform and workload: how many answered."""
     before = campaign.figures.requests
     for name, address, signed in walk.everywhere():
-        campaign.visit(address, f"all ({name})", signed, (200, 302))
+        campaign.visit(address, f"all ({name})", signed, (200, 302, 422) if name in UNPREDICTABLE else (200, 302))
     profiles = list(Profile.objects.visible_to(None).select_related("platform", "workload").order_by("pk"))
     for profile in profiles[-SWEPT_PROFILES:]:
         for address in profile_addresses(str(profile.uid), profile.platform.slug, profile.workload.slug)[4:9]:
