@@ -69,8 +69,8 @@ def kit_steps(site: str) -> list[Step]:
             "profile",
             "Or measure your own OpenMP program",
             "Unmodified, of gcc or clang: each parallel region becomes a workload, and so does the rest of its time. "
-            "With --upload the results are sent here at once, and the command ends with the link; --private keeps them "
-            "to you, --with-kit measures this machine first, where it has not run the kit.",
+            "With --upload the results are sent here at once, for you alone, and the command ends with the link; "
+            "--public shows them to everybody, --with-kit measures this machine first, where it has not run the kit.",
             "export MPET_TOKEN=mpet_…\n./mpet-profile --upload ./my_program its arguments",
         ),
     ]

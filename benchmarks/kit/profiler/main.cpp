@@ -44,7 +44,7 @@ constexpr const char* usage =
     "  --upload            send it to the server that the kit came from, wait, and print where to look\n"
     "  --url URL           send it to another server\n"
     "  --token TOKEN       who you are                    (default: MPET_TOKEN, or the kit's file TOKEN, chmod 600)\n"
-    "  --public, --private, --visibility WORD   who may see it                                (default: everybody)\n"
+    "  --public, --private, --visibility WORD   who may see it                                (default: you alone)\n"
     "  --with-kit          run make quick first, where this machine has not run the kit\n"
     "PROGRAM is executed once per number of threads, repeat and pass. Standard input: a file is read anew by each run.\n";
 

@@ -2,12 +2,13 @@
 
 where_to_say="--url https://..."
 who_to_say="--token TOKEN, MPET_TOKEN in the environment, or the token in $kit/TOKEN, which only you may read"
-how_to_hide="--private: you alone"
+how_to_hide="without --public: you alone"
+how_to_show="--public: everybody"
 . "$kit/upload/server.sh"
 . "$kit/upload/results.sh"
 . "$kit/upload/sending.sh"
 
-visibility=${visibility:-public}
+visibility=${visibility:-private}
 check_visibility "$visibility"
 find_server "$url_given"
 find_token "$token_given"

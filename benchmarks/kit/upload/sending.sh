@@ -20,7 +20,7 @@ send() {
 audience() {
     case $visibility in
         public) echo "public: everybody may see it ($how_to_hide)" ;;
-        private) echo "private: you alone may see it" ;;
+        private) echo "private: you alone may see it ($how_to_show)" ;;
     esac
 }
 

@@ -6,6 +6,7 @@ kit=$(dirname "$(dirname "$(readlink -f "$0")")")
 where_to_say="URL=https://..."
 who_to_say="make upload TOKEN=..., MPET_TOKEN in the environment, or the token in a file TOKEN here that only you may read"
 how_to_hide="VISIBILITY=private: you alone"
+how_to_show="VISIBILITY=public: everybody"
 . "$kit/upload/server.sh"
 . "$kit/upload/results.sh"
 . "$kit/upload/sending.sh"

@@ -88,7 +88,7 @@ PROGRAM = "fixed_gcc on all machines, the fastest first"
 
 
 def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token, live_server, client):
-    said = profile(kit, program, "--upload", "--private", "--name", "host", MPET_TOKEN=token)
+    said = profile(kit, program, "--upload", "--name", "host", MPET_TOKEN=token)
     assert said.status == 0, said.err
     upload = Upload.objects.get()
     assert (upload.status, upload.visibility, upload.owner.username) == ("accepted", "private", "alice")
@@ -106,12 +106,18 @@ def test_one_command_measures_sends_waits_and_names_the_page(kit, program, token
 
 def test_nothing_is_public_without_a_word(kit, program, token):
     said = profile(kit, program, "--upload", MPET_TOKEN=token)
-    assert "public: everybody may see it (--private: you alone)" in said.err.split("clean pass")[0]
+    assert "private: you alone may see it (--public: everybody)" in said.err.split("clean pass")[0]
+    assert Upload.objects.get().visibility == "private"
+
+
+def test_what_is_to_be_public_is_said_before(kit, program, token):
+    said = profile(kit, program, "--upload", "--public", MPET_TOKEN=token)
+    assert "public: everybody may see it (without --public: you alone)" in said.err.split("clean pass")[0]
     assert Upload.objects.get().visibility == "public"
 
 
 def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, client):
-    said = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
+    said = profile(kit, program, "--upload", "--public", "--with-kit", "--name", "my host", MPET_TOKEN=token)
     assert said.status == 0, said.err
     assert HAS_NOT_RUN not in said.err
     assert "make quick first" in said.err.split("clean pass")[0]
@@ -122,7 +128,7 @@ def test_with_kit_sweeps_first_and_sends_both(kit, program, token, live_server, 
     assert client.get(page_of(of_program, PROGRAM, live_server.url)).status_code == 200
     assert Profile.objects.filter(platform__name="my host").values("platform").distinct().count() == 1
 
-    again = profile(kit, program, "--upload", "--with-kit", "--name", "my host", MPET_TOKEN=token)
+    again = profile(kit, program, "--upload", "--public", "--with-kit", "--name", "my host", MPET_TOKEN=token)
     assert HAS_NOT_RUN not in again.err and "make quick" not in again.err
     assert Upload.objects.count() == 3
 
