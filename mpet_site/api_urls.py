@@ -29,6 +29,7 @@ ENDPOINTS = {
     "compare/workloads": "api-compare-workloads",
     "predictions": "api-predictions",
     "predictions/preview": "api-prediction-preview",
+    "predictions/possible": "api-prediction-possible",
     "predictions/score": "api-score",
     "rankings": "api-rankings",
     "methods": "api-methods",

@@ -66,6 +66,10 @@ class Conflict(Problem):
     status_code = 409
     name = "conflict"
     title = "Conflict"
+    explanation = (
+        "An upload that cannot be published as it is: it was not accepted, is emulated, or is at odds with what is "
+        "publicly known. The member detail says which."
+    )
 
 
 class Unprocessable(Problem):
@@ -80,7 +84,7 @@ class Unprocessable(Problem):
     )
 
 
-PROBLEM_TYPES: tuple[type[Problem], ...] = (InvalidRequest, PayloadTooLarge, Unprocessable)
+PROBLEM_TYPES: tuple[type[Problem], ...] = (InvalidRequest, PayloadTooLarge, Conflict, Unprocessable)
 
 
 def invalid_request(name: str, reason: str) -> InvalidRequest:

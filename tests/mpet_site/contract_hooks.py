@@ -86,10 +86,21 @@ def name_in_query(case: Any, is_valid: bool) -> None:
             continue
         first = row(kind, drawn)
         query[name] = f"{first},{row(kind, drawn, first)}" if name == "slugs" else first
+    if is_valid:
+        relate_query(case.path, query)
     if is_valid and "level" in query and "level" not in NAMES["settings"].get(query.get("method") or "mpet", {}):
         query["method"] = "mpet"
     if is_valid and case.path.endswith("/preview/"):
         keep_order(query, 0)
+
+
+def relate_query(path: str, query: dict[str, Any]) -> None:
+    """What the parameters of a question say of each other."""
+    if path.endswith("/possible/") and {"strategy", "mix_runtimes", "scenario"} & set(query):
+        query.setdefault("target", NAMES["platforms"][0])
+    if query.get("mix_runtimes"):
+        query["method"] = "mpet2020"
+        query.pop("level", None)
 
 
 def keep_order(values: dict[str, Any], none: Any) -> None:
@@ -145,7 +156,12 @@ def relate_fit(body: dict[str, Any], case: Any) -> None:
                 point["size"] = 2 + abs(point["size"])  # of logarithms
 
 
+def say_public(body: dict[str, Any], _case: Any) -> None:
+    body["visibility"] = "public"
+
+
 RELATIONS = {
+    "/api/v1/uploads/{id}/": say_public,
     "/api/v1/predictions/": relate_prediction,
     "/api/v1/scaling-models/{name}/": relate_fit,
 }

@@ -25,7 +25,7 @@ from tests.predictor.stored_evaluations import evaluate_and_store, store_report
 from tests.programs import program_measurements
 from tests.samples import sample_measurements
 
-EXAMPLES = os.environ.get("MPET_CONTRACT_EXAMPLES", "10")
+EXAMPLES = os.environ.get("MPET_CONTRACT_EXAMPLES", "4")
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 NEED_A_TOKEN = {
     f"GET {API}account/",

@@ -89,7 +89,13 @@ def mean_errors(database, left_out):
     methods = [get_method(name) for name in METHODS]
     found = evaluate(database, methods, Protocol()).outcomes
     return {
-        name: np.mean([one.errors["full"] for one in outcomes if (one.platform, one.workload) != left_out])
+        name: np.mean(
+            [
+                one.errors["full"]
+                for one in outcomes
+                if "full" in one.errors and (one.platform, one.workload) != left_out
+            ]
+        )
         for name, outcomes in found.items()
     }
 

@@ -248,7 +248,7 @@ def test_same_bytes_from_nobody_and_from_somebody_are_two_sources(alice):
 
 
 def test_all_or_nothing_when_the_last_step_fails(monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("late")
 
     monkeypatch.setattr(Revision, "raise_for", fail)
@@ -276,7 +276,7 @@ def test_all_or_nothing_in_a_later_chunk(monkeypatch):
 def test_existing_platforms_are_left_as_they_were_when_a_delivery_fails(monkeypatch):
     deliver(measured([sample_platform(vendor=None)]))
 
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("late")
 
     monkeypatch.setattr(Revision, "raise_for", fail)

@@ -75,6 +75,8 @@ Options parse(int count, char** arguments) {
         else throw std::invalid_argument("unknown option " + option);
     }
     if (options.bin.empty()) throw std::invalid_argument("--bin is missing");
+    if (options.scale != "tiny" && options.scale != "quick" && options.scale != "full")
+        throw std::invalid_argument("--scale is tiny, quick or full");
     return options;
 }
 

@@ -55,8 +55,10 @@ def addresses():
         "api-workload": [f"workloads/{profile.workload.slug}/" for profile in profiles],
         "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
         "api-upload": [f"uploads/{upload['id']}/"],
-        "api-uploads": [],
-        "api-tokens": [],  # for users alone
+        "api-uploads": [],  # for users alone, as are these
+        "api-tokens": [],
+        "api-account": [],
+        "api-account-export": [],
         "api-predictions": [],
         "api-prediction": [f"predictions/{prediction.json()['id']}/"],
         "api-platform-distance": [f"distances/platforms/?a={a.platform.slug}&b={b.platform.slug}"],
@@ -66,6 +68,7 @@ def addresses():
         "api-evaluation-errors": [f"evaluations/{evaluation.uid}/errors/"],
         "api-scaling-model-fit": [],
         "api-prediction-preview": [f"predictions/preview/?workload={a.workload.slug}&target={a.platform.slug}"],
+        "api-prediction-possible": [f"predictions/possible/?workload={a.workload.slug}"],
         "api-profile-beyond": [f"profiles/{b.uid}/beyond/"],
         "api-measure-next": [f"predictions/{prediction.json()['id']}/measure-next/"],
         "api-program": [f"programs/{program.source_uid}/{program.slug}/"],
@@ -115,9 +118,9 @@ def described():
     components = strict(document["components"])
     answers = {}
     for path, operations in document["paths"].items():
-        for operation in operations.values():
-            code = next(code for code in operation["responses"] if code.startswith("2"))
-            schema = operation["responses"][code]["content"].get("application/json", {}).get("schema", {})
+        for method in sorted(operations, key=["delete", "patch", "post", "get"].index):
+            answer = next(answer for code, answer in operations[method]["responses"].items() if code.startswith("2"))
+            schema = answer.get("content", {}).get("application/json", {}).get("schema", {})
             answers[path] = strict(schema) | {"components": components}
     return answers
 

@@ -63,6 +63,7 @@ QUERIES = {
     "distances/platforms/": "a=machine-0&b=machine-1",
     "distances/workloads/": "a=app0-section0&b=app0-section1",
     "predictions/preview/": "workload=app0-section0&target=machine-0",
+    "predictions/possible/": "workload=app0-section0",
     "rankings/": "workload=app0-section0",
 }
 

@@ -55,6 +55,7 @@ def test_there_are_limits_unless_somebody_takes_them_away():
         "login": "20/min",
         "computation": "60/hour",
         "prediction": "20/min",
+        "export": "10/hour",
         "signup": "20/hour",
         "reset": "20/hour",
         "mail": "5/day",

