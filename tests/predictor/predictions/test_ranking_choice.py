@@ -91,7 +91,7 @@ def test_at_one_thread_count_all_are_compared_there(client):
     assert by_command("--n", "4")["results"] == document["results"]
     page = by_page(client, n="4")
     assert [row["time_s"] for row, _ in page.context["rows"]] == [row["time_s"] for row in document["results"]]
-    assert "all with 4 threads" in text_of(page)
+    assert "All with 4 threads" in text_of(page)
     fastest = {row["platform"]: row["time_s"] for row in by_api(client)["results"]}
     assert all(row["time_s"] > fastest[row["platform"]] for row in document["results"])
 
