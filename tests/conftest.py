@@ -5,12 +5,15 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from django.core.servers.basehttp import WSGIRequestHandler
 from hypothesis import settings
 
 from tests.paths import ROOT
 from tests.scheduling import KitTogether
 
 SHARED_DATA = ROOT.parent / "shared" / "data"
+# The live server sends headers and body apart: the second would wait 40 ms for the client to acknowledge the first.
+WSGIRequestHandler.disable_nagle_algorithm = True
 OTHER_TOOLS = {"browser", "kit", "shared_data"}
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
 

@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
-from mpet_site.web.pagination import Pagination
+from mpet_site.web.pagination import Pagination, check_page
 from mpet_site.web.problems import InvalidRequest, invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from mpet_site.web.searching import MOST_CHARACTERS, MOST_WORDS, search_refusal
@@ -137,6 +137,7 @@ class ListView(ApiView, ListAPIView):
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Any:
         queryset = self.filter_queryset(self.get_queryset())
+        check_page(request)
         build = self.rows if self.wants_csv else self.page
         return respond_unless_unchanged(request, self.etag(queryset), lambda: build(queryset))
 

@@ -30,6 +30,12 @@ PAGE = WholeNumber("page", "A page beyond the last is 404.", default=1, low=1, h
 PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", default=50, low=1, high=LARGEST_PAGE)
 
 
+def check_page(request: Request) -> None:
+    """Raise the problem of a page that is none, also where the whole list is answered."""
+    PAGE.read(request)
+    PAGE_SIZE.read(request)
+
+
 class Pagination(PageNumberPagination):
     """50 rows a page, `?page_size=` up to 500 (more is 500); what is no number of at least 1 is an error."""
 

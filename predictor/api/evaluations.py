@@ -17,7 +17,7 @@ from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import Text, number
 from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
-from mpet_site.web.pagination import PAGE, PAGE_SIZE, Pagination
+from mpet_site.web.pagination import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows
@@ -170,6 +170,7 @@ class EvaluationErrors(ApiView):
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         evaluation = get_object_or_404(Evaluation.objects.with_errors(), uid=id)
+        check_page(request)
         tag = etag_of(request.build_absolute_uri(), request.accepted_renderer.format, evaluation.uid)
         return respond_unless_unchanged(request, tag, lambda: self.answer(request, evaluation))
 

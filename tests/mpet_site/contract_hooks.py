@@ -96,8 +96,11 @@ def name_in_query(case: Any, is_valid: bool) -> None:
 
 def relate_query(path: str, query: dict[str, Any]) -> None:
     """What the parameters of a question say of each other."""
-    if path.endswith("/possible/") and {"strategy", "mix_runtimes", "scenario"} & set(query):
-        query.setdefault("target", NAMES["platforms"][0])
+    if path.endswith("/possible/"):
+        if query.get("strategy") or query.get("scenario") == "parallelisation":
+            query |= {"strategy": "dynamic_loop", "scenario": "parallelisation"}
+        if {"mix_runtimes", "scenario"} & set(query):
+            query["target"] = query.get("target") or NAMES["platforms"][0]
     if query.get("mix_runtimes"):
         query["method"] = "mpet2020"
         query.pop("level", None)

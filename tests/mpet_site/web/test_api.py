@@ -166,6 +166,8 @@ def rows_of(response):
         ("ordering=private_to__username", "ordering"),
         ("ordering=-", "ordering"),
         ("format=xml", "format"),
+        ("format=csv&page=0", "page"),
+        ("format=csv&page_size=no", "page_size"),
         ("search=a&search=b", "search"),
         ("search=%00", "search"),
         pytest.param("search=" + "a+" * 11, "search", id="trust 4: eleven words"),
