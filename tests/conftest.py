@@ -5,6 +5,7 @@ from pathlib import Path
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import WSGIRequestHandler
 from hypothesis import settings
 
@@ -52,6 +53,16 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("no ../shared/data beside this checkout")
     return SHARED_DATA
+
+
+@pytest.fixture
+def alice():
+    return get_user_model().objects.create_user("alice")
+
+
+@pytest.fixture
+def bob():
+    return get_user_model().objects.create_user("bob")
 
 
 # Times say nothing on a machine that is doing other things as well.

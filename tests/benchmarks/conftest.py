@@ -3,7 +3,6 @@
 import io
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from benchmarks.services import keep_tarball
 from tests.benchmarks.uploads import tarball
@@ -13,16 +12,6 @@ from tests.benchmarks.uploads import tarball
 def media(settings, tmp_path):
     settings.MEDIA_ROOT = tmp_path / "media"
     return settings.MEDIA_ROOT
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
 
 
 @pytest.fixture

@@ -25,16 +25,6 @@ FACTS = ("vendor", "max_mhz", "memory_bytes", "n_max")
 
 
 @pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
-
-
-@pytest.fixture
 def moderator():
     user = get_user_model().objects.create_user("moderator", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="change_platform"))

@@ -7,7 +7,6 @@ answers when somebody has the same thing privately.
 """
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from profiles.ingest import IngestError
 from profiles.models import Platform, Profile, Revision, Source, Workload
@@ -15,16 +14,6 @@ from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
 
 
 HIDDEN = (

@@ -1,7 +1,6 @@
 """Private deliveries that their owners publish: matched with what is public; nothing else of the owner's is told."""
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.publication import PublicationError, publish_source
@@ -11,16 +10,6 @@ from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
 
 
 def private(owner, platform=None, workload=None, **fields):

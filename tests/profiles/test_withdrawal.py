@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from profiles import withdrawal
@@ -25,16 +24,6 @@ from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
 
 
 def take_back(result) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from django.contrib.auth import get_user_model
 
 from predictor.accuracy.outliers import judge_profiles
 from predictor.models import AskedPrediction, Computation, Prediction
@@ -19,16 +18,6 @@ from tests.samples import sample_measurements
 pytestmark = pytest.mark.django_db
 QUESTION = PredictionRequest("app1-section1", "machine-2")
 PAIR = (2, 3)
-
-
-@pytest.fixture
-def alice():
-    return get_user_model().objects.create_user("alice")
-
-
-@pytest.fixture
-def bob():
-    return get_user_model().objects.create_user("bob")
 
 
 def sample(**fields):
