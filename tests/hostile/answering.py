@@ -24,7 +24,7 @@ from tests.mpet_site.api_samples import API, read, strict_json
 LARGEST_ANSWER = 8 << 20  # bytes
 REFUSED = 422
 EVERY_METHOD = "MPET_HOSTILE_EXAMPLES" in os.environ
-OTHERS = {"tokens", "uploads", "kit", "evaluations"}  # say nothing of profiles
+OTHERS = {"account", "tokens", "uploads", "kit", "evaluations"}  # say nothing of profiles
 OFFERED_CHANGES: tuple[dict[str, Any], ...] = (
     {"platform_changes": {"n_max": 3}},
     {"platform_changes": {"n_max": 4096}},

@@ -20,7 +20,7 @@ from tests.paths import ROOT
 DATABASES = ("sqlite", "postgresql")
 STARTUP_S = 120
 NO_THROTTLES = {  # all requests of a campaign come from one address
-    f"MPET_THROTTLE_{name}": "" for name in ("ANON", "USER", "LOGIN", "SIGNUP", "RESET", "MAIL")
+    f"MPET_THROTTLE_{name}": "" for name in ("ANON", "USER", "LOGIN", "SIGNUP", "RESET", "MAIL", "PREDICTION")
 }
 
 
