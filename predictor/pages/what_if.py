@@ -15,7 +15,7 @@ from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
-from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, RequestError
+from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer
 from predictor.predictions.sliders import (
     QUESTION_PARAMETERS,
@@ -49,6 +49,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
             return redirect("prediction", uid=predict(state["question"], request.user).uid)
         except RequestError as error:
             state |= refusal_shown(error)
+    answers = Previews(request.user)
     context = {
         "workload": request.GET["workload"],
         "target": request.GET["target"],
@@ -59,9 +60,9 @@ def what_if(request: HttpRequest) -> HttpResponse:
         "workloads": offered_names(Workload, request.user, request.GET["workload"], scaling=True),
         "platforms": offered_names(Platform, request.user, request.GET["target"]),
         "section": "what-if",
-        **slider_context(request, state),
+        **slider_context(request, state, answers),
         **state,
-        **answer_context(request, state),
+        **answer_context(request, state, answers),
     }
     return render(request, "predictor/what_if.html", context)
 
@@ -71,7 +72,24 @@ def what_if(request: HttpRequest) -> HttpResponse:
 def what_if_answer(request: HttpRequest) -> HttpResponse:
     """The part of the page that follows the sliders."""
     state = slider_state(request)
-    return render(request, "predictor/what_if_answer.html", {**state, **answer_context(request, state)})
+    context = answer_context(request, state, Previews(request.user))
+    return render(request, "predictor/what_if_answer.html", {**state, **context})
+
+
+class Previews:
+    """Answers of one request, each computed once: untouched sliders ask what the page without changes asks."""
+
+    def __init__(self, user: Any) -> None:
+        self.user = user
+        self._answers: list[tuple[PredictionRequest, dict[str, Any]]] = []
+
+    def answer_to(self, question: PredictionRequest) -> dict[str, Any]:
+        """Raises a RequestError."""
+        for asked, answer in self._answers:
+            if asked == question:
+                return answer
+        self._answers.append((question, preview_answer(question, self.user)))
+        return self._answers[-1][1]
 
 
 def slider_state(request: HttpRequest) -> dict[str, Any]:
@@ -94,7 +112,7 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def answer_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
+def answer_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
     """The answer, not kept, with its figures; or why there is none."""
     answer = None
     refused: dict[str, Any] = {name: state[name] for name in ("refusal", "remedy") if name in state}
@@ -103,7 +121,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any
     unchanged = slider_request(request.GET, {}, public_only=public_only)
     for question in (*questions, unchanged):  # where a change is refused, the pair as it is
         try:
-            answer = preview_answer(question, request.user)
+            answer = answers.answer_to(question)
             break
         except RequestError as error:
             refused = refused or refusal_shown(error)
@@ -128,11 +146,11 @@ def refusal_shown(error: RequestError) -> dict[str, Any]:
     return {"refusal": str(error), "remedy": error.remedy if isinstance(error, NoPrediction) else None}
 
 
-def slider_context(request: HttpRequest, state: dict[str, Any]) -> dict[str, Any]:
+def slider_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
     """Sliders of the workload and of the platform; each with the number of the note why it cannot be moved, or 0."""
     question = slider_request(request.GET, {}, public_only=asks_for_public(request.GET.get("public_only")))
     try:
-        unchanged = preview_answer(question, request.user)
+        unchanged = answers.answer_to(question)
     except RequestError:
         return {}
     workload = Workload.objects.visible_to(request.user).get(slug=unchanged["workload"])

@@ -8,6 +8,8 @@ import pytest
 from django.urls import reverse
 
 from predictor.models import Prediction
+from predictor.pages import what_if
+from predictor.predictions.service import preview_answer
 from predictor.predictions.sliders import Slider, neutral_values, platform_sliders, slider_request, slider_values
 from profiles.models import Platform
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
@@ -49,6 +51,16 @@ def test_nothing_is_changed_at_first(client, public):
     assert "nothing is changed" in text_of(response)
     assert 'value="1.0"' in slider(response, "work")
     assert "disabled" not in slider(response, "lock_delay")
+
+
+@pytest.mark.parametrize(("changes", "questions"), [({}, 1), ({"work": "1"}, 1), ({"work": "2"}, 2)])
+def test_the_page_asks_each_question_once(client, public, monkeypatch, changes, questions):
+    asked = []
+    monkeypatch.setattr(
+        what_if, "preview_answer", lambda question, user: asked.append(question) or preview_answer(question, user)
+    )
+    assert page(client, **changes).context["answer"]["curve"]
+    assert len(asked) == questions
 
 
 def test_the_address_holds_the_state(client, public):
