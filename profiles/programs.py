@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.http import Http404
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.matching import slug_base
@@ -123,6 +124,14 @@ def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | No
         regions=tuple(sorted((row for row in profiles if row.pk in set(regions)), key=lambda row: -(row.t1_s or 0))),
         serial_rest=next((row for row in profiles if row.workload.name == f"{name.name}/{SERIAL_REST}"), None),
     )
+
+
+def program_or_404(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram:
+    """What page and API show. Raises Http404 where the user sees no such program."""
+    found = find_program(source_uid, slug, user)
+    if found is None:
+        raise Http404
+    return found
 
 
 def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:

@@ -8,7 +8,6 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,6 +19,8 @@ from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
 from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
+from predictor.api.previews import PUBLIC_ONLY
+from predictor.api.rankings import CHOICE_PARAMETERS, PLACED_FIELDS, REFUSED_FIELDS, choice_of, chosen_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
@@ -31,7 +32,7 @@ from predictor.predictions.programs import (
 )
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
-from profiles.programs import ProfiledProgram, find_program
+from profiles.programs import ProfiledProgram, program_or_404
 
 PartTimesSerializer = inline_serializer(
     "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
@@ -80,14 +81,11 @@ ProgramSerializer = inline_serializer(
                 "measured_n": Integer(allow_null=True),
                 "origin": Text(help_text="of the references' profiles: measured or simulated"),
                 "warnings": serializers.ListField(child=Text()),
+                **PLACED_FIELDS,
             },
             many=True,
         ),
-        "refused": inline_serializer(
-            "UnrankedProgramPlatform",
-            {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
-            many=True,
-        ),
+        **REFUSED_FIELDS,
     },
 )
 
@@ -101,15 +99,9 @@ PROGRAM_PARAMETERS = (
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     WholeNumber("n", "threads; left out: the best of each platform", low=1, high=LARGEST_THREAD_COUNT),
     Flag("include_simulated", "Simulated profiles take part.", default=False),
+    PUBLIC_ONLY,
 )
 TARGET = Name("target", "slug, or a name that only one row has", required=True)
-
-
-def visible_program(request: Request, id: UUID, slug: str) -> ProfiledProgram:
-    found = find_program(id, slug, request.user)
-    if found is None:
-        raise NotFound
-    return found
 
 
 def read_parameters(request: Request) -> dict[str, Any]:
@@ -124,24 +116,28 @@ class ProgramView(ApiView):
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
-    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(
+        parameter.name for parameter in (*PROGRAM_PARAMETERS, *CHOICE_PARAMETERS)
+    )
 
     @extend_schema(
         operation_id="programs_read",
         summary="Where would a program be the fastest?",
-        parameters=described(*PROGRAM_PARAMETERS, OneOf("format", choices=("json", "csv"))),
+        parameters=described(*PROGRAM_PARAMETERS, *CHOICE_PARAMETERS, OneOf("format", choices=("json", "csv"))),
         responses={200: ProgramSerializer, 202: ComputationSerializer, 404: None, 422: None},
     )
     def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
-        program = visible_program(request, id, slug)
+        program, choice = program_or_404(id, slug, request.user), choice_of(request)
         try:
             question = question_of_program(program, request.user, **read_parameters(request))
         except RequestError as error:
             raise problem_of(error) from error
 
-        def respond(ranking: Mapping[str, Any]) -> HttpResponseBase:
+        def respond(document: Mapping[str, Any]) -> HttpResponseBase:
             return respond_unless_unchanged(
-                request, database_etag(request), lambda: program_response(request, program, ranking)
+                request,
+                database_etag(request),
+                lambda: program_response(request, program, chosen_document(request, question, document, choice)),
             )
 
         return answer_or_progress(request, question, respond, request.user)
@@ -164,7 +160,10 @@ class ProgramMeasureNext(ApiView):
     """The measurements that are expected to narrow the interval of a program on a platform most: of the part whose
     interval adds most to it."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = ("target", *ProgramView.query_parameters)
+    query_parameters: ClassVar[tuple[str, ...]] = (
+        "target",
+        *(parameter.name for parameter in PROGRAM_PARAMETERS),
+    )
 
     @extend_schema(
         operation_id="programs_measure_next",
@@ -173,11 +172,12 @@ class ProgramMeasureNext(ApiView):
         responses={200: ProgramMeasureNextSerializer, 202: ComputationSerializer, 404: None, 422: None},
     )
     def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
-        program = visible_program(request, id, slug)
+        program = program_or_404(id, slug, request.user)
         target = TARGET.read(request)
         try:
             asked = question_of_program(program, request.user, **read_parameters(request))
-            question = narrowing_question(asked, target, request.user)
+            viewer = None if PUBLIC_ONLY.read(request) else request.user
+            question = narrowing_question(asked, target, viewer)
         except RequestError as error:
             raise problem_of(error) from error
 

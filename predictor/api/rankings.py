@@ -21,12 +21,35 @@ from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
+from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.ranking_choice import AT_THREAD_COUNT, RANKING_FILTERS, RANKING_ORDER, RankingChoice
-from predictor.predictions.rankings import RANKING_COLUMNS, Ranking, RankingQuestion
+from predictor.predictions.rankings import RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
 from profiles.models import Platform
 
+# Of a row: what the order and the platform's cores make of its time.
+PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+    "place": Integer(help_text="among all platforms, in the order asked for"),
+    "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
+    "core_time_s": number(help_text="time_s multiplied by cores"),
+    "relative": number(help_text="to the first of all platforms in the order asked for"),
+}
+# Which platforms have no place, why, and what would give them one.
+REFUSED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+    "refused": inline_serializer(
+        "UnrankedPlatform",
+        {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
+        many=True,
+    ),
+    "refused_summary": inline_serializer(
+        "UnrankedPlatforms",
+        {"lacks": Text(allow_null=True), "count": Integer(), "reason": Text()},
+        many=True,
+        help_text="the same by what is missing, most often first",
+    ),
+    "advice": Text(allow_null=True, help_text="what would add platforms"),
+}
 RankingSerializer = inline_serializer(
     "Ranking",
     {
@@ -51,25 +74,11 @@ RankingSerializer = inline_serializer(
                 "measured_n": Integer(allow_null=True),
                 "origin": Text(help_text="of the references' profiles: measured or simulated"),
                 "warnings": serializers.ListField(child=Text()),
-                "place": Integer(help_text="among all platforms, in the order asked for"),
-                "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
-                "core_time_s": number(help_text="time_s multiplied by cores"),
-                "relative": number(help_text="to the first of all platforms in the order asked for"),
+                **PLACED_FIELDS,
             },
             many=True,
         ),
-        "refused": inline_serializer(
-            "UnrankedPlatform",
-            {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
-            many=True,
-        ),
-        "refused_summary": inline_serializer(
-            "UnrankedPlatforms",
-            {"lacks": Text(allow_null=True), "count": Integer(), "reason": Text()},
-            many=True,
-            help_text="the same by what is missing, most often first",
-        ),
-        "advice": Text(allow_null=True, help_text="what would add platforms"),
+        **REFUSED_FIELDS,
         "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
     },
 )
@@ -105,7 +114,7 @@ class RankingView(ApiView):
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
+        choice = choice_of(request)
         try:
             question = ranking_question(request)
         except RequestError as error:
@@ -121,14 +130,22 @@ class RankingView(ApiView):
         return answer_or_progress(request, question, respond, request.user)
 
 
+def choice_of(request: Request) -> RankingChoice:
+    return RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
+
+
 def chosen_document(
-    request: Request, question: RankingQuestion, document: Mapping[str, Any], choice: RankingChoice
+    request: Request,
+    question: RankingQuestion | ProgramQuestion,
+    document: Mapping[str, Any],
+    choice: RankingChoice,
 ) -> dict[str, Any]:
     """The ranking with the rows that were chosen, of platforms that the viewer sees."""
-    ranking = Ranking(**document)
-    visible = Platform.objects.visible_to(request.user).filter(slug__in=ranking.platforms).defer("placement")
+    named = {row["platform"] for row in (*document["results"], *document["refused"])}
+    visible = Platform.objects.visible_to(request.user).filter(slug__in=named).defer("placement")
     platforms = {row.slug: row for row in visible}
-    rows, refused = choice.rows(ranking, platforms), choice.refused(ranking, platforms)
+    rows = choice.rows(document["results"], platforms)
+    refused = choice.refused(document["refused"], platforms)
     return described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -20,19 +21,27 @@ from predictor.figures.answer import measured_label
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
+from predictor.pages.offers import asks_for_public
 from predictor.pages.presenting import rows_by_slug
-from predictor.pages.ranking import RANKED_PER_PAGE
+from predictor.pages.ranking import RANKED_PER_PAGE, core_time_chart, filter_fields
+from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import (
     ProgramQuestion,
     ProgramRanking,
     narrowing_question,
     question_of_program,
 )
+from predictor.predictions.ranking_choice import (
+    BY_CORE_TIME,
+    RANKING_FILTERS,
+    RANKING_ORDER,
+    RankingChoice,
+)
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.page_cache import kept_for_visitors
-from profiles.programs import MeasuredProgram, ProfiledProgram, find_program, measured_program
+from profiles.programs import MeasuredProgram, ProfiledProgram, measured_program, program_or_404
 from profiles.templatetags.quantities import unmarked
 
 MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
@@ -41,11 +50,13 @@ MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
 @require_safe
 @kept_for_visitors
 def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
-    """?method=&n=&include_simulated=true&page=. What takes longer than a request is shown as far as it is."""
-    found = program_or_404(request, uid, slug)
+    """?method=&n=&include_simulated=true&public_only=true and, of what is shown, &by=, filters and &page=. What takes
+    longer than a request is shown as far as it is."""
+    found = program_or_404(uid, slug, request.user)
     choices = read_choices(request)
     context = program_context(request, found, choices)
     try:
+        choice = RankingChoice.of(request.GET)
         question = question_of_program(found, request.user, **choices)
     except RequestError as error:
         return render(request, "predictor/program.html", context | {"refusal": str(error)}, status=422)
@@ -54,15 +65,8 @@ def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
         request,
         shown,
         "predictor/program.html",
-        lambda: context | program_ranking_context(request, found, question, shown, context),
+        lambda: context | program_ranking_context(request, question, choice, shown, context),
     )
-
-
-def program_or_404(request: HttpRequest, uid: UUID, slug: str) -> ProfiledProgram:
-    found = find_program(uid, slug, request.user)
-    if found is None:
-        raise Http404
-    return found
 
 
 def read_choices(request: HttpRequest) -> dict[str, Any]:
@@ -73,20 +77,27 @@ def read_choices(request: HttpRequest) -> dict[str, Any]:
         "method": request.GET.get("method") or DEFAULT_METHOD,
         "n": n if 0 < n <= LARGEST_THREAD_COUNT else None,
         "include_simulated": request.GET.get("include_simulated") == "true",
+        "public_only": asks_for_public(request.GET.get("public_only")),
     }
 
 
 def chosen_parameters(choices: Mapping[str, Any]) -> dict[str, str]:
     """The choices as an address says them, less what is as without."""
-    parameters = {"method": choices["method"], "n": choices["n"] or "", "include_simulated": ""}
-    parameters["include_simulated"] = "true" if choices["include_simulated"] else ""
+    switches = {name: "true" for name in ("include_simulated", "public_only") if choices[name]}
+    parameters = {"method": choices["method"], "n": choices["n"] or ""} | switches
     return {name: str(value) for name, value in parameters.items() if value}
+
+
+def row_parameters(request: HttpRequest) -> dict[str, str]:
+    """What the address says of the rows that are shown: their filters and order."""
+    names = [parameter.name for parameter in (*RANKING_FILTERS, RANKING_ORDER)]
+    return {name: request.GET[name] for name in names if request.GET.get(name)}
 
 
 def program_context(request: HttpRequest, found: ProfiledProgram, choices: Mapping[str, Any]) -> dict[str, Any]:
     measured = measured_program(found)
     address = reverse("program", args=found.name.address)
-    parameters = chosen_parameters(choices)
+    parameters = chosen_parameters(choices) | row_parameters(request)
     return {
         "program": found,
         "known": measured_label(found.source.origin),
@@ -98,6 +109,10 @@ def program_context(request: HttpRequest, found: ProfiledProgram, choices: Mappi
         "measured_charts": mark_origin(measured_charts(found, measured), found.source.origin),
         "methods": list(METHODS),
         "choices": choices,
+        "by": request.GET.get("by", ""),
+        "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
+        "public_only": choices["public_only"],
+        "has_private": found.source.private_to_id is None and Profile.objects.has_private_of(request.user),
         "section": "predict",
         "twin": json_address("api-program", *found.name.address, query=urlencode(parameters)),
         "csv": json_address("api-program", *found.name.address, query=urlencode(parameters | {"format": "csv"})),
@@ -149,36 +164,40 @@ def measured_charts(found: ProfiledProgram, measured: MeasuredProgram | None) ->
 
 def program_ranking_context(
     request: HttpRequest,
-    found: ProfiledProgram,
     question: ProgramQuestion,
+    choice: RankingChoice,
     shown: ShownAnswer,
     context: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """The rows that pass the filters, each with its place among all platforms."""
+    found = context["program"]
     ranking = question.ranking([], []) if shown.document is None else ProgramRanking(**shown.document)
     named = [result["platform"] for result in (*ranking.results, *ranking.refused)]
     platforms = rows_by_slug(Platform, request.user, named)
-    visible = [
-        (place, result, platforms[result["platform"]])
-        for place, result in enumerate(ranking.results, start=1)
-        if result["platform"] in platforms
-    ]
-    page = page_of(request, visible, RANKED_PER_PAGE)
+    rows = choice.rows(ranking.results, platforms)
+    page = page_of(request, rows, RANKED_PER_PAGE)
     own_s = own_time(context["measured"], question.n)
-    simulated = any(result["origin"] == "simulated" for _, result, _ in visible)
-    origin = "simulated" if simulated else "measured"
-    refused = [(platforms.get(result["platform"]), result["reason"]) for result in ranking.refused]
+    simulated = any(row["origin"] == "simulated" for row in rows)
+    refused = choice.refused(ranking.refused, platforms)
+    shown_rows = [(row, platforms[row["platform"]]) for row in page]
+    fastest = min(rows, key=itemgetter("time_s"), default=None)
+    charts = program_ranking_charts(shown_rows, found, own_s, choice)
     return {
         "ranking": ranking,
         "own_s": own_s,
-        "rows": [(place, shown_row(result, context, own_s), platform) for place, result, platform in page.object_list],
+        "rows": [(shown_row(row, context, own_s), platform) for row, platform in shown_rows],
+        "fastest": fastest,
+        "fastest_platform": platforms[fastest["platform"]] if fastest else None,
         "page": page,
-        "any_measured": any(result["measured"] for _, result, _ in visible),
+        "any_measured": any(row["measured"] for row in rows),
         "columns": [context["labels"][slug] for slug in ranking.regions[:MOST_REGION_COLUMNS]],
         "more_regions": len(ranking.regions) > MOST_REGION_COLUMNS,
         "narrowing": reverse("program-measure-next", args=found.name.address),
-        "refused": [(platform, reason) for platform, reason in refused if platform is not None],
+        "refused": [(platforms[row["platform"]], row["reason"]) for row in refused],
+        "advice": described_ranking(question, {"refused": refused}, request.user)["advice"],
+        "fields": filter_fields(request, list(platforms.values())),
         "is_simulated": simulated,
-        "charts": mark_origin(program_ranking_charts(list(page.object_list), found, own_s), origin),
+        "charts": mark_origin(charts, "simulated" if simulated else "measured"),
     }
 
 
@@ -212,14 +231,19 @@ def own_time(measured: MeasuredProgram | None, n: int | None) -> float | None:
 
 
 def program_ranking_charts(
-    rows: Sequence[tuple[int, Mapping[str, Any], Platform]], found: ProfiledProgram, own_s: float | None
+    rows: Sequence[tuple[Mapping[str, Any], Platform]],
+    found: ProfiledProgram,
+    own_s: float | None,
+    choice: RankingChoice,
 ) -> list[Chart]:
     """The predicted platforms of this result page, and among them the one that measured the program."""
     if not rows:
         return []
+    if choice.by == BY_CORE_TIME:
+        return [core_time_chart(rows, "s", measured_label(found.source.origin))]
     times = [
         PlatformTime.of(platform.name, platform.slug, result, result["measured_time_s"], result["n_best"])
-        for _, result, platform in rows
+        for result, platform in rows
     ]
     own, known = found.platform, measured_label(found.source.origin)
     if own_s is not None and own.slug not in {time.slug for time in times}:
@@ -240,9 +264,9 @@ def program_ranking_charts(
 
 @require_safe
 def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
-    """?target=[&method=&n=&include_simulated=true]: what would narrow the interval of the program there, a page or the
-    part of one that htmx asks for."""
-    found = program_or_404(request, uid, slug)
+    """?target=[&method=&n=&include_simulated=true&public_only=true]: what would narrow the interval of the program
+    there, a page or the part of one that htmx asks for."""
+    found = program_or_404(uid, slug, request.user)
     choices = read_choices(request)
     address = reverse("program", args=found.name.address)
     target = request.GET.get("target", "")
@@ -256,8 +280,9 @@ def program_next_measurements(request: HttpRequest, uid: UUID, slug: str) -> Htt
         "section": "predict",
         "twin": json_address("api-program-measure-next", *found.name.address, query=query),
     }
+    viewer = None if choices["public_only"] else request.user
     try:
-        question = narrowing_question(question_of_program(found, request.user, **choices), target, request.user)
+        question = narrowing_question(question_of_program(found, request.user, **choices), target, viewer)
     except RequestError as error:
         status = 200 if request.headers.get("HX-Request") == "true" else 422  # htmx shows no error
         return render(request, "predictor/program_measure_next.html", context | {"refusal": str(error)}, status=status)

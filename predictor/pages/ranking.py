@@ -123,7 +123,7 @@ def ranking_context(
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = rows_by_slug(Platform, request.user, ranking.platforms)
-    rows = choice.rows(ranking, platforms)
+    rows = choice.rows(ranking.results, platforms)
     page = page_of(request, rows, RANKED_PER_PAGE)
     shown_rows = [
         (row | {"known": row["origin"] if row["measured"] else ""}, platforms[row["platform"]]) for row in page
@@ -131,7 +131,7 @@ def ranking_context(
     is_simulated = any(row["origin"] == "simulated" for row in rows)
     origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
     unit = "unknown unit" if ranking.time_kind == "relative" else "s"
-    refused = choice.refused(ranking, platforms)
+    refused = choice.refused(ranking.refused, platforms)
     described = described_ranking(question, {"refused": refused}, request.user)
     return {
         "ranking": ranking,

@@ -20,6 +20,7 @@ from predictor.predictions.advice import (
     own_platforms_first,
 )
 from predictor.predictions.answering import refusal_of_question
+from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.question import (
     Question,
     position_named,
@@ -211,7 +212,9 @@ def feasible_targets(
     )
 
 
-def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], user: Any) -> dict[str, Any]:
+def described_ranking(
+    question: RankingQuestion | ProgramQuestion, ranking: Mapping[str, Any], user: Any
+) -> dict[str, Any]:
     """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
     so it is no part of the ranking, which several may share."""
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}

@@ -57,6 +57,10 @@ PROGRAM_RANKING_COLUMNS = (
     "measured_n",
     "origin",
     "warnings",
+    "place",
+    "cores",
+    "core_time_s",
+    "relative",
 )
 
 
@@ -172,12 +176,17 @@ class ProgramQuestion:
         rest = self.parts.serial_rest
         return None if rest is None else self.snapshot.database.workloads[rest]
 
+    @property
+    def workload(self) -> int:
+        """The longest region: what is known of it on other platforms stands for the program."""
+        return self.parts.regions[0]
+
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """A step for each platform; the document is that of a `ProgramRanking` of the platforms so far."""
         database = self.snapshot.database
         return platform_steps(
             database,
-            ranking_order(database, self.parts.regions[0]),
+            ranking_order(database, self.workload),
             self.row,
             lambda results, refused: self.ranking(results, refused).document(),
             earlier,
@@ -196,7 +205,7 @@ class ProgramQuestion:
     def answer(self, target: int) -> ProgramAnswer:
         database = self.snapshot.database
         check_thread_count(database, target, self.n)
-        rows = database.rows_of_workload(self.parts.regions[0])
+        rows = database.rows_of_workload(self.workload)
         if len(rows) and (database.platform_index[rows] == target).all():
             raise MeasuredHereAlone
         counts = None if self.n is None else (self.n,)
@@ -280,8 +289,14 @@ def measured_sum(question: ProgramQuestion, target: int) -> tuple[IntArray, Floa
     return n, np.sum(times, axis=0)
 
 
-def question_of_program(program: ProfiledProgram, viewer: Any, **choices: Any) -> ProgramQuestion:
-    """`choices` as in `ProgramQuestion.of`, which says what it raises."""
+def question_of_program(
+    program: ProfiledProgram, user: Any, *, public_only: bool = False, **choices: Any
+) -> ProgramQuestion:
+    """`public_only`: nothing that is the user's own takes part. `choices` as in `ProgramQuestion.of`, which says what
+    else it raises."""
+    if public_only and program.source.private_to_id is not None:
+        raise InvalidField("public_only", "the program itself is private: public data alone say nothing of it")
+    viewer = None if public_only else user
     rest = program.serial_rest
     regions = [region.workload.slug for region in program.regions]
     return ProgramQuestion.of(regions, None if rest is None else rest.workload.slug, viewer, **choices)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mpet_site.web.parameters import Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
 from predictor.core.answers import LARGEST_THREAD_COUNT
-from predictor.predictions.rankings import Ranking
 from predictor.predictions.request import InvalidField
 from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.measurements import DEVICE_CLASSES
@@ -83,24 +82,23 @@ class RankingChoice:
         filters = {name: value for name, value in values.items() if name in names and value is not None}
         return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
 
-    def rows(self, ranking: Ranking, platforms: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The results on platforms that are chosen, each with its place among all in this order, and how many times as
-        long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any other is left
-        out."""
-        results = [with_cores(result, platforms[result["platform"]]) for result in known_on(platforms, ranking.results)]
+    def rows(self, results: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
+        many times as long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any
+        other is left out."""
         name = "core_time_s" if self.by == BY_CORE_TIME else "time_s"
-        results.sort(key=lambda row: (row[name] is None, row[name]))
-        best = results[0][name] if results else None
+        ordered = [with_cores(result, platforms[result["platform"]]) for result in known_on(platforms, results)]
+        ordered.sort(key=lambda row: (row[name] is None, row[name]))
+        best = ordered[0][name] if ordered else None
         placed = [
             {**result, "place": place, "relative": result[name] and best and result[name] / best}
-            for place, result in enumerate(results, start=1)
+            for place, result in enumerate(ordered, start=1)
         ]
         return [row for row in placed if self._passes(platforms[row["platform"]], row)]
 
-    def refused(self, ranking: Ranking, platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    def refused(self, refused: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The platforms of this choice that were refused."""
-        refused = known_on(platforms, ranking.refused)
-        return [row for row in refused if self._takes_platform(platforms[row["platform"]])]
+        return [row for row in known_on(platforms, refused) if self._takes_platform(platforms[row["platform"]])]
 
     def _passes(self, platform: Any, result: Mapping[str, Any]) -> bool:
         tests = ((test, self.filters.get(parameter.name)) for parameter, test in RESULT_FILTERS.items())

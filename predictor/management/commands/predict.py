@@ -104,7 +104,9 @@ class Command(BaseCommand):
             computed = rank_platforms(workload, progress=lambda step: show_step(bar, step), **choices)
         platforms = {row.slug: row for row in Platform.objects.visible_to(None).filter(slug__in=computed.platforms)}
         chosen = replace(
-            computed, results=choice.rows(computed, platforms), refused=choice.refused(computed, platforms)
+            computed,
+            results=choice.rows(computed.results, platforms),
+            refused=choice.refused(computed.refused, platforms),
         )
         document = described_ranking(RankingQuestion.of(workload, **choices), chosen.document(), None)
         if options["json"]:

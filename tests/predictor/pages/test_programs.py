@@ -8,7 +8,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation
-from profiles.models import Source
+from profiles.models import Platform, Source
 from profiles.programs import programs_by_source
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, twin_of, user
@@ -53,8 +53,8 @@ def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     response = client.get(program)
     ranking = client.get(twin_of(response)).json()
     rows = response.context["rows"]
-    assert [platform.slug for _, _, platform in rows] == [row["platform"] for row in ranking["results"]]
-    assert [place for place, _, _ in rows] == [1, 2]
+    assert [platform.slug for _, platform in rows] == [row["platform"] for row in ranking["results"]]
+    assert [row["place"] for row, _ in rows] == [1, 2]
     words = text_of(response)
     assert "Predicted the fastest: MACHINE".lower() in words.lower()
     assert "1 platform without a prediction" in words
@@ -78,7 +78,7 @@ def test_the_parts_are_shown_where_they_were_measured(client, program):
 
 def test_each_region_leads_to_its_own_prediction(client, program):
     response = client.get(program)
-    _, row, platform = response.context["rows"][0]
+    row, platform = response.context["rows"][0]
     query = urlencode({"workload": MERGE, "target": platform.slug, "method": "mpet"})
     assert row["columns"][0]["query"] == query
     answer = client.get(f"{reverse('unstored-answer')}?{query}")
@@ -89,7 +89,7 @@ def test_each_region_leads_to_its_own_prediction(client, program):
 
 def test_relative_speed_is_that_of_the_machine_that_measured_it(client, program):
     response = client.get(program, {"n": 2})
-    for _, row, _ in response.context["rows"]:
+    for row, _ in response.context["rows"]:
         assert row["n_best"] == 2
         assert row["times_as_fast"] == pytest.approx(3.0 / row["time_s"])
     nowhere = client.get(program, {"n": 3})
@@ -120,6 +120,79 @@ def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
     words = text_of(client.get(address_of("alone")))
     assert "No platform can be predicted yet" in words
     assert "run the benchmark kit" in words
+
+
+def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
+    Platform.objects.filter(slug="machine-1").update(physical_cores=2, vendor="AMD", device_class="embedded")
+    everything = client.get(address_of("program", view="api-program")).json()["results"]
+    assert [row["place"] for row in everything] == [1, 2]
+    slower = everything[1]
+    for chosen in ({"vendor": "AuthenticAMD"}, {"max_cores": "2"}, {"device_class": "embedded", "measured": "false"}):
+        page = client.get(program, chosen)
+        (row,) = client.get(twin_of(page)).json()["results"]
+        assert row == next(row for row in everything if row["platform"] == "machine-1")
+        assert [(shown["place"], platform.slug) for shown, platform in page.context["rows"]] == [
+            (row["place"], "machine-1")
+        ]
+        assert len(client.get(page.context["csv"]).getvalue().decode().splitlines()) == 2
+    assert "of this choice" in text_of(page)
+    assert slower["relative"] == pytest.approx(slower["time_s"] / everything[0]["time_s"])
+
+
+def test_per_core_the_smaller_machine_stands_first(client, program):
+    Platform.objects.filter(slug="machine-1").update(physical_cores=1)
+    page = client.get(program, {"by": "core_time", "n": 4})
+    rows = client.get(twin_of(page)).json()["results"]
+    assert [row["platform"] for row in rows] == ["machine-1", "machine-2"]
+    assert [row["core_time_s"] for row in rows] == [rows[0]["time_s"], pytest.approx(4 * rows[1]["time_s"])]
+    assert [shown["core_time_s"] for shown, _ in page.context["rows"]] == [row["core_time_s"] for row in rows]
+    assert page.context["charts"][0].title == "Core time on each platform"
+
+
+@pytest.mark.parametrize("wrong", [{"min_cores": "many"}, {"by": "price"}])
+def test_what_is_no_filter_is_refused(client, program, wrong):
+    (name,) = wrong
+    page = client.get(program, wrong)
+    assert page.status_code == 422
+    assert f"No ranking: {name}:" in text_of(page)
+    assert client.get(address_of("program", view="api-program"), wrong).json()["errors"][0]["name"] == name
+
+
+def test_where_no_platform_is_chosen_it_leads_to_all(client, program):
+    words = text_of(client.get(program, {"min_threads": "1000"}))
+    assert "No platform of this choice can be predicted" in words
+    assert "run the benchmark kit" not in words
+
+
+def test_public_data_only_is_what_everybody_gets(client, program):
+    theirs = client.get(address_of("program", view="api-program")).json()
+    ada = user("ada")
+    store(sample_measurements(4, 5, seed=9), label="mine", owner=ada, private=True)
+    client.force_login(ada)
+    own, shared = client.get(program), client.get(program, {"public_only": "true"})
+    assert client.get(twin_of(own)).json()["results"] != theirs["results"]
+    assert client.get(twin_of(shared)).json()["results"] == theirs["results"]
+    row, _ = shared.context["rows"][0]
+    assert "public_only=true" in row["columns"][0]["query"]
+    assert "public_only=true" in row["narrowing_query"]
+    narrowing = f"{shared.context['narrowing']}?{row['narrowing_query']}"
+    assert client.get(narrowing).context["rows"]
+    assert 'name="public_only"' in own.content.decode()
+    client.logout()
+    assert 'name="public_only"' not in client.get(program).content.decode()
+
+
+def test_of_a_private_program_public_data_say_nothing(client, kit):
+    ada = user("ada")
+    store(program_measurements(), label="mine", owner=ada, private=True)
+    client.force_login(ada)
+    page = client.get(address_of("mine", ada))
+    assert 'name="public_only"' not in page.content.decode()
+    refused = client.get(address_of("mine", ada), {"public_only": "true"})
+    assert refused.status_code == 422
+    assert "the program itself is private" in text_of(refused)
+    api = client.get(address_of("mine", ada, "api-program"), {"public_only": "true"})
+    assert api.json()["errors"][0]["name"] == "public_only"
 
 
 def test_csv_has_all_rows_and_a_column_for_each_region(client, program):
@@ -160,11 +233,11 @@ def test_an_unknown_program_is_404(client, program):
 
 def test_what_would_narrow_the_interval(client, program):
     response = client.get(program)
-    address = f"{response.context['narrowing']}?{response.context['rows'][0][1]['narrowing_query']}"
+    address = f"{response.context['narrowing']}?{response.context['rows'][0][0]['narrowing_query']}"
     assert f'hx-get="{address.replace("&", "&amp;")}"' in response.content.decode()
     page = client.get(address)
     twin = client.get(twin_of(page)).json()
-    assert page.context["widest"].slug == twin["workload"] == response.context["rows"][0][1]["widest_part"]
+    assert page.context["widest"].slug == twin["workload"] == response.context["rows"][0][0]["widest_part"]
     assert [row["platform"] for row, _, _ in page.context["rows"]] == [row["platform"] for row in twin["results"]]
     assert "adds most to the width" in text_of(page)
     part = client.get(address, headers={"HX-Request": "true"})

@@ -149,5 +149,5 @@ def test_the_command_says_what_does_not_go_together(arguments, reason):
 def test_a_platform_that_is_not_seen_is_left_out():
     ranking = rank_platforms(WORKLOAD)
     platforms = {row.slug: row for row in Platform.objects.exclude(slug="machine-0")}
-    rows = RankingChoice().rows(ranking, platforms)
+    rows = RankingChoice().rows(ranking.results, platforms)
     assert [(row["place"], row["platform"]) for row in rows] == [(1, "machine-1"), (2, "machine-2")]
