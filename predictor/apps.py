@@ -13,7 +13,10 @@ class PredictorConfig(AppConfig):
         from predictor import receivers  # noqa: PLC0415
         from predictor.belongings import QUESTIONS_ASKED  # noqa: PLC0415
         from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
+        from predictor.dump import VALIDATED_PREDICTIONS  # noqa: PLC0415
+        from profiles.dump.registry import register_table  # noqa: PLC0415
 
         receivers.connect()
         register_belongings(QUESTIONS_ASKED)
+        register_table(VALIDATED_PREDICTIONS)
         register_chore("computations", take_up_computations)

@@ -44,10 +44,11 @@ def ingest(
     private: bool,
     progress: Callable[[int], Any] | None = None,
     on_stored: Callable[[IngestResult], Any] = lambda result: None,
+    announced: bool = True,
 ) -> IngestResult:
     """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
     of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
-    last transaction: what it raises undoes everything.
+    last transaction: what it raises undoes everything. Other applications are told of it where `announced`.
 
     Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
     """
@@ -74,7 +75,7 @@ def ingest(
     try:
         earlier = _find_earlier(source)
         if earlier is None:
-            return _stage_and_publish(measurements, source, progress, on_stored)
+            return _stage_and_publish(measurements, source, progress, on_stored, announced)
         on_stored(earlier)
         return earlier
     except (IntegrityError, DataError) as error:
@@ -86,12 +87,16 @@ def _stage_and_publish(
     source: Source,
     progress: Callable[[int], Any] | None,
     on_stored: Callable[[IngestResult], Any],
+    announced: bool,
 ) -> IngestResult:
     drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
     with staged_delivery(len(measurements.profiles)) as staged:
         profiles = stage(staged, drafts[0], measurements.profiles, progress)
         with transaction.atomic():
             result = _publish(measurements, source, drafts, staged, profiles)
+            if announced and not result.existing:
+                take_announcement(source)
+                transaction.on_commit(lambda: announce(source))
             on_stored(result)
             return result
 
@@ -122,8 +127,6 @@ def _publish(
     if not publish(staged, profiles):
         raise IngestError("storing it took too long, and was given up")
     Revision.raise_for(source.private_to, only_adds=True)
-    take_announcement(source)
-    transaction.on_commit(lambda: announce(source))
     return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()])
 
 

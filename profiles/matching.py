@@ -268,6 +268,9 @@ def slug_base(name: str, fallback: str) -> str:
 
 
 def _possible_slugs(rules: MatchingRules, draft: Any) -> Iterator[str]:
+    """The one that the draft has already, where it had one elsewhere, and those that its name gives it."""
+    if draft.slug:
+        yield draft.slug
     base = slug_base(draft.name, rules.noun)
     yield base
     for name in rules.suffixes:

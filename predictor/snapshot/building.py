@@ -25,7 +25,7 @@ from predictor.core.database import (
     Database,
     Group,
 )
-from predictor.snapshot.consistency import consistent_reads
+from profiles.consistency import consistent_reads
 from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
 from profiles.scaling.validity import (

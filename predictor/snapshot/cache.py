@@ -19,7 +19,7 @@ from predictor.core.database import Database, Group
 from predictor.snapshot import files
 from predictor.snapshot.behind import build_behind
 from predictor.snapshot.building import MEASURED, Snapshot, build_snapshot
-from predictor.snapshot.consistency import consistent_reads
+from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8

@@ -9,6 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from profiles.datasets import DatasetError, dataset_sha256, read_dataset
+from profiles.dump.files import DumpError
+from profiles.dump.package import is_dump
+from profiles.dump.restore import restore_dump
 from profiles.ingest import IngestError, IngestResult, ingest
 from profiles.management.owners import add_owner_arguments, owner_of
 from profiles.measurements import Measurements
@@ -16,20 +19,40 @@ from profiles.models import Source
 
 
 class Command(BaseCommand):
-    help = "Import a dataset folder (mpet-dataset/1), all or nothing. The same folder twice is imported once."
+    help = (
+        "Import a dataset folder (mpet-dataset/1), all or nothing, or a public dump (mpet-dump/1), delivery by "
+        "delivery. The same folder twice is imported once."
+    )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("directory", metavar="DIR", type=Path, help="folder with dataset.json, platforms.csv, ...")
+        parser.add_argument("directory", metavar="DIR", type=Path, help="folder with dataset.json or datapackage.json")
         add_owner_arguments(parser)
 
     def handle(self, *, directory: Path, private: bool, owner: str | None, **options: Any) -> None:
         user = owner_of(owner, private)
         start = time.perf_counter()
+        if is_dump(directory):
+            self.restore(directory, is_private=private or user is not None)
+            return
         try:
             measurements, result = self.import_folder(directory, user, private)
         except (DatasetError, IngestError) as error:
             raise CommandError(f"{directory} was not imported: {error}") from error
         self.report(measurements, result, time.perf_counter() - start)
+
+    def restore(self, directory: Path, *, is_private: bool) -> None:
+        if is_private:
+            raise CommandError("a dump is public and nobody's own: leave --private and --owner out")
+        try:
+            with tqdm(desc="restore", unit="profile", leave=False) as bar:
+                restored = restore_dump(directory, bar.update)
+        except DumpError as error:
+            raise CommandError(f"{directory} was not imported to its end: {error}") from error
+        further = "".join(f", {many} {name}" for name, many in restored.further.items())
+        self.stdout.write(
+            f"revision {restored.revision}: {restored.sources} sources with {restored.profiles} profiles{further}; "
+            f"{restored.existing} sources were there"
+        )
 
     def import_folder(self, directory: Path, owner: Any, private: bool) -> tuple[Measurements, IngestResult]:
         with tqdm(total=4, desc="read", unit="file", leave=False) as bar:

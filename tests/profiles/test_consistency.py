@@ -3,8 +3,8 @@
 import pytest
 from django.db.utils import ConnectionHandler
 
-from predictor.snapshot import consistency
-from predictor.snapshot.consistency import consistent_reads
+from profiles import consistency
+from profiles.consistency import consistent_reads
 
 
 @pytest.fixture

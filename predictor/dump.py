@@ -1,0 +1,94 @@
+"""Validated predictions in the public dump: what was predicted, and how right it was once it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from predictor.models import Prediction
+from profiles.dump.files import DumpRow
+from profiles.dump.registry import FurtherTable
+from profiles.dump.rows import DumpedTable
+from profiles.dump.tables import DumpColumn, DumpTable
+from profiles.models import Profile
+
+ANSWERS_PER_FETCH = 50
+
+
+def _always(name: str, type_: Any, meaning: str) -> DumpColumn:
+    return DumpColumn(name, type_, meaning, required=True)
+
+
+PREDICTIONS_TABLE = DumpTable(
+    "predictions",
+    "Predictions whose pair was measured later, with their errors",
+    (
+        _always("prediction", "string", "UUID: /predictions/UUID/ on the site"),
+        _always("request_key", "string", "sha256 of the question, the method's version and the revision"),
+        _always("workload", "string", ""),
+        _always("target", "string", "platform"),
+        _always("method", "string", ""),
+        _always("method_version", "string", ""),
+        _always("revision", "integer", "of the database that answered"),
+        _always("answer", "object", "the answer of the API, without id and url"),
+        DumpColumn("source_uids", "array", "deliveries that it rests on"),
+        _always("created_at", "datetime", "when it was asked"),
+        _always("settled_at", "datetime", "when the pair was measured"),
+        DumpColumn("settled_by", "string", "UUID of the profile that measured it; null: withdrawn since"),
+        _always("settled_origin", "string", "measured or simulated"),
+        _always("is_blind", "boolean", "nobody had measured the pair before"),
+        DumpColumn("error_full", "number", "mean relative error over the measured n"),
+        DumpColumn("error_t1", "number", "of t(1)"),
+        DumpColumn("error_scaling", "number", "of t(n) / t(least n)"),
+        DumpColumn("points", "integer", "measured n that have an interval"),
+        DumpColumn("points_inside", "integer", "of them, inside"),
+    ),
+    ("prediction",),
+)
+_NOT_AS_STORED = ("prediction", "settled_by")
+
+
+def validated_prediction_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    """The validated predictions that everybody sees: one that is still open is known to those alone who asked."""
+    columns = [name for name in PREDICTIONS_TABLE.names if name not in _NOT_AS_STORED]
+    rows = Prediction.objects.public().settled().order_by("pk")
+    for uid, by, *rest in rows.values_list("uid", "settled_by__uid", *columns).iterator(ANSWERS_PER_FETCH):
+        values = dict(zip(columns, rest, strict=True)) | {"prediction": str(uid), "settled_by": by and str(by)}
+        yield tuple(values[name] for name in PREDICTIONS_TABLE.names)
+
+
+def restore_predictions(rows: Iterator[DumpRow]) -> int:
+    """Store those that are not there yet, by UUID or by question; how many."""
+    count, batch = 0, []
+    for row in rows:
+        batch.append(dict(zip(PREDICTIONS_TABLE.names, row, strict=True)))
+        if len(batch) == ANSWERS_PER_FETCH:
+            count += _restore_batch(batch)
+            batch = []
+    return count + (_restore_batch(batch) if batch else 0)
+
+
+@transaction.atomic
+def _restore_batch(batch: list[dict[str, Any]]) -> int:
+    there = Prediction.objects.filter(uid__in=[values["prediction"] for values in batch])
+    asked = Prediction.objects.filter(request_key__in=[values["request_key"] for values in batch])
+    uids = {str(uid) for uid in there.values_list("uid", flat=True)}
+    keys = set(asked.values_list("request_key", flat=True))
+    measured = Profile.objects.filter(uid__in=[values["settled_by"] for values in batch if values["settled_by"]])
+    by_uid = {str(uid): key for uid, key in measured.values_list("uid", "pk")}
+    new = [values for values in batch if values["prediction"] not in uids and values["request_key"] not in keys]
+    made = []
+    for values in new:
+        columns = {name: value for name, value in values.items() if name not in _NOT_AS_STORED}
+        by = by_uid.get(values["settled_by"] or "")
+        made.append(Prediction(uid=values["prediction"], settled_by_id=by, **columns))
+    Prediction.objects.bulk_create(made)
+    for prediction, values in zip(made, new, strict=True):
+        prediction.created_at = values["created_at"]  # which storing it set to now
+    Prediction.objects.bulk_update(made, ["created_at"])
+    return len(made)
+
+
+VALIDATED_PREDICTIONS = FurtherTable(DumpedTable(PREDICTIONS_TABLE, validated_prediction_rows), restore_predictions)

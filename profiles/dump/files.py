@@ -1,0 +1,268 @@
+"""The files of a dump: rows of a table to Parquet, CSV or SQLite, and back. No Django.
+
+Numbers survive exactly: CSV has the shortest text that reads as the same number. Null is an empty cell; a text that may
+not be null can be empty.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from profiles.dump.tables import JSON_TYPES, DumpColumn, DumpTable
+
+SQLITE_FILE = "mpet.sqlite"
+DUMP_ROWS_AT_ONCE = 20_000
+SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
+DumpRow = tuple[Any, ...]
+
+
+class DumpError(Exception):
+    """What is wrong with a dump: in which file, in which row (1 is the first after the header), and why."""
+
+    def __init__(self, member: str, row: int | None, reason: str) -> None:
+        self.member, self.row, self.reason = member, row, reason
+        super().__init__(f"{member}: {reason}" if row is None else f"{member}, row {row}: {reason}")
+
+
+def member_name(table: DumpTable, form: str) -> str:
+    """The file that has the table.
+
+    >>> from profiles.dump.tables import RUNS_TABLE
+    >>> member_name(RUNS_TABLE, "parquet"), member_name(RUNS_TABLE, "sqlite")
+    ('runs.parquet', 'mpet.sqlite')
+    """
+    return SQLITE_FILE if form == "sqlite" else f"{table.name}.{form}"
+
+
+def write_table(folder: Path, table: DumpTable, form: str, rows: Iterable[DumpRow]) -> int:
+    """Write one table in the form `parquet`, `csv` or `sqlite`; how many rows there were."""
+    plain = (tuple(_plain(column, value) for column, value in zip(table.columns, row, strict=True)) for row in rows)
+    return _WRITERS[form](folder / member_name(table, form), table, plain)
+
+
+def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
+    """The rows of one table, in the order in which they were written. Raises DumpError where one is not of its form."""
+    path = folder / member_name(table, form)
+    if not path.is_file():
+        raise DumpError(path.name, None, "is missing")
+    for number, cells in enumerate(_READERS[form](path, table), start=1):
+        yield tuple(_value(column, cell, path.name, number) for column, cell in zip(table.columns, cells, strict=True))
+
+
+def _plain(column: DumpColumn, value: Any) -> Any:
+    """A value as every form can hold it: JSON as text, times as ISO text, NaN as null."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if column.type in JSON_TYPES:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if column.type == "datetime":
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return value
+
+
+def _value(column: DumpColumn, cell: Any, member: str, row: int) -> Any:
+    if cell is None or cell == "":
+        if not column.required:
+            return None
+        if column.type == "string" and cell == "":
+            return ""
+        raise DumpError(member, row, f"{column.name} is empty")
+    try:
+        return _CONVERT[column.type](cell)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise DumpError(member, row, f"{column.name} is {str(cell)[:60]!r}, no {column.type}") from error
+
+
+def _read_text(cell: Any) -> str:
+    if not isinstance(cell, str) or "\0" in cell:
+        raise ValueError("no text, or one with a NUL character")
+    return cell
+
+
+def _read_integer(cell: Any) -> int:
+    if isinstance(cell, float | bool):
+        raise ValueError("a number with a point")
+    return int(cell)
+
+
+def _read_number(cell: Any) -> float:
+    number = float(cell)
+    if not math.isfinite(number):
+        raise ValueError("not finite")
+    return number
+
+
+def _read_truth(cell: Any) -> bool:
+    if cell not in _TRUTHS:
+        raise ValueError(f"{cell!r} is neither true nor false")
+    return _TRUTHS[cell]
+
+
+def _read_time(cell: Any) -> datetime:
+    moment = datetime.fromisoformat(_read_text(cell).replace("Z", "+00:00"))
+    if moment.tzinfo is None:
+        raise ValueError("no time zone")
+    return moment
+
+
+def _read_json(kind: type) -> Callable[[Any], Any]:
+    def read(cell: Any) -> Any:
+        content = json.loads(_read_text(cell))
+        if not isinstance(content, kind):
+            raise TypeError(f"no {kind.__name__}")
+        return content
+
+    return read
+
+
+_TRUTHS = {True: True, False: False, "true": True, "false": False}
+_CONVERT: dict[str, Callable[[Any], Any]] = {
+    "string": _read_text,
+    "integer": _read_integer,
+    "number": _read_number,
+    "boolean": _read_truth,
+    "datetime": _read_time,
+    "object": _read_json(dict),
+    "array": _read_json(list),
+}
+
+
+def _batches_of_rows(rows: Iterable[DumpRow]) -> Iterator[list[DumpRow]]:
+    remaining = iter(rows)
+    while batch := list(islice(remaining, DUMP_ROWS_AT_ONCE)):
+        yield batch
+
+
+def _write_csv(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+    truths = {True: "true", False: "false"}
+    booleans = {place for place, column in enumerate(table.columns) if column.type == "boolean"}
+    count = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.names)
+        for batch in _batches_of_rows(rows):
+            writer.writerows(
+                [truths.get(cell, cell) if place in booleans else cell for place, cell in enumerate(row)]
+                for row in batch
+            )
+            count += len(batch)
+    return count
+
+
+def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+    csv.field_size_limit(1 << 27)  # a stored prediction is one cell
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            reader = csv.reader(file, strict=True)
+            _check_names(path.name, table, next(reader, []))
+            for number, cells in enumerate(reader, start=1):
+                if len(cells) != len(table.columns):
+                    raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
+                yield cells
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
+
+
+def _write_sqlite(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+    columns = [
+        f"{_quoted(column.name)} {SQLITE_TYPES.get(column.type, 'TEXT')}{' NOT NULL' if column.required else ''}"
+        for column in table.columns
+    ]
+    if table.key:
+        columns.append(f"PRIMARY KEY ({', '.join(map(_quoted, table.key))})")
+    columns += [
+        f"FOREIGN KEY ({_quoted(column)}) REFERENCES {_quoted(other)} ({_quoted(named)})"
+        for column, other, named in table.refers
+    ]
+    count = 0
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(columns)})")
+        marks = ", ".join("?" * len(table.columns))
+        for batch in _batches_of_rows(rows):
+            database.executemany(f"INSERT INTO {_quoted(table.name)} VALUES ({marks})", batch)  # noqa: S608
+            count += len(batch)
+        for column, _, _ in table.refers:
+            index = _quoted(f"{table.name}_{column}")
+            database.execute(f"CREATE INDEX {index} ON {_quoted(table.name)} ({_quoted(column)})")
+        database.commit()
+    return count
+
+
+def _read_sqlite(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  names of ours
+            _check_names(path.name, table, [name for name, *_ in rows.description])
+            yield from rows
+    except sqlite3.Error as error:
+        raise DumpError(path.name, None, f"cannot be read: {error}") from error
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _write_parquet(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+    import pyarrow as pa  # noqa: PLC0415  CSV and SQLite need no library
+    from pyarrow import parquet  # noqa: PLC0415
+
+    types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+    schema = pa.schema(
+        [
+            pa.field(column.name, types.get(column.type, pa.string()), nullable=not column.required)
+            for column in table.columns
+        ]
+    )
+    count = 0
+    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for batch in _batches_of_rows(rows):
+            arrays = [
+                pa.array(column, type=field.type)
+                for column, field in zip(zip(*batch, strict=True), schema, strict=True)
+            ]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise DumpError(path.name, None, "is Parquet, which needs pyarrow: pip install pyarrow") from error
+    try:
+        with parquet.ParquetFile(path) as file:
+            _check_names(path.name, table, file.schema_arrow.names)
+            for batch in file.iter_batches(DUMP_ROWS_AT_ONCE):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    except (pa.ArrowException, OSError) as error:
+        raise DumpError(path.name, None, f"cannot be read: {error}") from error
+
+
+def _check_names(member: str, table: DumpTable, names: Sequence[str]) -> None:
+    if list(names) != list(table.names):
+        missing = [name for name in table.names if name not in names]
+        raise DumpError(member, None, f"lacks the columns {', '.join(missing)}" if missing else "has other columns")
+
+
+_WRITERS: dict[str, Callable[[Path, DumpTable, Iterable[DumpRow]], int]] = {
+    "parquet": _write_parquet,
+    "csv": _write_csv,
+    "sqlite": _write_sqlite,
+}
+_READERS: dict[str, Callable[[Path, DumpTable], Iterator[Sequence[Any]]]] = {
+    "parquet": _read_parquet,
+    "csv": _read_csv,
+    "sqlite": _read_sqlite,
+}
+DUMP_FORMS = tuple(_WRITERS)

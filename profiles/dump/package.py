@@ -1,0 +1,178 @@
+"""`datapackage.json` of a dump: what its files are (Frictionless Data Package), and the check of a dump before anything
+of it is read. No Django."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from profiles.dump.files import DUMP_FORMS, DumpError, member_name
+from profiles.dump.tables import DumpTable
+
+DUMP_SCHEMA = "mpet-dump/1"
+PACKAGE_FILE = "datapackage.json"
+MEDIA_TYPES = {
+    "parquet": "application/vnd.apache.parquet",
+    "csv": "text/csv",
+    "sqlite": "application/vnd.sqlite3",
+}
+LICENCE_ADDRESSES = {
+    "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "ODbL": "https://opendatacommons.org/licenses/odbl/1-0/",
+}
+
+
+@dataclass(frozen=True)
+class CreditedSource:
+    """Whose numbers are in the dump, and how others may use them."""
+
+    label: str
+    licence: str
+    citation: str
+    profiles: int
+
+
+@dataclass(frozen=True)
+class DumpPackage:
+    """What `datapackage.json` says of the dump beside it."""
+
+    folder: Path
+    form: str
+    revision: int
+    tables: frozenset[str]
+
+
+def package_document(
+    tables: Sequence[tuple[DumpTable, int]],
+    folder: Path,
+    form: str,
+    *,
+    revision: int,
+    created: datetime,
+    sources: Iterable[CreditedSource],
+    site: str = "",
+) -> dict[str, Any]:
+    """The descriptor of the files that are in the folder. `tables`: each with the number of its rows."""
+    credited = list(sources)
+    licences = sorted({source.licence for source in credited if source.licence})
+    return {
+        "name": "mpet",
+        "title": f"MPET, revision {revision}",
+        "description": "What was measured of parallel programs on machines, and what was predicted of it. "
+        "Each source has a licence of its own: the column licence of the table sources.",
+        "homepage": site or None,
+        "version": f"1.{revision}",
+        "created": created.isoformat().replace("+00:00", "Z"),
+        "licenses": [
+            {"name": licence[:100], "title": licence} | _address(LICENCE_ADDRESSES.get(licence)) for licence in licences
+        ],
+        "sources": [
+            {"title": source.label or "uploads", "licence": source.licence, "citation": source.citation}
+            | {"profiles": source.profiles}
+            for source in credited
+        ],
+        "mpet": {"schema": DUMP_SCHEMA, "format": form, "revision": revision},
+        "resources": [_resource(table, rows, folder, form) for table, rows in tables],
+    }
+
+
+def _address(address: str | None) -> dict[str, str]:
+    return {} if address is None else {"path": address}
+
+
+def _resource(table: DumpTable, rows: int, folder: Path, form: str) -> dict[str, Any]:
+    path = folder / member_name(table, form)
+    resource = {
+        "name": table.name,
+        "title": table.title,
+        "path": path.name,
+        "format": form,
+        "mediatype": MEDIA_TYPES[form],
+        "bytes": path.stat().st_size,
+        "hash": f"sha256:{file_sha256(path)}",
+        "rows": rows,
+        "schema": _table_schema(table),
+    }
+    if form == "sqlite":
+        return resource | {"dialect": {"table": table.name}}
+    return resource | ({"encoding": "utf-8"} if form == "csv" else {})
+
+
+def _table_schema(table: DumpTable) -> dict[str, Any]:
+    schema: dict[str, Any] = {
+        "fields": [
+            {"name": column.name, "type": column.type}
+            | ({"description": column.meaning} if column.meaning else {})
+            | ({"constraints": {"required": True}} if column.required and column.type != "string" else {})
+            for column in table.columns
+        ],
+        "missingValues": [""],
+    }
+    if table.key:
+        schema["primaryKey"] = list(table.key)
+    if table.refers:
+        schema["foreignKeys"] = [
+            {"fields": [column], "reference": {"resource": other, "fields": [named]}}
+            for column, other, named in table.refers
+        ]
+    return schema
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_dump(folder: Path) -> bool:
+    return (folder / PACKAGE_FILE).is_file()
+
+
+def open_dump(folder: Path, tables: Iterable[DumpTable]) -> DumpPackage:
+    """The dump in the folder, once each of its files has the bytes that its descriptor says. Raises DumpError."""
+    document = _read_descriptor(folder / PACKAGE_FILE)
+    own = document.get("mpet")
+    if not isinstance(own, dict) or own.get("schema") != DUMP_SCHEMA:
+        found = own.get("schema") if isinstance(own, dict) else None
+        raise DumpError(PACKAGE_FILE, None, f"mpet.schema is {found!r}, expected {DUMP_SCHEMA!r}")
+    form, revision = own.get("format"), own.get("revision")
+    if form not in DUMP_FORMS:
+        raise DumpError(PACKAGE_FILE, None, f"mpet.format is {form!r}, not one of {', '.join(DUMP_FORMS)}")
+    if isinstance(revision, bool) or not isinstance(revision, int) or not 0 <= revision < 2**53:
+        raise DumpError(PACKAGE_FILE, None, f"mpet.revision is {revision!r}, no revision")
+    hashes = _hashes(document)
+    known = {table.name: member_name(table, form) for table in tables}
+    there = frozenset(name for name, member in known.items() if (folder / member).is_file())
+    for name, member in known.items():
+        if name not in hashes and (form == "sqlite" or name in there):
+            raise DumpError(PACKAGE_FILE, None, f"does not list {member} of {name}")
+        if name not in there:
+            raise DumpError(member, None, "is missing")
+    for member, expected in {known[name]: hashes[name] for name in known}.items():
+        if f"sha256:{file_sha256(folder / member)}" != expected:
+            raise DumpError(member, None, f"its sha256 is not the one in {PACKAGE_FILE}")
+    return DumpPackage(folder, form, revision, there)
+
+
+def _read_descriptor(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DumpError(PACKAGE_FILE, None, f"is not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise DumpError(PACKAGE_FILE, None, "is not a JSON object")
+    return document
+
+
+def _hashes(document: dict[str, Any]) -> dict[str, str]:
+    """The checksum of each table's file; the files have the names that their tables give them, whatever is said."""
+    resources = document.get("resources")
+    if not isinstance(resources, list) or not all(isinstance(resource, dict) for resource in resources):
+        raise DumpError(PACKAGE_FILE, None, "resources is no list of objects")
+    return {str(resource.get("name")): str(resource.get("hash")) for resource in resources}

@@ -1,0 +1,298 @@
+"""A public dump, read back: each of its deliveries comes in by the one way in (profiles.ingest), and keeps its name.
+
+What is there already, by its UUID, stays as it is. Interrupted, it goes on where it was; each delivery is whole or not
+there. Into an empty database comes the dump's state: the same slugs and revision, and so the same answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from profiles.dump.files import DumpError, DumpRow, member_name, read_table
+from profiles.dump.package import DumpPackage, open_dump
+from profiles.dump.registry import dump_tables, further_tables
+from profiles.dump.tables import (
+    COUNTER_READINGS_TABLE,
+    PLATFORMS_TABLE,
+    PROFILES_TABLE,
+    RUNS_TABLE,
+    SOURCES_TABLE,
+    WORKLOADS_TABLE,
+    DumpTable,
+)
+from profiles.facts import OPERATOR
+from profiles.ingest import IngestError, IngestResult, ingest
+from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingNotes, MatchingRules, match_rows
+from profiles.measurements import (
+    ORIGINS,
+    PART_COLUMNS,
+    CounterTable,
+    Measurements,
+    PlatformRecord,
+    ProfileRecord,
+    RunTable,
+    WorkloadRecord,
+    column_or_none,
+)
+from profiles.models import Profile, Revision, Source
+
+KEPT_COLUMNS = ("uid", "outlier_reason", "outlier_judge", "outlier_checked_at", "created_at")
+DumpRecord = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """How many of what came in; `existing` deliveries were there."""
+
+    revision: int
+    sources: int
+    existing: int
+    profiles: int
+    further: dict[str, int]
+
+
+def restore_dump(folder: Path, progress: Callable[[int], Any] = lambda profiles: None) -> Restored:
+    """Store what is in the dump. `progress` is called with the number of profiles just read. Raises DumpError."""
+    package = open_dump(folder, dump_tables())
+    was_empty = not Profile.objects.public().exists()
+    named = _Named(_records(package, PLATFORMS_TABLE), _records(package, WORKLOADS_TABLE))
+    sources = {record["source"]: record for record in _records(package, SOURCES_TABLE)}
+    counts = {"sources": 0, "existing": 0, "profiles": 0}
+    for uid, deliveries in groupby(_profiles_with_rows(package), key=lambda one: one.record["source"]):
+        delivery = list(deliveries)
+        if uid not in sources:
+            raise DumpError(
+                member_name(PROFILES_TABLE, package.form), None, f"source {uid!r} is there twice, or nowhere"
+            )
+        is_new = _restore_source(package, named, sources.pop(uid), delivery)
+        counts["sources" if is_new else "existing"] += 1
+        counts["profiles"] += len(delivery) if is_new else 0
+        progress(len(delivery))
+    further = {
+        one.dumped.table.name: one.restore(read_table(package.folder, one.dumped.table, package.form))
+        for one in further_tables()
+    }
+    _follow_revision(package.revision, was_empty=was_empty)
+    return Restored(package.revision, **counts, further=further)
+
+
+def _records(package: DumpPackage, table: DumpTable) -> list[DumpRecord]:
+    return [dict(zip(table.names, row, strict=True)) for row in read_table(package.folder, table, package.form)]
+
+
+class _Named:
+    """Platforms and workloads of the dump: their records, and the stored rows under their slugs. They are made before
+    any delivery, all at once, so that two which are spelled alike stay two."""
+
+    def __init__(self, platforms: list[DumpRecord], workloads: list[DumpRecord]) -> None:
+        self.platforms = {record["platform"]: record for record in platforms}
+        self.workloads = {record["workload"]: record for record in workloads}
+        try:
+            with transaction.atomic():
+                Revision.hold()
+                _make_rows(PLATFORM_RULES, platforms, "platform", PlatformRecord)
+                _make_rows(WORKLOAD_RULES, workloads, "workload", WorkloadRecord)
+        except IngestError as error:
+            raise DumpError(f"{error.noun}s", None, str(error)) from error
+
+
+def _make_rows(rules: MatchingRules, records: list[DumpRecord], key: str, kind: type) -> None:
+    names = [field.name for field in fields(kind)]
+    more = ["time_kind"] if kind is WorkloadRecord else []
+    drafts: list[Any] = [
+        rules.model(slug=record[key], facts_by=OPERATOR, **{name: _known(record[name], name) for name in names + more})
+        for record in records
+    ]
+    rows = match_rows(rules, drafts, MatchingNotes())
+    made = [(row, record) for row, draft, record in zip(rows, drafts, records, strict=True) if row is draft]
+    for row, record in made:
+        row.created_at = record["created_at"]
+    rules.model.objects.bulk_update([row for row, _ in made], ["created_at"], batch_size=200)
+
+
+def _known(value: Any, name: str) -> Any:
+    return "" if value is None and name == "cpu_model" else value
+
+
+@dataclass(frozen=True)
+class _DumpedProfile:
+    record: DumpRecord
+    runs: list[DumpRow]
+    readings: list[DumpRow]
+
+
+class _RowsByProfile:
+    """The rows of a table that belong to one profile after the other; both are in the order of the profiles."""
+
+    def __init__(self, package: DumpPackage, table: DumpTable) -> None:
+        self.member = member_name(table, package.form)
+        self.groups = groupby(read_table(package.folder, table, package.form), key=itemgetter(0))
+        self.ahead: tuple[int, list[DumpRow]] | None = None
+
+    def of(self, profile: int) -> list[DumpRow]:
+        if self.ahead is None:
+            number, rows = next(self.groups, (0, iter(())))
+            self.ahead = (number, list(rows))
+        if self.ahead[0] != profile:
+            return []
+        _, of_profile = self.ahead
+        self.ahead = None
+        return of_profile
+
+    def check_end(self) -> None:
+        if (self.ahead and self.ahead[0]) or next(self.groups, None) is not None:
+            raise DumpError(self.member, None, "its rows are not in the order of the profiles, or of none of them")
+
+
+def _profiles_with_rows(package: DumpPackage) -> Iterator[_DumpedProfile]:
+    runs, readings = _RowsByProfile(package, RUNS_TABLE), _RowsByProfile(package, COUNTER_READINGS_TABLE)
+    for row in read_table(package.folder, PROFILES_TABLE, package.form):
+        number = row[0]
+        yield _DumpedProfile(dict(zip(PROFILES_TABLE.names, row, strict=True)), runs.of(number), readings.of(number))
+    runs.check_end()
+    readings.check_end()
+
+
+def _restore_source(
+    package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
+) -> bool:
+    """Store one delivery; False where it is there already."""
+    if Source.objects.filter(uid=source["source"]).exists():
+        return False
+
+    def keep_names(result: IngestResult) -> None:
+        if not result.existing:
+            _keep_names(result, source, [one.record for one in delivery])
+
+    try:
+        result = ingest(
+            _measurements(package, named, source, delivery),
+            kind=source["kind"],
+            label=source["label"],
+            sha256=source["sha256"] or hashlib.sha256(f"mpet-dump {source['source']}".encode()).hexdigest(),
+            owner=None,
+            private=False,
+            on_stored=keep_names,
+            announced=False,
+        )
+    except IngestError as error:
+        raise DumpError(f"source {source['source']}", None, str(error)) from error
+    return not result.existing
+
+
+def _keep_names(result: IngestResult, source: DumpRecord, records: Sequence[DumpRecord]) -> None:
+    """UUIDs, dates and verdicts as they are in the dump; in the transaction that stores the delivery."""
+    Source.objects.filter(pk=result.source.pk).update(uid=source["source"], created_at=source["created_at"])
+    for profile, record in zip(result.profiles, records, strict=True):
+        for name in KEPT_COLUMNS:
+            setattr(profile, name, record[name])
+    Profile.objects.bulk_update(result.profiles, KEPT_COLUMNS, batch_size=200)
+
+
+def _measurements(
+    package: DumpPackage, named: _Named, source: DumpRecord, delivery: Sequence[_DumpedProfile]
+) -> Measurements:
+    if source["origin"] not in ORIGINS or source["origin"] == "emulated" or source["kind"] not in Source.Kind.values:
+        raise DumpError(
+            member_name(SOURCES_TABLE, package.form), None, f"{source['source']}: its kind or origin is unknown"
+        )
+    platforms, workloads = _Positions(named.platforms, "platform"), _Positions(named.workloads, "workload")
+    profiles = [
+        ProfileRecord(
+            platform=platforms.of(one.record),
+            workload=workloads.of(one.record),
+            runs=_run_table(package, one),
+            counters=_counter_table(one.readings),
+        )
+        for one in delivery
+    ]
+    kinds: list[Any] = [record["time_kind"] for record in workloads.records]
+    return Measurements(
+        origin=source["origin"],
+        time_kinds=dict(enumerate(kinds)),
+        platforms=[_record_of(PlatformRecord, record) for record in platforms.records],
+        workloads=[_record_of(WorkloadRecord, record) for record in workloads.records],
+        profiles=profiles,
+        generator=source["generator"],
+        environment=source["environment"],
+        log=source["log"],
+        licence=source["licence"],
+        source=source["citation"],
+        note=source["note"],
+    )
+
+
+class _Positions:
+    """The records that profiles name, each at its position."""
+
+    def __init__(self, known: dict[str, DumpRecord], column: str) -> None:
+        self.known, self.column = known, column
+        self.records: list[DumpRecord] = []
+        self.positions: dict[str, int] = defaultdict(lambda: len(self.positions))
+
+    def of(self, profile: DumpRecord) -> int:
+        slug = profile[self.column]
+        if slug not in self.known:
+            raise DumpError("profiles", profile["profile"], f"{self.column} {slug!r} is not in the dump")
+        position = self.positions[slug]
+        if position == len(self.records):
+            self.records.append(self.known[slug])
+        return position
+
+
+def _record_of(kind: Any, record: DumpRecord) -> Any:
+    values = {field.name: record[field.name] for field in fields(kind)}
+    if values.get("placement") is not None:
+        values["placement"] = tuple(values["placement"])
+    return kind(**values | ({"cpu_model": values["cpu_model"] or ""} if "cpu_model" in values else {}))
+
+
+def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
+    if not one.runs:
+        raise DumpError(member_name(RUNS_TABLE, package.form), None, f"profile {one.record['profile']} has no run")
+    columns = dict(zip(RUNS_TABLE.names, zip(*one.runs, strict=True), strict=True))
+    exact = None not in columns["time_ns"]
+    parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS]
+    further: dict[str, Any] = {
+        name: column_or_none(np.array(columns[name], dtype=np.float64))
+        for name in ("size", "clock_mhz", "tasks", "waits", "disturbed")
+    }
+    return RunTable(
+        n=np.array(columns["n"], dtype=np.int64),
+        repeat=np.array(columns["repeat"], dtype=np.int64),
+        is_profile_pass=np.array([kind == "profile" for kind in columns["pass"]]),
+        time_s=np.array(columns["time_s"], dtype=np.float64),
+        time_ns=np.array(columns["time_ns"], dtype=np.int64) if exact else None,
+        parts_ns=np.array(parts, dtype=np.int64).T if exact else None,
+        output_checksum=columns["output_checksum"],
+        **further,
+    )
+
+
+def _counter_table(rows: Sequence[DumpRow]) -> CounterTable | None:
+    if not rows:
+        return None
+    _, n, repeat, counter, value, status = zip(*rows, strict=True)
+    values = np.array([np.nan if number is None else number for number in value], dtype=np.float64)
+    return CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
+
+
+def _follow_revision(revision: int, *, was_empty: bool) -> None:
+    """An empty database has the dump's revision from now on, so that what was cited by it is found again; one that had
+    more has one that neither has had."""
+    with transaction.atomic():
+        Revision.hold()
+        public = Revision.objects.select_for_update().get(key=Revision.PUBLIC)
+        public.number = max(public.number, revision) + (0 if was_empty else 1)
+        public.oldest_answering = public.number
+        public.save(update_fields=["number", "oldest_answering"])

@@ -1,0 +1,172 @@
+"""What is public of the database, as rows of the dump's tables; no row that anybody keeps private or a moderator hid.
+
+Profiles are in the order in which they were stored, and with them everything that belongs to them: who reads a dump
+back has the rows of one profile after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, Min, Q, QuerySet
+
+from profiles.derivation import PROFILES_PER_QUERY
+from profiles.dump.files import DumpRow
+from profiles.dump.package import CreditedSource
+from profiles.dump.tables import (
+    COUNTER_READINGS_TABLE,
+    CURVES_TABLE,
+    FEATURES_TABLE,
+    PLATFORMS_TABLE,
+    PROFILES_TABLE,
+    RUNS_TABLE,
+    SOURCES_TABLE,
+    WORKLOADS_TABLE,
+    DumpTable,
+)
+from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves, Source, Workload
+from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
+
+ROWS_PER_FETCH = 5_000
+PUBLIC = Q(private_to=None, hidden=False)
+
+
+def public_profiles() -> QuerySet[Profile]:
+    """Those that everybody sees, with a source, platform and workload that everybody sees."""
+    beside = {
+        f"{relation}__{name}": value
+        for relation in ("source", "platform", "workload")
+        for name, value in (
+            ("private_to", None),
+            ("hidden", False),
+        )
+    }
+    return Profile.objects.filter(PUBLIC, **beside).exclude(origin="emulated").order_by("pk")
+
+
+def public_sources() -> QuerySet[Source]:
+    """Those of public profiles, in the order of these."""
+    keys = public_profiles().order_by().values("source")
+    return Source.objects.filter(pk__in=keys).annotate(first=Min("profiles__pk")).order_by("first")
+
+
+@dataclass(frozen=True)
+class DumpedTable:
+    """A table and where its rows come from."""
+
+    table: DumpTable
+    rows: Callable[[Sequence[int]], Iterator[DumpRow]]
+
+
+def measured_tables() -> tuple[DumpedTable, ...]:
+    """What this application has for a dump. The rows are asked for with the primary keys of the public profiles."""
+    return (
+        DumpedTable(SOURCES_TABLE, _source_rows),
+        DumpedTable(PLATFORMS_TABLE, _platform_rows),
+        DumpedTable(WORKLOADS_TABLE, _workload_rows),
+        DumpedTable(PROFILES_TABLE, _profile_rows),
+        DumpedTable(RUNS_TABLE, lambda keys: _rows_of_profiles(Run, RUNS_TABLE, keys, {"pass": "pass_kind"})),
+        DumpedTable(
+            COUNTER_READINGS_TABLE, lambda keys: _rows_of_profiles(CounterReading, COUNTER_READINGS_TABLE, keys, {})
+        ),
+        DumpedTable(CURVES_TABLE, _curve_rows),
+        DumpedTable(FEATURES_TABLE, _feature_rows),
+    )
+
+
+def credited_sources() -> list[CreditedSource]:
+    """Whom the dump credits: datasets and simulations by name, the uploads of each licence together."""
+    profiles = (
+        public_profiles().order_by().values("source__kind", "source__label", "source__licence", "source__citation")
+    )
+    counts: dict[tuple[str, str, str], int] = {}
+    for row in profiles.annotate(many=Count("pk")):
+        label = "" if row["source__kind"] == Source.Kind.TARBALL else row["source__label"]
+        key = (label, row["source__licence"], row["source__citation"])
+        counts[key] = counts.get(key, 0) + row["many"]
+    return [CreditedSource(*key, many) for key, many in sorted(counts.items())]
+
+
+def _source_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    for source in public_sources().iterator(ROWS_PER_FETCH):
+        yield (
+            str(source.uid),
+            source.kind,
+            source.origin,
+            source.label,
+            None if source.kind == Source.Kind.TARBALL else source.sha256,
+            *(source.licence, source.citation, source.note, source.generator, _object(source.environment), source.log),
+            source.created_at,
+        )
+
+
+def _object(document: Any) -> dict[str, Any] | None:
+    return document if isinstance(document, dict) else None
+
+
+def _platform_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    return _described_rows(Platform, PLATFORMS_TABLE)
+
+
+def _workload_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    return _described_rows(Workload, WORKLOADS_TABLE)
+
+
+def _described_rows(model: Any, table: DumpTable) -> Iterator[DumpRow]:
+    columns = ["slug", *table.names[1:]]
+    named = model.objects.filter(PUBLIC, profiles__in=public_profiles()).distinct().order_by("pk")
+    yield from named.values_list(*columns).iterator(ROWS_PER_FETCH)
+
+
+def _profile_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    related = {"source": "source__uid", "platform": "platform__slug", "workload": "workload__slug"}
+    columns = [related.get(name, name) for name in PROFILES_TABLE.names[1:]]
+    rows = public_profiles().values_list(*columns).iterator(ROWS_PER_FETCH)
+    for number, (uid, source, *rest) in zip(count(1), rows):
+        yield (number, str(uid), str(source), *rest)
+
+
+def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """Keys of profiles, and the number of the first in the dump."""
+    for start in range(0, len(keys), PROFILES_PER_QUERY):
+        yield start + 1, keys[start : start + PROFILES_PER_QUERY]
+
+
+def _rows_of_profiles(model: Any, table: DumpTable, keys: Sequence[int], spelled: dict[str, str]) -> Iterator[DumpRow]:
+    columns = [spelled.get(name, name) for name in table.names[1:]]
+    for first, chunk in _chunks(keys):
+        number = {key: first + place for place, key in enumerate(chunk)}
+        rows = model.objects.filter(profile__in=chunk).order_by("profile", "pk").values_list("profile_id", *columns)
+        for key, *rest in rows.iterator(ROWS_PER_FETCH):
+            yield (number[key], *rest)
+
+
+def _curve_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    for first, chunk in _chunks(keys):
+        stored = ScalingCurves.objects.in_bulk(chunk)
+        for place, key in enumerate(chunk):
+            curves: Any = stored.get(key)
+            if curves is not None and len(curves.values) == (1 + len(CURVE_NAMES)) * len(curves.n):
+                values = _known(curves.values.reshape(1 + len(CURVE_NAMES), -1).T)
+                for n, row in zip(curves.n.tolist(), values, strict=True):
+                    yield (first + place, n, *row)
+
+
+def _feature_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+    for first, chunk in _chunks(keys):
+        stored = FeatureVector.objects.in_bulk(chunk)
+        for place, key in enumerate(chunk):
+            vector: Any = stored.get(key)
+            if vector is not None and (len(vector.values), len(vector.rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
+                yield (first + place, *_known(vector.values), *_known(vector.rms), vector.code_version)
+
+
+def _known(numbers: Any) -> Any:
+    """The numbers as lists, None where one is invalid."""
+    known: Any = numbers.astype(object)
+    known[~np.isfinite(numbers)] = None
+    return known.tolist()

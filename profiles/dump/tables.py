@@ -1,0 +1,212 @@
+"""The tables of a public dump, as data: names, types and meanings of their columns. No Django."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from profiles.measurements import PART_COLUMNS, PlatformRecord, WorkloadRecord
+from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
+
+ColumnType = Literal["string", "integer", "number", "boolean", "datetime", "object", "array"]
+JSON_TYPES = ("object", "array")
+
+
+@dataclass(frozen=True)
+class DumpColumn:
+    """One column. `required`: never null; an empty text is one."""
+
+    name: str
+    type: ColumnType
+    meaning: str
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class DumpTable:
+    """One table. `refers` maps a column to the table and column that it names a row of."""
+
+    name: str
+    title: str
+    columns: tuple[DumpColumn, ...]
+    key: tuple[str, ...]
+    refers: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+
+def _of_record(record: type, types: dict[str, ColumnType], meanings: dict[str, str]) -> tuple[DumpColumn, ...]:
+    return tuple(
+        DumpColumn(field.name, types.get(field.name, "string"), meanings.get(field.name, ""), field.name == "name")
+        for field in fields(record)
+    )
+
+
+_COUNTS = ("word_bits", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht", "n_max")
+_SIZES = ("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes")
+_PLATFORM_TYPES: dict[str, ColumnType] = {
+    **dict.fromkeys((*_COUNTS, *_SIZES), "integer"),
+    **dict.fromkeys(("base_mhz", "max_mhz"), "number"),
+    "virtualised": "boolean",
+    "placement": "array",
+}
+_PLATFORM_MEANINGS = {
+    "n_nu": "threads beyond which a second NUMA node is used; null: no such effect",
+    "n_ht": "threads beyond which SMT threads are used; null: no such effect",
+    "n_max": "threads that a program may use",
+    "placement": "CPU numbers in the order in which threads fill them",
+}
+_WORKLOAD_MEANINGS = {
+    "strategy": "how it is parallelised",
+    "bound": "memory, communication or computation, where the deliverer said so",
+    "size": "of the input, in size_unit",
+}
+_PROFILE_REFERENCE = (("profile", "profiles", "profile"),)
+
+
+def _key(name: str, type_: ColumnType, meaning: str) -> DumpColumn:
+    return DumpColumn(name, type_, meaning, required=True)
+
+
+SOURCES_TABLE = DumpTable(
+    "sources",
+    "Deliveries that profiles came in, with licence and citation",
+    (
+        _key("source", "string", "UUID"),
+        _key("kind", "string", "tarball, dataset or simulator"),
+        _key("origin", "string", "measured or simulated"),
+        _key("label", "string", "file or folder name"),
+        DumpColumn("sha256", "string", "of a dataset or simulation; null for uploads"),
+        _key("licence", "string", "of its numbers"),
+        _key("citation", "string", "where they come from"),
+        _key("note", "string", ""),
+        _key("generator", "string", "the program that wrote it"),
+        DumpColumn("environment", "object", "environment.json of the delivery"),
+        _key("log", "string", "log.txt of the delivery"),
+        _key("created_at", "datetime", "when it was stored"),
+    ),
+    ("source",),
+)
+PLATFORMS_TABLE = DumpTable(
+    "platforms",
+    "Machines",
+    (
+        _key("platform", "string", "slug"),
+        *_of_record(PlatformRecord, _PLATFORM_TYPES, _PLATFORM_MEANINGS),
+        _key("created_at", "datetime", "when it was first seen"),
+    ),
+    ("platform",),
+)
+WORKLOADS_TABLE = DumpTable(
+    "workloads",
+    "Parallel sections of programs, each with one input and one runtime",
+    (
+        _key("workload", "string", "slug"),
+        *_of_record(WorkloadRecord, {"size": "number"}, _WORKLOAD_MEANINGS),
+        _key("time_kind", "string", "absolute; relative: times in an unknown unit"),
+        _key("created_at", "datetime", "when it was first seen"),
+    ),
+    ("workload",),
+)
+PROFILES_TABLE = DumpTable(
+    "profiles",
+    "One workload on one platform, from one source",
+    (
+        _key("profile", "integer", "number of this row, named by the other tables"),
+        _key("uid", "string", "UUID: /profiles/UUID/ on the site"),
+        _key("source", "string", ""),
+        _key("platform", "string", ""),
+        _key("workload", "string", ""),
+        _key("origin", "string", "measured or simulated"),
+        _key("decomposed", "boolean", "has the seven parts, not wall time alone"),
+        DumpColumn("t1_s", "number", "t(1)"),
+        _key("t1_is_stand_in", "boolean", "t(n_min) * n_min, for a curve that starts later"),
+        _key("n_measured", "integer", "thread counts measured"),
+        DumpColumn("fit_error", "number", "mean relative error of t(n) rebuilt from the fit"),
+        DumpColumn("run_count", "integer", "runs of its own size"),
+        DumpColumn("disturbed_count", "integer", "of them, disturbed by other programs"),
+        DumpColumn("standard_error", "number", "of ln t(n), from its repeats"),
+        _key("warnings", "array", ""),
+        _key("outlier_reason", "string", "why it is kept out of predictions; empty: it is in"),
+        _key("outlier_judge", "string", "computed or moderator"),
+        DumpColumn("outlier_checked_at", "integer", "revision at which it was judged"),
+        _key("created_at", "datetime", ""),
+    ),
+    ("profile",),
+    (
+        ("source", "sources", "source"),
+        ("platform", "platforms", "platform"),
+        ("workload", "workloads", "workload"),
+    ),
+)
+RUNS_TABLE = DumpTable(
+    "runs",
+    "Executions, as they were measured",
+    (
+        _key("profile", "integer", ""),
+        _key("n", "integer", "threads"),
+        _key("repeat", "integer", ""),
+        _key("pass", "string", "clean or profile"),
+        _key("time_s", "number", "wall time in seconds"),
+        DumpColumn("time_ns", "integer", "the same, exact"),
+        *(DumpColumn(name, "integer", "thread time; the seven sum to n * time_ns") for name in PART_COLUMNS),
+        _key("output_checksum", "string", "empty: none"),
+        DumpColumn("size", "number", "of the input, where it is not the workload's own"),
+        DumpColumn("clock_mhz", "number", "that all cores were held at; null: their own"),
+        DumpColumn("tasks", "integer", "spawned"),
+        DumpColumn("waits", "integer", "for a group of tasks"),
+        DumpColumn("disturbed", "boolean", "other programs took processor time"),
+    ),
+    (),
+    _PROFILE_REFERENCE,
+)
+COUNTER_READINGS_TABLE = DumpTable(
+    "counters",
+    "Hardware counters of runs, sums over threads",
+    (
+        _key("profile", "integer", ""),
+        _key("n", "integer", "threads"),
+        _key("repeat", "integer", ""),
+        _key("counter", "string", ""),
+        DumpColumn("value", "number", ""),
+        _key("status", "string", "ok, multiplexed, unsupported, no-permission or not-scheduled"),
+    ),
+    ("profile", "n", "repeat", "counter"),
+    _PROFILE_REFERENCE,
+)
+CURVES_TABLE = DumpTable(
+    "curves",
+    "t(n) and the 14 scaling curves of each profile, derived from its runs",
+    (
+        _key("profile", "integer", ""),
+        _key("n", "integer", "threads"),
+        DumpColumn("time_s", "number", "median wall time"),
+        *(DumpColumn(name, "number", "") for name in CURVE_NAMES),
+    ),
+    ("profile", "n"),
+    _PROFILE_REFERENCE,
+)
+FEATURES_TABLE = DumpTable(
+    "features",
+    "The 84 fitted elements of each profile, and the residual of each curve; null: invalid",
+    (
+        _key("profile", "integer", ""),
+        *(DumpColumn(name, "number", "") for name in FEATURE_NAMES),
+        *(DumpColumn(f"{name}.rms", "number", "residual") for name in CURVE_NAMES),
+        _key("code_version", "string", "of the method that derived curves and features"),
+    ),
+    ("profile",),
+    _PROFILE_REFERENCE,
+)
+MEASURED_TABLES = (
+    SOURCES_TABLE,
+    PLATFORMS_TABLE,
+    WORKLOADS_TABLE,
+    PROFILES_TABLE,
+    RUNS_TABLE,
+    COUNTER_READINGS_TABLE,
+    CURVES_TABLE,
+    FEATURES_TABLE,
+)
