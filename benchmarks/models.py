@@ -136,3 +136,18 @@ class Upload(LeasedWork):
         if not self.release(**{name: getattr(self, name) for name in names}):
             raise LeaseLostError
         return self
+
+
+class FetchedFolder(models.Model):
+    """One folder of a public source that `manage.py fetch_data` stored, and in which delivery."""
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="fetched_folders")
+    public_source = models.CharField(max_length=50, help_text="as in benchmarks.public_data.SOURCES")
+    folder = models.CharField(max_length=300)
+    sha256 = models.CharField(max_length=64, help_text="of its files, and of the version of their reader")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["public_source", "folder"], name="fetched_folder_once")]
+
+    def __str__(self) -> str:
+        return f"{self.public_source} {self.folder}"

@@ -174,6 +174,7 @@ FILE_UPLOAD_PERMISSIONS = PRIVATE_FILE_MODE
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = PRIVATE_FOLDER_MODE
 FILE_UPLOAD_TEMP_DIR = STATE_DIR / "incoming"  # where it is swept when a process dies
 FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
+FETCHED_DIR = STATE_DIR / "fetched"  # archives that fetch_data has not read to the end
 
 # Work behind the request: `immediate` does it in the request, `database` leaves it to `manage.py db_worker`.
 TASKS = {

@@ -1,0 +1,76 @@
+"""The command that brings public measurements in."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from benchmarks.fetching import FetchReport, fetch
+from benchmarks.public_data import SOURCES
+from benchmarks.public_data.download import DownloadError, download
+from benchmarks.public_data.files import UnreadableOrigin
+from benchmarks.public_data.interface import PublicSource
+from profiles.ingest import IngestError
+
+
+class Command(BaseCommand):
+    help = "Bring public measurements in. What is stored already is left as it is; a call that ended early goes on."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("source", metavar="SOURCE", choices=sorted(SOURCES), help=", ".join(sorted(SOURCES)))
+        parser.add_argument("--from", dest="origin", metavar="PATH", type=Path, help="an archive, a clone or a folder")
+        parser.add_argument("--limit", metavar="N", type=int, help="store N machines at most; the next call goes on")
+        parser.add_argument("--update", action="store_true", help="also take what has changed since it was stored")
+
+    def handle(self, *, source: str, origin: Path | None, limit: int | None, update: bool, **options: Any) -> None:
+        if limit is not None and limit < 1:
+            raise CommandError(f"--limit is {limit}, less than 1")
+        public = SOURCES[source]
+        try:
+            if origin is not None:
+                self.fetch(public, origin, limit, update)
+            else:
+                archive = self.downloaded(public)
+                self.fetch(public, archive, limit, update)
+                if limit is None:
+                    archive.unlink()  # all of it was read
+        except (UnreadableOrigin, DownloadError, IngestError) as error:
+            raise CommandError(f"{source} was not fetched to the end: {error}") from error
+
+    def downloaded(self, source: PublicSource) -> Path:
+        archive = settings.FETCHED_DIR / f"{source.name}.archive"
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        with tqdm(desc="download", unit="B", unit_scale=True, leave=False) as bar:
+            download(source.archive_url, archive, bar.update)
+        return archive
+
+    def fetch(self, source: PublicSource, origin: Path, limit: int | None, update: bool) -> None:
+        with tqdm(desc="fetch", unit="machine", leave=False) as bar:
+
+            def looked(report: FetchReport) -> None:
+                bar.update()
+                bar.set_postfix(stored=report.stored, refused=report.refused.total(), refresh=False)
+
+            report = fetch(source, origin, limit=limit, update=update, looked=looked)
+        self.report(source, report)
+
+    def report(self, source: PublicSource, report: FetchReport) -> None:
+        self.stdout.write(f"{source.title}: {report.stored} machines stored with {report.profiles} profiles")
+        self.stdout.write(f"{report.known} were stored before, {report.outdated} had changed and were taken anew")
+        self.list_counted(f"{report.refused.total()} machines refused", report.refused)
+        self.list_counted(f"{report.left_out.total()} single results left out", report.left_out)
+        for warning in list(report.warnings)[:3]:
+            self.stderr.write(f"warning: {warning}")
+        if len(report.warnings) > 3:
+            self.stderr.write(f"and {len(report.warnings) - 3} more warnings")
+        self.stdout.write(f"licence: {source.licence}")
+        self.stdout.write(f"source: {source.citation}")
+
+    def list_counted(self, head: str, counted: Counter[str]) -> None:
+        self.stdout.write(f"{head}{':' if counted else ''}")
+        for reason, count in counted.most_common():
+            self.stdout.write(f"{count:8d}  {reason}")

@@ -1,0 +1,9 @@
+"""Measurements that others publish, as they publish them, and how each of these sources is read. No Django.
+
+To add a source: a module with a class that has what `interface.PublicSource` says, and its line in SOURCES.
+"""
+
+from benchmarks.public_data.interface import PublicSource
+from benchmarks.public_data.sparecores import SpareCores
+
+SOURCES: dict[str, PublicSource] = {source.name: source for source in (SpareCores(),)}

@@ -1,0 +1,139 @@
+"""Where the files of a source are: an archive, a clone with or without its files checked out, a plain folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from benchmarks.public_data.interface import PublicSource
+
+MOST_FILE_BYTES = 8 * 2**20
+UNREADABLE_ORIGIN = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+)
+
+
+class UnreadableOrigin(Exception):
+    """An archive, a clone or a folder that cannot be read, and why."""
+
+
+@dataclass(frozen=True)
+class FoundFolder:
+    """One machine's files by name, and the sha256 of them all; `too_large` is the first that is over the limit."""
+
+    name: str
+    files: dict[str, bytes]
+    sha256: str
+    too_large: str | None = None
+
+
+def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
+    """The folders of a source, one after the other, whose files lie together. Raises UnreadableOrigin."""
+    name, files, seen = "", dict[str, bytes | None](), set[str]()
+    for path, content in _find_files(source, origin):
+        found = source.wanted(path)
+        if found is None:
+            continue
+        folder, member = found
+        if folder != name:
+            if name:
+                yield _found_folder(source, name, files)
+            if folder in seen:
+                raise UnreadableOrigin(f"{origin}: the files of {folder} do not lie together")
+            seen.add(folder)
+            name, files = folder, {}
+        files[member] = content
+    if not name:
+        raise UnreadableOrigin(f"{origin}: has no files of {source.title}")
+    yield _found_folder(source, name, files)
+
+
+def _found_folder(source: PublicSource, name: str, files: dict[str, bytes | None]) -> FoundFolder:
+    digest = hashlib.sha256(f"{source.name} {source.version} {name}\n".encode())
+    for member in sorted(files):
+        digest.update(f"{member} {hashlib.sha256(files[member] or b'').hexdigest()}\n".encode())
+    too_large = next((member for member in sorted(files) if files[member] is None), None)
+    kept = {member: content for member, content in files.items() if content is not None}
+    return FoundFolder(name, kept, digest.hexdigest(), too_large)
+
+
+def _find_files(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+    """Path and content of each wanted file; None where it is larger than MOST_FILE_BYTES."""
+    try:
+        if (origin / "HEAD").is_file() and (origin / "objects").is_dir():
+            yield from _files_of_bare_clone(source, origin)
+        elif origin.is_dir():
+            yield from _files_of_folder(source, origin)
+        elif zipfile.is_zipfile(origin):
+            yield from _files_of_zip(source, origin)
+        else:
+            with tarfile.open(origin, mode="r|*") as archive:
+                yield from _files_of_tar(source, archive)
+    except UNREADABLE_ORIGIN as error:
+        raise UnreadableOrigin(f"{origin}: cannot be read: {error}") from error
+
+
+def _read(file: IO[bytes]) -> bytes | None:
+    content = file.read(MOST_FILE_BYTES + 1)
+    return content if len(content) <= MOST_FILE_BYTES else None
+
+
+def _files_of_folder(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+    for folder, folders, names in os.walk(origin):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in sorted(names):
+            path = Path(folder, name)
+            relative = path.relative_to(origin).as_posix()
+            if source.wanted(relative) and path.is_file() and not path.is_symlink():
+                with path.open("rb") as file:
+                    yield relative, _read(file)
+
+
+def _files_of_zip(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+    with zipfile.ZipFile(origin) as archive:
+        for name in sorted(archive.namelist()):
+            if source.wanted(name):
+                with archive.open(name) as file:
+                    yield name, _read(file)
+
+
+def _files_of_tar(source: PublicSource, archive: tarfile.TarFile) -> Iterator[tuple[str, bytes | None]]:
+    for member in archive:
+        if member.isfile() and source.wanted(member.name):
+            file = archive.extractfile(member)
+            yield member.name, None if file is None else _read(file)
+        archive.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
+
+
+def _files_of_bare_clone(source: PublicSource, origin: Path) -> Iterator[tuple[str, bytes | None]]:
+    with _git_archive(origin) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        yield from _files_of_tar(source, archive)
+
+
+@contextmanager
+def _git_archive(origin: Path) -> Iterator[IO[bytes]]:
+    command = ["git", "-C", str(origin), "archive", "--format=tar", "HEAD"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as git:  # noqa: S603
+        assert git.stdout and git.stderr  # noqa: S101  for mypy
+        try:
+            yield git.stdout
+        except tarfile.TarError as error:
+            git.kill()
+            raise UnreadableOrigin(f"{origin}: {git.stderr.read().decode(errors='replace').strip()}") from error
+        finally:
+            git.kill()

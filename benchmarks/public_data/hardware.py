@@ -1,0 +1,151 @@
+"""Platform facts from what Linux tools print: lscpu and lshw as JSON, lstopo as XML."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException, ElementTree
+
+from benchmarks.public_data.interface import RefusedFolder
+from benchmarks.public_data.microarchitectures import x86_microarchitecture
+from profiles.datasets import impossible_topology
+from profiles.measurements import PlatformRecord
+
+BYTES_OF_LEVEL = {"l1d_bytes": "L1d cache", "l2_bytes": "L2 cache", "l3_bytes": "L3 cache"}
+CACHE_OF_LEVEL = {"l1d_bytes": "L1Cache", "l2_bytes": "L2Cache", "l3_bytes": "L3Cache"}
+
+
+def read_json(files: Mapping[str, bytes], member: str) -> Any:
+    """Raises RefusedFolder where the file is missing or no JSON."""
+    if member not in files:
+        raise RefusedFolder(f"no {member}")
+    try:
+        return json.loads(files[member])
+    except (ValueError, RecursionError) as error:
+        raise RefusedFolder(f"{member} is not valid JSON") from error
+
+
+def read_lscpu(files: Mapping[str, bytes], member: str) -> dict[str, str]:
+    """What `lscpu --json` says, by the names of its fields."""
+    rows = read_json(files, member)
+    rows = rows.get("lscpu") if isinstance(rows, dict) else None
+    if not isinstance(rows, list):
+        raise RefusedFolder(f"{member} is not what lscpu prints")
+    named = [row for row in rows if isinstance(row, dict) and isinstance(row.get("data"), str)]
+    return {str(row.get("field", "")).rstrip(":"): row["data"].strip() for row in named}
+
+
+def read_lstopo(files: Mapping[str, bytes], member: str) -> dict[str, int]:
+    """Counts and sizes that lstopo's XML gives: threads, physical_cores, numa_nodes, sockets, memory_bytes, caches.
+    Empty where the file is missing or not readable: lscpu says most of it, too."""
+    try:
+        root = ElementTree.fromstring(files.get(member, b""))
+    except (ParseError, DefusedXmlException, ValueError):
+        return {}
+    objects = list(root.iter("object"))
+    counted = {"threads": "PU", "physical_cores": "Core", "numa_nodes": "NUMANode", "sockets": "Package"}
+    found = {name: sum(one.get("type") == kind for one in objects) for name, kind in counted.items()}
+    for name, kind in CACHE_OF_LEVEL.items():
+        found[name] = sum(_number(one, "cache_size") for one in objects if one.get("type") == kind)
+    found["memory_bytes"] = sum(_number(one, "local_memory") for one in objects)
+    return {name: value for name, value in found.items() if value > 0}
+
+
+def _number(element: Element, attribute: str) -> int:
+    return leading_integer(element.get(attribute, "")) or 0
+
+
+def lshw_memory_bytes(files: Mapping[str, bytes], member: str) -> int | None:
+    """The size of the system memory that `lshw -json` says, or None."""
+    try:
+        remaining = [json.loads(files.get(member, b""))]
+    except (ValueError, RecursionError):
+        return None
+    while remaining:
+        node = remaining.pop()
+        if isinstance(node, list):
+            remaining += node
+        elif isinstance(node, dict):
+            if node.get("id") == "memory" and isinstance(node.get("size"), int) and node.get("units") == "bytes":
+                return int(node["size"]) or None
+            remaining.append(node.get("children"))
+    return None
+
+
+def leading_integer(text: str | None) -> int | None:
+    """The number that a text begins with, or None.
+
+    >>> leading_integer("1048576 (16 instances)"), leading_integer("unknown"), leading_integer(None)
+    (1048576, None, None)
+    """
+    found = re.match(r"\d{1,18}", text or "")
+    return int(found.group()) if found else None
+
+
+def clock_in(text: str) -> float | None:
+    """The clock that a processor's name or a line tells, in MHz, or None.
+
+    >>> clock_in("Intel(R) Xeon(R) CPU @ 2.20GHz"), clock_in("Neoverse-V1")
+    (2200.0, None)
+    """
+    found = re.search(r"(\d{1,5}(?:\.\d{1,6})?) ?([GM])Hz", text)
+    return None if found is None else float(found[1]) * (1000 if found[2] == "G" else 1)
+
+
+def read_platform(name: str, lscpu: Mapping[str, str], lstopo: Mapping[str, int]) -> PlatformRecord:
+    """A machine from lscpu, where it says nothing from lstopo. Raises RefusedFolder where the two contradict each other
+    or the counts cannot be."""
+    model = lscpu.get("Model name", "")
+    threads = leading_integer(lscpu.get("CPU(s)"))
+    if not model or not threads:
+        raise RefusedFolder("lscpu names no processor")
+    if lstopo.get("threads", threads) != threads:
+        raise RefusedFolder("lscpu and lstopo see different numbers of threads")
+    sockets = leading_integer(lscpu.get("Socket(s)")) or lstopo.get("sockets")
+    per_core = leading_integer(lscpu.get("Thread(s) per core"))
+    cores = threads // per_core if per_core else lstopo.get("physical_cores")
+    numa_nodes = leading_integer(lscpu.get("NUMA node(s)")) or lstopo.get("numa_nodes")
+    counts: dict[str, Any] = _breakpoints(threads, cores, numa_nodes)
+    for level, label in BYTES_OF_LEVEL.items():
+        counts[level] = leading_integer(lscpu.get(label)) or lstopo.get(level)
+    platform = PlatformRecord(
+        name=name,
+        cpu_model=model,
+        vendor=lscpu.get("Vendor ID"),
+        architecture=lscpu.get("Architecture"),
+        microarchitecture=_microarchitecture(model, lscpu),
+        word_bits=64 if "64-bit" in lscpu.get("CPU op-mode(s)", "") else None,
+        device_class="server",
+        sockets=sockets,
+        numa_nodes=numa_nodes,
+        physical_cores=cores,
+        threads=threads,
+        n_max=threads,
+        base_mhz=clock_in(model),
+        max_mhz=leading_integer(lscpu.get("CPU max MHz")),
+        memory_bytes=lstopo.get("memory_bytes"),
+        virtualised=True if lscpu.get("Hypervisor vendor") else None,
+        **counts,
+    )
+    if impossible_topology(platform) is not None:
+        raise RefusedFolder("a topology that cannot be")
+    return platform
+
+
+def _breakpoints(threads: int, cores: int | None, numa_nodes: int | None) -> dict[str, int | None]:
+    """Threads fill cores first, NUMA node by node, then the siblings, as in the kit."""
+    places = cores or threads
+    n_nu = places // numa_nodes if numa_nodes and 1 < numa_nodes <= places else None
+    return {"n_nu": n_nu, "n_ht": cores if cores and cores < threads else None}
+
+
+def _microarchitecture(model: str, lscpu: Mapping[str, str]) -> str | None:
+    """Arm cores go by their name; x86 by family, model and stepping."""
+    if lscpu.get("Architecture") in ("aarch64", "armv7l"):
+        return model
+    numbers = (leading_integer(lscpu.get(name)) for name in ("CPU family", "Model", "Stepping"))
+    return x86_microarchitecture(lscpu.get("Vendor ID", ""), *numbers)

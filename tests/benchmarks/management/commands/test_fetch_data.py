@@ -1,0 +1,173 @@
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmarks import fetching
+from benchmarks.models import FetchedFolder
+from benchmarks.public_data.sparecores import SpareCores
+from profiles.models import Platform, Profile, Run, Source, WithdrawnSource, Workload
+from tests.benchmarks.public_data.servers import lscpu, pack_servers, server, write_servers
+from tests.benchmarks.public_data.test_download import handler, url  # noqa: F401  fixtures
+
+pytestmark = pytest.mark.django_db
+PROFILES = 2 + 3 + 1 + 3 + 2  # geekbench, stress-ng, div16, compression, llama
+NAMES = [f"aws/c{i}.2xlarge" for i in range(1, 6)]
+
+
+def five(**changed):
+    return {name: server(1 + i / 4, **changed) for i, name in enumerate(NAMES)}
+
+
+def fetched(origin, *arguments):
+    call_command("fetch_data", "sparecores", "--from", str(origin), *arguments)
+
+
+def stored():
+    return sorted(Platform.objects.values_list("name", flat=True))
+
+
+def test_every_server_is_a_platform(tmp_path, capsys):
+    fetched(write_servers(tmp_path, five()))
+    out, err = capsys.readouterr()
+    assert f"5 machines stored with {5 * PROFILES} profiles" in out
+    assert "fetch" in err  # the progress bar
+    assert stored() == NAMES
+    profile = Profile.objects.get(platform__name=NAMES[0], workload__name="stress-ng/cpu")
+    assert list(profile.runs.order_by("n").values_list("n", "time_s")) == [(1, 1e4), (8, 2e3)]
+    assert Workload.objects.get(name="geekbench/clang").time_kind == "relative"
+    assert Workload.objects.get(name="stress-ng/cpu").time_kind == "absolute"
+
+
+def test_what_is_refused_is_told_by_reason(tmp_path, capsys):
+    servers = five() | {"aws/t2.small": server(), "aws/d1.large": server(lscpu__stdout=None), "aws/t3.small": server()}
+    fetched(write_servers(tmp_path, servers))
+    out = capsys.readouterr().out
+    assert "3 machines refused:\n       2  a burstable or shared type" in out
+    assert "       1  no lscpu/stdout" in out
+    assert "10 single results left out:\n       5  stress-ng: a rate or a time that is missing" in out
+    assert "licence: CC BY-SA 4.0\nsource: Spare Cores team" in out
+
+
+def test_twice_is_once(tmp_path, capsys):
+    origin = write_servers(tmp_path, five())
+    fetched(origin)
+    before = list(Run.objects.order_by("pk").values())
+    for arguments in ((), ("--update",)):
+        capsys.readouterr()
+        fetched(origin, *arguments)
+        assert "0 machines stored with 0 profiles\n5 were stored before, 0 had changed" in capsys.readouterr().out
+    assert list(Run.objects.order_by("pk").values()) == before
+    assert Source.objects.count() == 1
+
+
+def test_a_limit_is_gone_on_from(tmp_path, capsys):
+    origin = write_servers(tmp_path, five())
+    for count in (2, 4, 5):
+        fetched(origin, "--limit", "2")
+        assert stored() == NAMES[:count]
+    assert "1 machines stored" in capsys.readouterr().out
+
+
+def test_a_fetch_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+    origin = write_servers(tmp_path, five())
+    monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 2)
+    read = SpareCores.read
+
+    def killed(source, folder, files):
+        if folder == NAMES[3]:
+            raise KeyboardInterrupt
+        return read(source, folder, files)
+
+    monkeypatch.setattr(SpareCores, "read", killed)
+    with pytest.raises(KeyboardInterrupt):
+        fetched(origin)
+    assert stored() == NAMES[:2]
+    monkeypatch.setattr(SpareCores, "read", read)
+    fetched(origin)
+    assert stored() == NAMES
+    assert Profile.objects.count() == 5 * PROFILES
+    assert FetchedFolder.objects.count() == 5
+
+
+def test_update_takes_what_changed_and_nothing_else(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 2)
+    origin = write_servers(tmp_path, five())
+    fetched(origin)
+    kept = Source.objects.get(profiles__platform__name=NAMES[4], profiles__workload__name="stress-ng/cpu")
+    write_servers(tmp_path, {NAMES[0]: server(9.0), "aws/c9.2xlarge": server(5.0)})
+    fetched(origin)
+    assert Profile.objects.get(platform__name=NAMES[0], workload__name="stress-ng/cpu").t1_s == 1e4
+    assert stored() == sorted([*NAMES, "aws/c9.2xlarge"])
+    capsys.readouterr()
+    fetched(origin, "--update")
+    assert "2 machines stored" in (out := capsys.readouterr().out)  # it came with another
+    assert "4 were stored before, 1 had changed" in out
+    assert Profile.objects.get(platform__name=NAMES[0], workload__name="stress-ng/cpu").t1_s == pytest.approx(1e4 / 9)
+    assert Profile.objects.count() == 6 * PROFILES
+    assert Source.objects.filter(pk=kept.pk).exists()
+    assert WithdrawnSource.objects.count() == 1
+
+
+def test_update_drops_a_machine_that_is_refused_now(tmp_path):
+    origin = write_servers(tmp_path, five())
+    fetched(origin)
+    write_servers(tmp_path, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
+    fetched(origin, "--update")
+    assert stored() == NAMES[1:]
+    assert FetchedFolder.objects.count() == 4
+
+
+def test_licence_and_citation_are_where_the_numbers_are(tmp_path, client, capsys):
+    fetched(write_servers(tmp_path, five()))
+    platform = Platform.objects.get(name=NAMES[0])
+    workload = Workload.objects.get(name="stress-ng/cpu")
+    profile = Profile.objects.get(platform=platform, workload=workload)
+    pages = (f"/platforms/{platform.slug}/", f"/workloads/{workload.slug}/", f"/profiles/{profile.uid}/")
+    for page in (*pages, f"/predictions/answer/?workload={workload.slug}&target={platform.slug}"):
+        text = client.get(page).content.decode()
+        assert "Licence: CC BY-SA 4.0" in text, page
+        assert "https://github.com/SpareCores/sc-inspector-data" in text, page
+    assert "CC BY-SA 4.0" in client.get("/api/v1/profiles/?format=csv").getvalue().decode()
+    capsys.readouterr()
+    call_command("predict", "--workload", workload.slug, "--target", platform.slug, "--json")
+    credit = {"label": SpareCores.title, "licence": SpareCores.licence, "citation": SpareCores.citation}
+    assert json.loads(capsys.readouterr().out)["sources"] == [credit]
+
+
+@pytest.fixture
+def archives(settings, tmp_path):
+    settings.FETCHED_DIR = tmp_path / "fetched"
+    return settings.FETCHED_DIR
+
+
+def test_from_the_network(tmp_path, url, handler, archives, monkeypatch):  # noqa: F811
+    archive = pack_servers(tmp_path / "made.tar.gz", five()).read_bytes()
+    monkeypatch.setattr("tests.benchmarks.public_data.test_download.CONTENT", archive)
+    monkeypatch.setattr(SpareCores, "archive_url", url)
+    call_command("fetch_data", "sparecores", "--limit", "3")
+    assert len(handler.asked) == 1
+    call_command("fetch_data", "sparecores")
+    assert len(handler.asked) == 1  # the archive was kept, as it was not read to the end
+    assert stored() == NAMES
+    assert list(archives.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("nowhere",), "invalid choice"),
+        (("sparecores", "--limit", "0"), "--limit is 0, less than 1"),
+        (("sparecores", "--from", "/nowhere"), "cannot be read"),
+    ],
+)
+def test_what_cannot_be_fetched_says_why(arguments, reason):
+    with pytest.raises(CommandError, match=reason):
+        call_command("fetch_data", *arguments)
+    assert not Source.objects.exists()
+
+
+def test_without_a_network_it_says_so(archives, monkeypatch):
+    monkeypatch.setattr(SpareCores, "archive_url", "http://127.0.0.1:9/archive")
+    with pytest.raises(CommandError, match=r"127\.0\.0\.1:9.*refused"):
+        call_command("fetch_data", "sparecores")
