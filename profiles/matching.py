@@ -255,7 +255,7 @@ def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
             raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}", rules.noun) from error
     rules.model.objects.bulk_create(new)
     if public:
-        _merge_private_rows_into(rules, new)
+        merge_private_rows_into(rules, new)
 
 
 def slug_base(name: str, fallback: str) -> str:
@@ -296,7 +296,7 @@ def assign_private_slugs(rows: Iterable[Any]) -> None:
         row.slug = f"{slug_base(row.name, 'private')[:PRIVATE_SLUG_LENGTH]}-{secrets.token_hex(8)}"
 
 
-def _merge_private_rows_into(rules: MatchingRules, new: list[Any]) -> None:
+def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
     """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
     over. Nobody but the owner can notice."""
     public = {row.identity: row for row in new}

@@ -14,9 +14,11 @@ from django.db import transaction
 
 from profiles.descriptions import described_by, restate
 from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
+from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, merge_private_rows_into
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from profiles.signals import merged
 from profiles.vendors import canonical_vendor
+from profiles.withdrawal import drop_unsupported
 
 
 class ModerationError(Exception):
@@ -26,24 +28,29 @@ class ModerationError(Exception):
 @transaction.atomic
 def set_hidden(source: Source, hidden: bool) -> None:
     """Hide a delivery from everybody, or show it again: its profiles, the platforms and workloads that nothing else is
-    known of, and what it says of all of them."""
+    known of, and what it says of all of them. Whoever has private profiles of a public row that is hidden gets a row of
+    their own, as when a delivery is withdrawn; when it is shown again, they move back."""
     Revision.hold()
     source.hidden = hidden
     source.save(update_fields=["hidden"])
     source.profiles.update(hidden=hidden)
-    for model in (Platform, Workload):
-        _follow(model, source, hidden)
+    for rules in (PLATFORM_RULES, WORKLOAD_RULES):
+        _follow(rules, source, hidden)
     for columns, keys in described_by([source]):
         restate(columns, keys)
     Revision.raise_for(source.private_to)
 
 
-def _follow(model: Any, source: Source, hidden: bool) -> None:
-    """Hide the source's platforms (workloads) that are left without a shown profile; show all that have one."""
-    rows = model.objects.filter(profiles__source=source)
+def _follow(rules: MatchingRules, source: Source, hidden: bool) -> None:
+    """Hide the source's platforms (workloads) that are left without a shown profile; show all that have one. A public
+    row is shown for public profiles only."""
+    rows = rules.model.objects.filter(profiles__source=source).order_by()
     if hidden:
-        rows = rows.exclude(pk__in=Profile.objects.filter(hidden=False).values(model._meta.model_name))
-    model.objects.filter(pk__in=rows.order_by().values("pk")).update(hidden=hidden)
+        drop_unsupported(FACTS[rules.model], list(rows.values_list("pk", flat=True).distinct()))
+        rows = rows.exclude(pk__in=Profile.objects.filter(hidden=False).values(rules.noun))
+    rules.model.objects.filter(pk__in=rows.values("pk")).update(hidden=hidden)
+    if not hidden and source.private_to_id is None:
+        merge_private_rows_into(rules, list(rules.model.objects.filter(pk__in=rows.values("pk"))))
 
 
 @transaction.atomic

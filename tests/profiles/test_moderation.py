@@ -54,6 +54,21 @@ def test_what_another_delivery_measured_too_stays():
     assert set(Profile.objects.visible_to(None).values_list("source", flat=True)) == {second.pk}
 
 
+def test_no_public_row_stays_for_a_private_profile_alone():
+    ada, bob = user("ada"), user("bob")
+    public = deliver("public", 0, 1)
+    mine = deliver("mine", 1, private_to=ada, seed=2)
+    assert set(mine.profiles.values_list("platform__private_to", flat=True)) == {None}
+    set_hidden(public, True)
+    assert seen() == seen(bob) == (0, 0, 0, 0)
+    assert seen(ada) == (1, 1, 2, 2)
+    assert set(mine.profiles.values_list("platform__private_to", "workload__private_to")) == {(ada.pk, ada.pk)}
+    set_hidden(public, False)
+    assert seen() == seen(bob) == (1, 2, 2, 4)
+    assert set(mine.profiles.values_list("platform__private_to", "workload__private_to")) == {(None, None)}
+    assert not Platform.objects.exclude(private_to=None).exists()
+
+
 def test_a_new_delivery_shows_the_platforms_that_it_measured_again():
     set_hidden(deliver("first", 0, 1), True)
     deliver("second", 1)
