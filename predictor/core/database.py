@@ -249,10 +249,14 @@ class Database:
 
     def rows_of_workload(self, workload: int) -> IntArray:
         """Visible rows of one workload, ordered by platform, then group."""
-        order, sorted_index = self.derive("by_workload", self._by_workload)
+        order, sorted_index = self.rows_by_workload()
         start, stop = np.searchsorted(sorted_index, [workload, workload + 1])
         rows = order[start:stop]
         return rows[~self.hidden[rows]]
+
+    def rows_by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
+        """All rows, hidden ones too, ordered by workload, platform, then group; and the workload of each."""
+        return self.derive("by_workload", self._by_workload)
 
     def curve(self, row: int) -> tuple[NDArray[np.int32], FloatArray]:
         """The measured curve of a row: n, and t(n) in seconds."""
@@ -304,7 +308,7 @@ class Database:
         for group, description in enumerate(self.groups):
             self.valid_elements(group)
             self._extreme_rows(description.origin)
-        self.derive("by_workload", self._by_workload)
+        self.rows_by_workload()
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """What `compute()` makes of the unhidden arrays, once per database: its views share it."""

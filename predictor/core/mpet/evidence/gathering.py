@@ -13,6 +13,7 @@ from predictor.core.errors import NoReference, NothingShared
 from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves, evenly_spaced
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.evidence.near_platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
 from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -160,7 +161,7 @@ def _rows(
     table, platforms, workloads = _connected_rows(database, query, groups, evaluated)
     missing = _missing(table, query.workload)
     if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
-        others = _relatives(database, query, platforms)
+        others = _relatives(database, query, _reference_platforms(database, query, groups))
         if len(others):
             more = _table(database, others, groups, evaluated)
             shares = more.take(workloads, axis=1).max(axis=1) >= 0
@@ -175,12 +176,11 @@ def _connected_rows(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Rows (R + 1, W) of the references that share a workload with T, and of T; these references, and T's workloads.
 
-    Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
+    Of very many references only the nearest. Raises NoReference, NoBenchmark, NothingComparable, NothingShared.
     """
-    rows_a = reference_rows(database, query)
-    in_groups = np.isin(database.group[rows_a], groups) if len(groups) < len(database.groups) else slice(None)
-    platforms = distinct_codes(database.platform_index[rows_a[in_groups]].astype(np.int64))
-    platforms = platforms[platforms != query.target]
+    platforms = _reference_platforms(database, query, groups)
+    if len(platforms) > MOST_EXAMINED_REFERENCES:
+        platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED_REFERENCES)
     table = _table(database, np.append(platforms, query.target), groups, evaluated)
     table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
     if not len(platforms):
@@ -197,6 +197,14 @@ def _connected_rows(
     return table, platforms, workloads
 
 
+def _reference_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
+    """Platforms but T that may be references and have A in these groups, ascending. Raises NoReference."""
+    rows = reference_rows(database, query)
+    in_groups = np.isin(database.group[rows], groups) if len(groups) < len(database.groups) else slice(None)
+    platforms = distinct_codes(database.platform_index[rows[in_groups]].astype(np.int64))
+    return np.asarray(platforms[platforms != query.target])
+
+
 def _only(table: IntArray, platforms: IntArray, kept: BoolArray) -> tuple[IntArray, IntArray]:
     """The table and the platforms of the references that are `kept`; T, the last row of the table, stays."""
     return (table, platforms) if kept.all() else (table[np.append(kept, True)], platforms[kept])
@@ -210,7 +218,7 @@ def _missing(table: IntArray, workload: int) -> IntArray:
 
 
 def _relatives(database: Database, query: Query, references: IntArray) -> IntArray:
-    """Other platforms of T's `cpu_model` or microarchitecture, at most 128."""
+    """Platforms of T's `cpu_model` or microarchitecture that are no references, at most 128."""
     metadata = platform_metadata(database)
     alike = np.zeros(len(database.platforms), dtype=bool)
     for codes in (metadata.microarchitecture, metadata.cpu):

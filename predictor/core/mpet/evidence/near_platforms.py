@@ -1,0 +1,139 @@
+"""An index of near platforms: which references are worth a close look where thousands have the workload.
+
+What it keeps with the database is the levels of all profiles at a few thread counts. A question reads those that it may
+see, one by one: what is hidden from it changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from predictor.core.answers import Query
+from predictor.core.arrays import stretch_positions
+from predictor.core.database import Database
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.metadata import platform_metadata
+from predictor.core.mpet.hyperparameters import TINY
+from profiles.arrays import FloatArray, IntArray
+
+MOST_EXAMINED_REFERENCES = 384  # platforms that have A: of more, so many nearest ones are looked at closely
+MOST_INDEX_WORKLOADS, FEWEST_INDEX_WORKLOADS = 48, 8  # of T's: more of them hardly change who is near
+MOST_INDEX_PROFILES = 100_000  # of all platforms together: bounds what a question costs, where they allow it
+INDEX_COLUMNS, COLUMNS_OF_A_QUESTION = 6, 3  # thread counts of the grid at which levels are known, and compared
+PAPER_SHARE = 0.3  # of squared distance on paper, beside that of behaviour in units of its median
+
+
+class LevelsOfTarget(NamedTuple):
+    """Workloads that T has, ascending, (B,), their levels at some columns of the grid, (C, B), and these columns."""
+
+    workloads: IntArray
+    levels: FloatArray
+    columns: IntArray
+
+
+def nearest_platforms(
+    database: Database, query: Query, groups: tuple[int, ...], platforms: IntArray, most: int
+) -> IntArray:
+    """The `most` platforms that are most like T, ascending; all of them where fewer share one of its workloads.
+
+        d_p = var (z(T,b,j) - z(p,b,j)) / median + 0.3 |x_p - x_T|^2 + mean outside_p
+
+    z is ln(n t(n)), the variance is over the workloads b but A that both have and three thread counts j; of T's
+    workloads those that p lacks count as the median. x is the metadata, `outside` how far in ln n the thread counts lie
+    outside those where A was measured on p. O(R), about 50 profiles of each platform, 8 where there are very many.
+
+    Example: the levels of p are all 2 above those of T, those of q 0 and 1 above: p is nearer, whatever the 2.
+
+    Parameters: `groups`, in which T and the platforms are compared, the first first; `platforms` (R,), ascending, all
+    of them not T. Returns (at most R,).
+    """
+    most_workloads = max(MOST_INDEX_PROFILES // len(platforms), FEWEST_INDEX_WORKLOADS)
+    target = _levels_of_target(database, query, groups, min(most_workloads, MOST_INDEX_WORKLOADS))
+    patterns = evaluated_curves(database).pattern[database.lookup(platforms, query.workload, groups)]
+    platforms, patterns = platforms[patterns > 0], patterns[patterns > 0]
+    if not len(target.workloads):
+        return platforms
+    variance, shared = _variances(database, target, groups, platforms)
+    if np.count_nonzero(shared) < most:
+        return platforms
+    lacking = 1.0 - shared / len(target.workloads)
+    typical = float(np.median(variance[shared > 0])) + TINY
+    distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
+    distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
+    distance += evaluated_curves(database).outside[target.columns].mean(axis=0).take(patterns)
+    return np.sort(platforms[np.argsort(distance, kind="stable")[:most]])
+
+
+def _levels_of_target(database: Database, query: Query, groups: tuple[int, ...], most: int) -> LevelsOfTarget:
+    """At most so many of T's workloads but A, evenly among those that it has; of several groups the first."""
+    evaluated = evaluated_curves(database)
+    rows = database.rows_of_platform(query.target)
+    rows = rows[(evaluated.pattern[rows] > 0) & (database.workload_index[rows] != query.workload)]
+    row_of = np.full(len(database.workloads), -1)
+    for group in reversed(groups):
+        of_group = rows[database.group[rows] == group]
+        row_of[database.workload_index[of_group]] = of_group
+    workloads = np.flatnonzero(row_of >= 0)
+    if not len(workloads):
+        return LevelsOfTarget(workloads, np.zeros((0, 0)), workloads)
+    columns = _index_columns(evaluated)
+    measured = evaluated.measured_in(evaluated.pattern[row_of[workloads]])
+    columns = columns[: max(1, int(np.searchsorted(columns, measured[-1], side="right")))]
+    columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
+    workloads = workloads[:: -(-len(workloads) // most)]
+    return LevelsOfTarget(workloads, evaluated.at(row_of[workloads], columns), columns)
+
+
+def _index_columns(evaluated: EvaluatedCurves) -> IntArray:
+    return evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
+
+
+def _levels(database: Database, column: int) -> NDArray[np.float32]:
+    """ln(n t(n)) of all profiles at a column of the grid, in the order of `Database.rows_by_workload`."""
+    return database.derive(
+        ("levels", column),
+        lambda: evaluated_curves(database).values[column].take(database.rows_by_workload()[0]).astype(np.float32),
+    )
+
+
+def _variances(
+    database: Database, target: LevelsOfTarget, groups: tuple[int, ...], platforms: IntArray
+) -> tuple[FloatArray, IntArray]:
+    """The variance of T's levels over those of each platform (R,), and how many workloads it shares with T (R,)."""
+    order, of_workload = database.rows_by_workload()
+    starts, stops = (np.searchsorted(of_workload, target.workloads, side=side) for side in ("left", "right"))
+    lengths = stops - starts
+    positions, b = stretch_positions(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
+    rows = order[positions]
+    place = np.full(len(database.platforms), -1)
+    place[platforms] = np.arange(len(platforms))
+    p = place[database.platform_index[rows]]
+    counts = (p >= 0) & (evaluated_curves(database).pattern[rows] > 0) & ~database.hidden[rows]
+    if len(database.groups) > 1:
+        counts &= _is_of_first_group(database, rows, groups, counts)
+    positions, b, p = positions[counts], b[counts], p[counts]
+    sums, squares = np.zeros(len(platforms)), np.zeros(len(platforms))
+    for column, level in zip(target.columns.tolist(), target.levels, strict=True):
+        gap = level[b] - _levels(database, column)[positions]
+        sums += np.bincount(p, gap, len(platforms))
+        squares += np.bincount(p, gap**2, len(platforms))
+    shared = np.bincount(p, minlength=len(platforms))
+    values = np.maximum(shared * len(target.columns), 1)
+    return np.maximum(squares / values - (sums / values) ** 2, 0.0), shared
+
+
+def _is_of_first_group(
+    database: Database, rows: IntArray, groups: tuple[int, ...], counts: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which rows are of the first of the groups in which their pair has one that counts. Rows of a pair follow each
+    other."""
+    rank = np.full(len(database.groups), len(groups))
+    rank[list(groups)] = np.arange(len(groups))
+    ranks = np.where(counts, rank[database.group[rows]], len(groups))
+    platform, workload = database.platform_index[rows], database.workload_index[rows]
+    begins = np.flatnonzero(np.append(True, (platform[1:] != platform[:-1]) | (workload[1:] != workload[:-1])))
+    best = np.minimum.reduceat(ranks, begins) if len(rows) else ranks
+    return np.asarray((ranks < len(groups)) & (ranks == np.repeat(best, np.diff(np.append(begins, len(rows))))))
