@@ -1,5 +1,6 @@
 """Settings, all from the environment, with defaults that are safe on a fresh machine (docs/settings.md lists them)."""
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -61,11 +62,13 @@ INSTALLED_APPS = [
     "predictor",
     "benchmarks",
     "accounts",
+    "operations",
     "django_tasks",
     "django_tasks_db",  # after benchmarks, whose db_worker says that it is alive
 ]
 
 MIDDLEWARE = [
+    "mpet_site.web.request_ids.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
@@ -81,6 +84,17 @@ MIDDLEWARE = [
     "mpet_site.web.middleware.PageRateMiddleware",
     "mpet_site.web.middleware.ParameterBoundsMiddleware",
 ]
+
+# /metrics, for Prometheus: on where a token or a network may read it. What the processes of a server count is added up
+# in a folder, which Prometheus' client wants to know before it is imported.
+METRICS_TOKEN = env.str("MPET_METRICS_TOKEN", default="")
+METRICS_NETWORKS = env.list("MPET_METRICS_NETWORKS", default=[])
+if METRICS_TOKEN or METRICS_NETWORKS:
+    METRICS_DIR = STATE_DIR / "metrics"
+    make_private(METRICS_DIR)
+    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(METRICS_DIR))
+    MIDDLEWARE.insert(0, "django_prometheus.middleware.PrometheusBeforeMiddleware")
+    MIDDLEWARE.append("django_prometheus.middleware.PrometheusAfterMiddleware")
 
 ROOT_URLCONF = "mpet_site.urls"
 WSGI_APPLICATION = "mpet_site.wsgi.application"
@@ -205,6 +219,11 @@ UPLOAD_MAX_MEMBERS = env.int("MPET_UPLOAD_MAX_MEMBERS", default=10_000)
 UPLOAD_MAX_ROWS = env.int("MPET_UPLOAD_MAX_ROWS", default=MOST_ROWS)
 UPLOAD_MAX_WORKLOADS = env.int("MPET_UPLOAD_MAX_WORKLOADS", default=MOST_WORKLOADS)
 
+# For how many days something is kept; 0: for ever (docs/operations.md).
+KEEP_PREDICTIONS_DAYS = env.float("MPET_KEEP_PREDICTIONS_DAYS", default=0.0)
+KEEP_REPORTS_DAYS = env.float("MPET_KEEP_REPORTS_DAYS", default=0.0)
+KEEP_TARBALLS_DAYS = env.float("MPET_KEEP_TARBALLS_DAYS", default=0.0)
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "accounts.authentication.TokenAuthentication",
@@ -255,9 +274,23 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
 }
 
+# Lines for people, or one JSON object a line for what collects logs; a line a request by default in the latter only.
+LOG_FORMAT = env.str("MPET_LOG_FORMAT", default="text")
+LOG_REQUESTS = env.bool("MPET_LOG_REQUESTS", default=LOG_FORMAT == "json")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "filters": {"request_id": {"()": "mpet_site.web.request_ids.RequestIdFilter"}},
+    "formatters": {
+        "text": {"format": "%(message)s"},
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s %(process)d",
+            "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+        },
+    },
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "filters": ["request_id"], "formatter": LOG_FORMAT},
+    },
     "root": {"handlers": ["console"], "level": env.str("MPET_LOG_LEVEL", default="INFO")},
 }

@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("profiles.urls")),
     path("", include("benchmarks.urls")),
     path("", include("accounts.urls")),
+    path("", include("operations.urls")),
     path("accounts/", include("django.contrib.auth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),

@@ -204,10 +204,10 @@ class ProfileQuerySet(ModeratedQuerySet):
         return rows if outliers else rows.filter(outlier_reason="")
 
     def on_platform_page(self, platform: Any, user: Any) -> Self:
-        return self._on_page(user, "workload").filter(platform=platform).order_by("workload__slug")
+        return self._on_page(user, "workload").filter(platform=platform).order_by("workload__slug", "pk")
 
     def on_workload_page(self, workload: Any, user: Any) -> Self:
-        return self._on_page(user, "platform").filter(workload=workload).order_by("platform__slug")
+        return self._on_page(user, "platform").filter(workload=workload).order_by("platform__slug", "pk")
 
     def _on_page(self, user: Any, other: str) -> Self:
         return self.visible_to(user).select_related(other, "curves", "source").defer(*LONG_TEXTS_OF_SOURCE)

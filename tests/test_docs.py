@@ -9,8 +9,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.paths import ROOT
 
-OWN_APPS = {"profiles", "predictor", "benchmarks", "accounts"}
-TOP = "accounts|benchmarks|docs|mpet_site|predictor|profiles|tests"
+OWN_APPS = {"profiles", "predictor", "benchmarks", "accounts", "operations"}
+TOP = "accounts|benchmarks|docs|mpet_site|operations|predictor|profiles|tests"
 
 
 def read(name: str) -> str:

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from tests.paths import ROOT
 
-APPLICATIONS = ("accounts", "benchmarks", "mpet_site", "predictor", "profiles")
+APPLICATIONS = ("accounts", "benchmarks", "mpet_site", "operations", "predictor", "profiles")
 # What Django and the settings ask for by name, wherever it stands.
 CONVENTIONS = {"Command", "urlpatterns", "logger", "register"}
 SETTINGS = {"settings.py", "settings_test.py"}

@@ -30,7 +30,7 @@ INSTEAD = {
     "a sentence": r"\bWhat those are called\b|\bunit nobody gave\b|\bwhatever that is\b",
 }
 DEFINES_THEM = {"mpet_site/web/glossary.py"}
-APPS = ("accounts", "benchmarks", "mpet_site", "predictor", "profiles")
+APPS = ("accounts", "benchmarks", "mpet_site", "operations", "predictor", "profiles")
 NEVER_SHOWN = {"migrations", "models"}
 
 

@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 from mpet_site.web.busy import RETRY_AFTER_S, is_busy
 from mpet_site.web.middleware import is_api
 from mpet_site.web.problems import busy_problem, mistake_problem
+from mpet_site.web.request_ids import request_id
 
 
 def failed(request: HttpRequest) -> HttpResponse:
@@ -19,4 +20,6 @@ def failed(request: HttpRequest) -> HttpResponse:
         return busy_problem() if busy else mistake_problem()
     status = 503 if busy else 500
     headers = {"Cache-Control": "no-store"} | ({"Retry-After": str(RETRY_AFTER_S)} if busy else {})
-    return HttpResponse(render_to_string(f"{status}.html"), status=status, headers=headers)
+    return HttpResponse(
+        render_to_string(f"{status}.html", {"request_id": request_id()}), status=status, headers=headers
+    )

@@ -25,7 +25,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
     )
 )
 API_PREFIX = "/api/"
-HEALTH_PATH = "/healthz"
+SUPERVISED_PATHS = ("/healthz", "/metrics")
 PAGE_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 MOST_PARAMETER_CHARACTERS = 2_000  # names and slugs are shorter; the comparison of six platforms has six of them
 
@@ -38,7 +38,7 @@ def is_api(request: HttpRequest) -> bool:
 def is_page(request: HttpRequest) -> bool:
     """Whether a person asks: not a program, not a supervisor, and not a browser for the files of a page."""
     path = request.path_info
-    return not (is_api(request) or path == HEALTH_PATH or path.startswith(settings.STATIC_URL))
+    return not (is_api(request) or path in SUPERVISED_PATHS or path.startswith(settings.STATIC_URL))
 
 
 class ContentSecurityPolicyMiddleware:

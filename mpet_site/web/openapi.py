@@ -13,6 +13,7 @@ PROBLEM = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
+        "request_id": {"type": "string", "description": "What the log calls this request, and X-Request-ID."},
         "errors": {
             "type": "array",
             "description": "Of an invalid request: each parameter or field, and what is wrong with it.",

@@ -13,6 +13,7 @@ from rest_framework import exceptions
 from mpet_site.web.busy import RETRY_AFTER_S, is_busy
 from mpet_site.web.patience import NotReadyYet
 from mpet_site.web.plain_json import nan_to_null
+from mpet_site.web.request_ids import request_id
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +105,8 @@ def error_response(status: int, detail: str, *, name: str = "", title: str = "",
         "detail": str(detail),
         **members,
     }
+    if request_name := request_id():
+        document["request_id"] = request_name
     content = json.dumps(nan_to_null(document), allow_nan=False, ensure_ascii=False)
     response = HttpResponse(content.encode(errors="replace"), content_type=MEDIA_TYPE, status=status)
     response["Cache-Control"] = "no-store"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.patience import NotReadyYet, can_wait, note_outdated
 from predictor.core.database import Database, Group
@@ -24,6 +25,13 @@ from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8
 LAYOUT = f"{zlib.crc32(repr([field.name for kind in (Snapshot, Database) for field in fields(kind)]).encode()):08x}"
+
+SNAPSHOT_BUILD_SECONDS = Histogram(
+    "mpet_snapshot_build_seconds", "Building a snapshot of what predictions see", buckets=(0.1, 0.3, 1, 3, 10, 30, 100)
+)
+SNAPSHOT_BUILT = Gauge(
+    "mpet_snapshot_built_timestamp_seconds", "When a snapshot was built last, Unix time", multiprocess_mode="mostrecent"
+)
 
 
 class SnapshotCache:
@@ -115,9 +123,10 @@ class WantedSnapshot:
         try:
             return mapped_snapshot(self.folder)
         except LookupError:
-            with consistent_reads():
+            with SNAPSHOT_BUILD_SECONDS.time(), consistent_reads():
                 now = WantedSnapshot.of(self.user, self.origins, self.outliers)
                 built = build_snapshot(now.viewer, self.origins, self.outliers)
+        SNAPSHOT_BUILT.set_to_current_time()
         is_large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
         if not is_large or (built.database.revision, built.private_revision) != now.revision:
             return built

@@ -40,6 +40,17 @@ class Installation:
 @contextmanager
 def installation(database: str, demo: bool = True, **settings: str) -> Iterator[Installation]:
     """A migrated MPET in a temporary folder, with the demo; `database` is one of DATABASES or a URL."""
+    with bare_installation(database, **settings) as made:
+        made.manage("migrate", "--verbosity", "0")
+        made.manage("collectstatic", "--noinput", "--verbosity", "0")
+        if demo:
+            made.manage("load_demo")
+        yield made
+
+
+@contextmanager
+def bare_installation(database: str, **settings: str) -> Iterator[Installation]:
+    """An MPET in a temporary folder, with a database without any table."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mpet-hostile-")))
         environment = os.environ | NO_THROTTLES | {
@@ -51,12 +62,7 @@ def installation(database: str, demo: bool = True, **settings: str) -> Iterator[
         environment.pop("DATABASE_URL", None)
         if database != "sqlite":
             environment["DATABASE_URL"] = stack.enter_context(postgresql(database))
-        made = Installation(environment)
-        made.manage("migrate", "--verbosity", "0")
-        made.manage("collectstatic", "--noinput", "--verbosity", "0")
-        if demo:
-            made.manage("load_demo")
-        yield made
+        yield Installation(environment)
 
 
 @contextmanager

@@ -1,0 +1,165 @@
+"""A backup of the whole installation, made while it serves, and restored here or elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, private_file
+from operations.backups.archive import (
+    DATABASE,
+    MEDIA,
+    SECRET_KEY,
+    BackupError,
+    BackupWriter,
+    Manifest,
+    check_backup,
+    extract,
+    new_backup,
+)
+from operations.backups.databases import Dump, dump_database, load_database
+
+STAGING = "backup-"
+ABANDONED_AFTER_S = 86_400.0
+MOST_TRIES = 5
+OWN_DATA = ("auth.User", "profiles.Profile", "benchmarks.Upload")
+
+
+def create_backup(path: Path, on_member: Callable[[str], Any] = lambda _: None) -> Manifest:
+    """Write a backup of the database, the uploaded files that it names, and the secret key. Raises BackupError."""
+    with staging_folder() as folder:
+        dump, missing = stage_backup(folder)
+        manifest = Manifest(
+            created=timezone.now().isoformat(timespec="seconds"),
+            version=settings.CODE_VERSION,
+            engine=connection.vendor,
+            migrations=dump.migrations,
+            missing=missing,
+        )
+        with new_backup(path) as writer:
+            _add_members(writer, folder, on_member)
+            writer.finish(manifest, folder)
+    return manifest
+
+
+def stage_backup(folder: Path) -> tuple[Dump, list[str]]:
+    """Dump the database and link the files that it names, and which of these are not there.
+
+    Files are linked before and after the dump: an uploaded file never changes, and one that is deleted meanwhile keeps
+    its content under the link. One that came and went between two looks is the reason to dump again.
+    """
+    media, linked = Path(settings.MEDIA_ROOT), folder / MEDIA
+    link_files(media, linked)
+    missing: list[str] = []
+    for _ in range(MOST_TRIES):
+        dump = dump_database(folder / DATABASE)
+        link_files(media, linked)
+        before, missing = missing, [name for name in dump.files if not (linked / name).is_file()]
+        if not missing or missing == before:
+            break
+    named = {linked / name for name in dump.files}
+    for path in [path for path in linked.rglob("*") if path.is_file() and path not in named]:
+        path.unlink()
+    return dump, missing
+
+
+def link_files(media: Path, linked: Path) -> None:
+    """Give every file a second name below `linked`, or a copy where the file system has no links."""
+    for path in [path for path in media.rglob("*") if path.is_file()]:
+        to = linked / path.relative_to(media)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        if to.exists():
+            continue
+        try:
+            os.link(path, to)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            shutil.copyfile(path, to)
+
+
+def _add_members(writer: BackupWriter, folder: Path, on_member: Callable[[str], Any]) -> None:
+    key = Path(settings.STATE_DIR) / SECRET_KEY
+    if key.is_file():
+        shutil.copyfile(key, folder / SECRET_KEY)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = path.relative_to(folder).as_posix()
+        writer.add(name, path)
+        on_member(name)
+
+
+@contextmanager
+def staging_folder() -> Iterator[Path]:
+    """A folder beside the uploaded files, whose content is gone afterwards. What a killed process left goes, too."""
+    state = Path(settings.STATE_DIR)
+    for left in state.glob(f"{STAGING}*"):
+        if left.is_dir() and time.time() - left.stat().st_mtime > ABANDONED_AFTER_S:
+            shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=STAGING, dir=state) as folder:
+        yield Path(folder)
+
+
+def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int], Any] = lambda _: None) -> Manifest:
+    """Put a backup in the place of this installation's database, files and secret key, and bring it up to the present
+    migrations. Nothing is changed before the whole backup was checked. Raises BackupError."""
+    manifest = check_backup(path, on_read)
+    if manifest.engine != connection.vendor:
+        raise BackupError(f"it is of {manifest.engine}, and DATABASE_URL names {connection.vendor}")
+    if unknown := sorted(set(manifest.migrations) - known_migrations()):
+        raise BackupError(f"a newer version of MPET made it: this one does not know {', '.join(unknown)}")
+    if not replace and (held := held_here()):
+        raise BackupError(f"this installation holds data ({held}); --replace puts the backup in its place")
+    with staging_folder() as folder:
+        extract(path, folder)
+        _place_files(folder / MEDIA)
+        load_database(folder / DATABASE, folder)
+        _place_secret_key(folder / SECRET_KEY)
+    call_command("migrate", verbosity=0, interactive=False)
+    return manifest
+
+
+def known_migrations() -> set[str]:
+    """Those of this code; a name that was squashed since counts."""
+    loader = MigrationLoader(None)
+    replaced = {key for migration in loader.disk_migrations.values() for key in migration.replaces}
+    return {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
+
+
+def held_here() -> str:
+    """What would be lost: "3 users, 12 profiles"; empty where nothing is stored."""
+    with connection.cursor() as cursor:
+        tables = set(connection.introspection.table_names(cursor))
+    models = [model for model in map(apps.get_model, OWN_DATA) if model._meta.db_table in tables]
+    counts = [(model._default_manager.count(), str(model._meta.verbose_name_plural)) for model in models]
+    return ", ".join(f"{count} {name}" for count, name in counts if count)
+
+
+def _place_files(media: Path) -> None:
+    """Files first: a row never names a file that is not there yet. Those that no row names are swept later."""
+    for path in [path for path in media.rglob("*") if path.is_file()]:
+        to = Path(settings.MEDIA_ROOT) / path.relative_to(media)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        path.chmod(PRIVATE_FILE_MODE)
+        shutil.move(path, to)
+        to.touch()  # as new as its row will be: what is old and has no row is swept
+    make_private(Path(settings.MEDIA_ROOT))
+
+
+def _place_secret_key(restored: Path) -> None:
+    if restored.is_file():
+        key = Path(settings.STATE_DIR) / SECRET_KEY
+        private_file(key)
+        key.write_bytes(restored.read_bytes())

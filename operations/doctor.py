@@ -1,0 +1,174 @@
+"""What is wrong with an installation, in words, and what to do about it."""
+
+from __future__ import annotations
+
+import ipaddress
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.staticfiles.storage import ManifestFilesMixin
+from django.core.files.storage import default_storage, storages
+from django.db import Error, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from django_tasks_db import DatabaseBackend
+from django_tasks_db.models import DBTaskResult
+
+from benchmarks.models import Upload
+from benchmarks.tasks import process_upload
+from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
+from mpet_site.web.throttling import parse_rate
+from profiles.derivation import profiles_to_refit
+from profiles.models import Profile
+from profiles.usability import unusable_profiles
+
+LEAST_FREE_BYTES = 1 << 30
+WAITED_LONG = timedelta(minutes=10)
+LISTED = 5
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
+KEPT_IN_LOG = ("console.EmailBackend", "dummy.EmailBackend")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`is_error`: something does not work now; else it may go wrong one day, or is less safe than it can be."""
+
+    text: str
+    is_error: bool = True
+
+
+def warning(text: str) -> Fault:
+    return Fault(text, is_error=False)
+
+
+def examine() -> Iterator[Fault]:
+    """Everything that is found, the database first: without it most cannot be looked at."""
+    unavailable = list(database_findings())
+    yield from unavailable
+    for check in CHECKS_OF_MACHINE:
+        yield from check()
+    if not any(finding.is_error for finding in unavailable):
+        for check in CHECKS_OF_ROWS:
+            yield from check()
+
+
+def database_findings() -> Iterator[Fault]:
+    try:
+        executor = MigrationExecutor(connection)
+    except Error as error:
+        yield Fault(f"The database does not answer: {error}. DATABASE_URL says where it is.")
+        return
+    pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if pending:
+        yield Fault(f"{len(pending)} migrations are not applied: run manage.py migrate.")
+    unknown = set(executor.loader.applied_migrations) - set(executor.loader.graph.nodes) - replaced_migrations(executor)
+    if unknown:
+        names = ", ".join(sorted(f"{app}.{name}" for app, name in unknown)[:LISTED])
+        yield warning(f"The database has migrations that this code does not know ({names}): a newer version ran here.")
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA quick_check")
+            (verdict,) = cursor.fetchone()
+        if verdict != "ok":
+            yield Fault(f"The database file is damaged ({verdict}): restore a backup.")
+    elif not (shutil.which("pg_dump") and shutil.which("psql")):
+        yield warning("pg_dump or psql is not installed: manage.py backup needs them (apt install postgresql-client).")
+
+
+def replaced_migrations(executor: MigrationExecutor) -> set[tuple[str, str]]:
+    return {key for migration in executor.loader.disk_migrations.values() for key in migration.replaces}
+
+
+def state_folder_findings() -> Iterator[Fault]:
+    folder = Path(settings.STATE_DIR)
+    if mode_of(folder) != PRIVATE_FOLDER_MODE:
+        yield Fault(f"{folder} can be entered by others: chmod 700 {folder}. The database and uploads are in it.")
+    free = shutil.disk_usage(folder).free
+    if free < LEAST_FREE_BYTES:
+        yield Fault(f"{folder} has {free // 2**20} MiB left: uploads and the database need room.")
+    try:
+        (folder / "incoming" / "written-by-doctor").touch()
+        (folder / "incoming" / "written-by-doctor").unlink()
+    except OSError as error:
+        yield Fault(f"{folder} cannot be written to by this user: {error.strerror}.")
+
+
+def static_findings() -> Iterator[Fault]:
+    storage = storages["staticfiles"]
+    if isinstance(storage, ManifestFilesMixin) and storage.read_manifest() is None:
+        yield Fault("Style sheets and scripts are not collected: run manage.py collectstatic.")
+
+
+def exposure_findings() -> Iterator[Fault]:
+    is_public = bool(set(settings.ALLOWED_HOSTS) - LOCAL_HOSTS)
+    if settings.DEBUG:
+        yield Fault("MPET_DEBUG is on: visitors see parts of the settings and of the code when something fails.")
+    if is_public and not settings.HTTPS:
+        yield Fault("MPET_ALLOWED_HOSTS names a public host and MPET_HTTPS is off: passwords travel readable.")
+    if settings.HTTPS and not settings.REST_FRAMEWORK["NUM_PROXIES"]:
+        yield warning("MPET_HTTPS says that a proxy is in front, and MPET_PROXIES is 0: all visitors share one rate.")
+    if is_public and not settings.SITE_URL:
+        yield warning("MPET_SITE_URL is not set: links where no request is at hand lead nowhere.")
+    if is_public and settings.EMAIL_BACKEND.endswith(KEPT_IN_LOG):
+        yield warning("MPET_EMAIL_URL is not set: nobody can confirm an address or set a forgotten password.")
+
+
+def value_findings() -> Iterator[Fault]:
+    """Settings whose values nobody reads before they are needed."""
+    for name, rate in settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"].items():
+        try:
+            parse_rate(rate or "1/min")
+        except (ValueError, KeyError):
+            yield Fault(f"MPET_THROTTLE_{name.upper()} is {rate!r}, which is no rate such as 20/min.")
+    for network in settings.METRICS_NETWORKS:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            yield Fault(f"MPET_METRICS_NETWORKS has {network!r}, which is no network such as 10.0.0.0/8.")
+
+
+def upload_findings() -> Iterator[Fault]:
+    named = Upload.objects.exclude(file="").order_by("pk").values_list("file", flat=True)
+    missing = [name for name in named.iterator() if not default_storage.exists(name)]
+    if missing:
+        some = ", ".join(missing[:LISTED])
+        yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {some}. A backup has them.")
+    late = Upload.objects.waiting().filter(created_at__lt=timezone.now() - WAITED_LONG).count()
+    if late:
+        yield Fault(f"{late} uploads wait for more than {WAITED_LONG.seconds // 60} minutes: {who_processes()}.")
+
+
+def who_processes() -> str:
+    if isinstance(process_upload.get_backend(), DatabaseBackend):
+        return "is manage.py db_worker running?"
+    return "is a server running? Its chores take them up"
+
+
+def task_findings() -> Iterator[Fault]:
+    failed = DBTaskResult.objects.filter(status="FAILED", finished_at__gt=timezone.now() - timedelta(days=7)).count()
+    if failed:
+        yield warning(f"{failed} tasks failed in the last 7 days: the log of the worker says why.")
+
+
+def profile_findings() -> Iterator[Fault]:
+    stale = profiles_to_refit(only_stale=True).count()
+    if stale:
+        yield warning(f"{stale} profiles were derived by another version of the method: run manage.py refit --stale.")
+    unusable = unusable_profiles(Profile.objects.filter(hidden=False))
+    if unusable:
+        yield warning(f"{len(unusable)} profiles cannot be used for predictions; the admin lists them with the reason.")
+
+
+def moderator_findings() -> Iterator[Fault]:
+    if not get_user_model()._default_manager.filter(is_superuser=True, is_active=True).exists():
+        yield warning("Nobody can moderate: run manage.py createsuperuser.")
+
+
+Check = Callable[[], Iterator[Fault]]
+CHECKS_OF_MACHINE: tuple[Check, ...] = (state_folder_findings, static_findings, exposure_findings, value_findings)
+CHECKS_OF_ROWS: tuple[Check, ...] = (upload_findings, task_findings, profile_findings, moderator_findings)

@@ -1,0 +1,28 @@
+"""The command that writes everything of this installation into one file."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from operations.backups.archive import BackupError
+from operations.backups.service import create_backup
+
+
+class Command(BaseCommand):
+    help = "Write the database, the uploaded files and the secret key into one file, while the installation serves."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path, help="where the backup goes; one that is there goes")
+
+    def handle(self, *, file: Path, **options: Any) -> None:
+        try:
+            with tqdm(desc="backup", unit="file", leave=False) as bar:
+                manifest = create_backup(file, lambda _: bar.update())
+        except (BackupError, OSError) as error:
+            raise CommandError(f"no backup was made: {error}") from error
+        self.stdout.write(f"{file}: {file.stat().st_size} bytes")
+        for name in manifest.missing:
+            self.stderr.write(f"warning: {name} is not in the backup, as it is not in the installation")

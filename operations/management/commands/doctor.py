@@ -1,0 +1,21 @@
+"""The command that says what is wrong with this installation."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from operations.doctor import examine
+
+
+class Command(BaseCommand):
+    help = "Say what is wrong with this installation, in words; the status is 1 where something does not work."
+
+    def handle(self, **options: Any) -> None:
+        findings = list(examine())
+        for finding in findings:
+            self.stdout.write(f"{'error' if finding.is_error else 'warning'}: {finding.text}")
+        errors = sum(finding.is_error for finding in findings)
+        if errors:
+            raise CommandError(f"{errors} of {len(findings)} findings are errors")
+        if not findings:
+            self.stdout.write("Nothing is wrong.")

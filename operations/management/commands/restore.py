@@ -1,0 +1,29 @@
+"""The command that puts a backup in the place of what this installation holds."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from operations.backups.archive import BackupError
+from operations.backups.service import restore_backup
+
+
+class Command(BaseCommand):
+    help = "Put a backup in the place of this installation's database, uploaded files and secret key."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path, help="what `backup` wrote")
+        parser.add_argument(
+            "--replace", action="store_true", help="though this installation holds data, which is lost then"
+        )
+
+    def handle(self, *, file: Path, replace: bool, **options: Any) -> None:
+        try:
+            with tqdm(desc="check", unit="B", unit_scale=True, total=file.stat().st_size, leave=False) as bar:
+                manifest = restore_backup(file, replace=replace, on_read=bar.update)
+        except (BackupError, OSError) as error:
+            raise CommandError(f"{file} was not restored: {error}") from error
+        self.stdout.write(f"{file}: restored, as of {manifest.created}. Restart servers and workers now.")

@@ -1,0 +1,118 @@
+"""`/metrics` for Prometheus: what this server counted of itself, and what the database holds at the moment of asking.
+
+Off unless a token or a network is set. Several processes of a server count in files of one folder, which Prometheus'
+client adds up.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+from django_tasks_db.models import DBTaskResult
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from benchmarks.models import Upload
+from mpet_site.web.throttling import client_address
+from predictor.models import Computation, Prediction
+from profiles.models import Revision
+
+OLD_AFTER_S = 86_400.0
+
+
+class StoredCounts(Collector):
+    """What the database says: a few counts over indexed or small tables."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield labelled("mpet_uploads", "Uploads, by what came of them", "status", count_by(Upload, "status"))
+        yield labelled("mpet_queue_length", "Work that waits or is under way, by kind", "kind", queue_lengths())
+        yield labelled("mpet_predictions", "Stored predictions, by method", "method", count_by(Prediction, "method"))
+        yield GaugeMetricFamily("mpet_revision", "Public revision of the database", value=Revision.current(None)[0])
+
+
+def labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for value, count in sorted(counts.items()):
+        family.add_metric([value], count)
+    return family
+
+
+def count_by(model: type[Upload | Prediction], column: str) -> dict[str, int]:
+    rows = model._default_manager.order_by().values_list(column).annotate(count=Count("pk"))
+    counts = dict(rows)
+    return dict.fromkeys(Upload.Status.values, 0) | counts if model is Upload else counts
+
+
+def queue_lengths() -> dict[str, int]:
+    return {
+        "uploads": Upload.objects.waiting().count(),
+        "computations": Computation.objects.unfinished().count(),
+        "tasks": DBTaskResult.objects.filter(status__in=("READY", "RUNNING")).count(),
+    }
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """404 where metrics are off, and 401 for whoever has neither the token nor an address of the network."""
+    if not (settings.METRICS_TOKEN or settings.METRICS_NETWORKS):
+        raise Http404
+    if not (has_token(request) or is_near(request)):
+        return HttpResponse("Bearer token needed\n", status=401, headers={"WWW-Authenticate": "Bearer"})
+    registry = CollectorRegistry() if os.environ.get("PROMETHEUS_MULTIPROC_DIR") else REGISTRY
+    if registry is not REGISTRY:
+        MultiProcessCollector(registry)
+    stored = CollectorRegistry()
+    stored.register(StoredCounts())
+    content = generate_latest(registry) + generate_latest(stored)
+    return HttpResponse(content, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+
+def has_token(request: HttpRequest) -> bool:
+    given = request.headers.get("Authorization", "").encode(errors="replace")
+    wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
+    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(given, wanted)
+
+
+def is_near(request: HttpRequest) -> bool:
+    """Whether the client is in one of the networks. Behind a proxy that MPET_PROXIES does not count, every client has
+    the proxy's address: then nobody is near."""
+    if "X-Forwarded-For" in request.headers and not settings.REST_FRAMEWORK["NUM_PROXIES"]:
+        return False
+    try:
+        address = ipaddress.ip_network(client_address(request)).network_address
+    except ValueError:
+        return False
+    return any(address in ipaddress.ip_network(network) for network in settings.METRICS_NETWORKS)
+
+
+def sweep_metrics() -> int:
+    """Delete what processes counted that ended more than a day ago; how many files. Prometheus takes it for a restart
+    when a count falls."""
+    folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    old = [path for path in Path(folder).glob("*.db") if is_left(path)] if folder else []
+    for path in old:
+        path.unlink(missing_ok=True)
+    return len(old)
+
+
+def is_left(path: Path) -> bool:
+    """Whether the process of this file is gone, for a day at least."""
+    found = re.search(r"_(\d+)\.db$", path.name)
+    if found is None or Path(f"/proc/{found[1]}").exists():
+        return False
+    try:
+        return time.time() - path.stat().st_mtime > OLD_AFTER_S
+    except FileNotFoundError:  # another process was faster
+        return False

@@ -1,0 +1,70 @@
+"""What is kept for a while only, where the operator says for how long: stored predictions, reports, tarballs.
+
+Nothing goes by default. What goes, goes in steps, so that no other writer waits long.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from benchmarks.models import Upload
+from predictor.models import AskedPrediction, Prediction
+
+DELETED_AT_ONCE = 500
+
+
+def apply_retention() -> dict[str, int]:
+    """Delete what was kept for its time; how many of each."""
+    return {
+        "predictions": drop_predictions(cutoff(settings.KEEP_PREDICTIONS_DAYS)),
+        "reports": drop_reports(cutoff(settings.KEEP_REPORTS_DAYS)),
+        "tarballs": drop_tarballs(cutoff(settings.KEEP_TARBALLS_DAYS)),
+    }
+
+
+def cutoff(days: float) -> datetime | None:
+    """What is older goes; None: for ever."""
+    return timezone.now() - timedelta(days=days) if days else None
+
+
+def drop_predictions(before: datetime | None) -> int:
+    """Those that nobody asked for since, but for validated ones: these are the track record."""
+    if before is None:
+        return 0
+    lately = AskedPrediction.objects.filter(prediction=OuterRef("pk"), asked_at__gte=before)
+    old = Prediction.objects.filter(~Exists(lately), created_at__lt=before, settled_at=None)
+    return delete_in_steps(old)
+
+
+def drop_reports(before: datetime | None) -> int:
+    """Rejected uploads: of them there is a report and nothing else."""
+    if before is None:
+        return 0
+    return delete_in_steps(Upload.objects.filter(status=Upload.Status.REJECTED, finished_at__lt=before))
+
+
+def delete_in_steps(rows: QuerySet[Any]) -> int:
+    count = 0
+    while keys := list(rows.order_by("pk").values_list("pk", flat=True)[:DELETED_AT_ONCE]):
+        rows.filter(pk__in=keys).delete()
+        count += len(keys)
+    return count
+
+
+def drop_tarballs(before: datetime | None) -> int:
+    """The files of accepted uploads; what came of them stays. The row lets go of the file first: one that is left
+    without a row is swept."""
+    if before is None:
+        return 0
+    old = Upload.objects.filter(status=Upload.Status.ACCEPTED, finished_at__lt=before).exclude(file="")
+    count = 0
+    for upload in old.order_by("pk").iterator(DELETED_AT_ONCE):
+        name, storage = str(upload.file.name), upload.file.storage
+        count += Upload.objects.filter(pk=upload.pk, file=name).update(file="")
+        storage.delete(name)
+    return count

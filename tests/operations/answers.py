@@ -1,0 +1,60 @@
+"""What every page and every path of the API answers in the installation of the environment.
+
+    python -m tests.operations.answers fill FILE     stores a sample of everything; FILE gets the addresses
+    python -m tests.operations.answers ask FILE      asks for the addresses of FILE
+
+Both print {address: [status, sha256]} as JSON.
+"""
+
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+OWNER = "ada"
+PASSING = re.compile(rb'name="csrfmiddlewaretoken" value="\w+"|"(csrfmiddlewaretoken|request_id)": ?"\w+"')
+NOT_COMPARED = {"/accounts/export/"}  # an archive, packed anew with the time of day
+
+
+def fill(addresses: Path) -> None:
+    from predictor.models import Prediction  # noqa: PLC0415
+    from tests.browser.walk import pages_of  # noqa: PLC0415
+    from tests.pages import store_dataset, store_private, store_public, user  # noqa: PLC0415
+
+    owner = user(OWNER)
+    profile = store_public()[0]
+    store_dataset()
+    store_private(owner)
+    walk = pages_of(profile, owner)
+    asked = {address for _, address, _ in walk.everywhere()}
+    asked |= {f"/api/v1/{name}/" for name in ("platforms", "workloads", "profiles", "uploads", "tokens", "evaluations")}
+    asked |= {f"/api/v1/predictions/{uid}/" for uid in Prediction.objects.values_list("uid", flat=True)}
+    addresses.write_text(json.dumps(sorted(asked - NOT_COMPARED)))
+
+
+def answers(addresses: list[str]) -> dict[str, list]:
+    from django.contrib.auth.models import User  # noqa: PLC0415
+    from django.test import Client  # noqa: PLC0415
+
+    anybody, owner = Client(), Client()
+    owner.force_login(User.objects.get(username=OWNER))
+    found = {}
+    for address in addresses:
+        for name, client in (("anybody", anybody), ("owner", owner)):
+            response = client.get(address)
+            content = PASSING.sub(b"", response.getvalue())
+            found[f"{name} {address}"] = [response.status_code, hashlib.sha256(content).hexdigest()]
+    return found
+
+
+if __name__ == "__main__":
+    os.environ["DJANGO_SETTINGS_MODULE"] = "mpet_site.settings_test"
+    import django
+
+    django.setup()
+    command, file = sys.argv[1], Path(sys.argv[2])
+    if command == "fill":
+        fill(file)
+    print(json.dumps(answers(json.loads(file.read_text()))))

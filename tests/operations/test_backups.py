@@ -1,0 +1,234 @@
+"""Backups: what was restored elsewhere answers as what was backed up, and what is no backup changes nothing."""
+
+import gzip
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import threading
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from operations.backups import service
+from operations.backups.archive import DATABASE, MANIFEST, BackupError, Manifest, check_backup, new_backup
+from tests.conftest import skip_or_fail
+from tests.hostile.servers import Installation, bare_installation
+from tests.mpet_site.test_postgresql import postgresql_programs
+from tests.paths import ROOT
+
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+
+
+@contextmanager
+def two_installations(database: str):
+    """One that is migrated, and one elsewhere without any table."""
+    if database == "postgresql" and postgresql_programs() is None:
+        skip_or_fail("PostgreSQL is not installed (Debian: apt install postgresql)")
+    with ExitStack() as stack:
+        here, elsewhere = (stack.enter_context(bare_installation(database)) for _ in range(2))
+        here.manage("migrate", "--verbosity", "0")
+        yield here, elsewhere
+
+
+def answers_of(made: Installation, command: str, file: Path) -> str:
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.operations.answers", command, str(file)],
+        cwd=ROOT, env=made.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr[-3000:]
+    return result.stdout
+
+
+def files_of(made: Installation) -> dict[str, bytes]:
+    media = Path(made.environment["MPET_STATE_DIR"]) / "media"
+    return {str(path.relative_to(media)): path.read_bytes() for path in media.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("database", DATABASES)
+def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as_before(database, tmp_path):
+    with two_installations(database) as (here, elsewhere):
+        before = json.loads(answers_of(here, "fill", tmp_path / "addresses"))
+        here.manage("backup", str(tmp_path / "backup.tar"))
+        elsewhere.manage("restore", str(tmp_path / "backup.tar"))
+        after = json.loads(answers_of(elsewhere, "ask", tmp_path / "addresses"))
+        assert len(before) > 100
+        assert {address: answer for address, answer in after.items() if answer != before[address]} == {}
+        assert sum(status == 200 for status, _ in before.values()) > 80
+        assert files_of(elsewhere) == files_of(here) != {}
+        keys = [Path(made.environment["MPET_STATE_DIR"]) / "secret_key" for made in (here, elsewhere)]
+        assert keys[0].read_text() == keys[1].read_text()
+        assert keys[1].stat().st_mode & 0o777 == 0o600
+        assert elsewhere.manage("migrate", "--check") == ""
+
+
+def test_a_backup_that_is_made_while_others_write_holds_one_moment(tmp_path):
+    """Each upload has its file, and each file its row, whatever came and went while the backup was made."""
+    with two_installations("sqlite") as (here, elsewhere):
+        here.manage("import_results", str(sorted((ROOT / "benchmarks/reference").glob("*.tar.gz"))[0]))
+        database = Path(here.environment["MPET_STATE_DIR"]) / "mpet.sqlite3"
+        uploads = Path(here.environment["MPET_STATE_DIR"]) / "media/uploads"
+        stop = threading.Event()
+
+        def come_and_go() -> None:
+            with closing(sqlite3.connect(database, timeout=20)) as other:
+                row = dict(zip(*_first_upload(other), strict=True))
+                number = 0
+                while not stop.is_set():
+                    number += 1
+                    name = f"{number:032x}.tar.gz"
+                    (uploads / name).write_bytes(b"%d" % number)
+                    new = row | {"file": f"uploads/{name}", "uid": f"{number:032x}", "sha256": name, "source_id": None}
+                    del new["id"]
+                    marks = ",".join("?" * len(new))
+                    other.execute(f"INSERT INTO benchmarks_upload ({','.join(new)}) VALUES ({marks})", [*new.values()])
+                    other.commit()
+                    if number % 2:
+                        other.execute("DELETE FROM benchmarks_upload WHERE sha256 = ?", [name])
+                        other.commit()
+                        (uploads / name).unlink()
+
+        writer = threading.Thread(target=come_and_go)
+        writer.start()
+        try:
+            here.manage("backup", str(tmp_path / "backup.tar"))
+        finally:
+            stop.set()
+            writer.join()
+        elsewhere.manage("restore", str(tmp_path / "backup.tar"))
+        with closing(sqlite3.connect(Path(elsewhere.environment["MPET_STATE_DIR"]) / "mpet.sqlite3")) as restored:
+            named = {name for (name,) in restored.execute("SELECT file FROM benchmarks_upload")}
+        assert set(files_of(elsewhere)) == named
+        assert len(named) > 2, "others wrote while the backup was made"
+        assert not check_backup(tmp_path / "backup.tar").missing
+
+
+def _first_upload(database: sqlite3.Connection) -> tuple[list[str], tuple]:
+    found = database.execute("SELECT * FROM benchmarks_upload")
+    return [column[0] for column in found.description], found.fetchone()
+
+
+@pytest.fixture
+def state(settings, tmp_path):
+    settings.STATE_DIR = tmp_path / "state"
+    settings.MEDIA_ROOT = settings.STATE_DIR / "media"
+    (settings.MEDIA_ROOT / "uploads").mkdir(parents=True)
+    return settings.STATE_DIR
+
+
+def small_backup(path: Path, members: dict[str, bytes], **manifest) -> Path:
+    known = {"created": "2026-11-23", "version": "0.1.0", "engine": "sqlite", "migrations": []} | manifest
+    with new_backup(path) as writer:
+        for name, content in members.items():
+            source = path.with_suffix(".source")
+            source.write_bytes(content)
+            writer.add(name, source)
+        writer.finish(Manifest(**known), path.parent)
+    return path
+
+
+BROKEN = {
+    "cut off": (lambda content: content[:-9000], "cut off"),
+    "another byte": (lambda content: content.replace(b"a file of somebody", b"a file of anybody!"), "is not what"),
+    "no tar": (gzip.compress, "no tar file"),
+    "empty": (lambda content: b"", "no tar file|manifest"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_backup_is_refused_before_anything_is_changed(name, state, tmp_path):
+    path = small_backup(tmp_path / "b.tar", {DATABASE: b"x" * 9000, "media/uploads/1": b"a file of somebody" * 600})
+    spoil, reason = BROKEN[name]
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(CommandError, match=reason):
+        call_command("restore", str(path), "--replace")
+    assert [*(state / "media").rglob("*.*"), *state.glob("secret_key")] == []
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/outside", "media/../../outside", "mpet.sqlite3", "media//twice"])
+def test_a_member_that_no_backup_has_is_refused(name, tmp_path):
+    path = tmp_path / "b.tar"
+    with tarfile.open(path, "w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size = 1
+        tar.addfile(member, io.BytesIO(b"x"))
+    with pytest.raises(BackupError, match="which no backup has"):
+        check_backup(path)
+
+
+def test_a_link_in_a_backup_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "b.tar", "w") as tar:
+        member = tarfile.TarInfo("media/uploads/link")
+        member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(member)
+    with pytest.raises(BackupError, match="which no backup has"):
+        check_backup(tmp_path / "b.tar")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        ({"engine": "oracle"}, "it is of oracle"),
+        ({"migrations": ["profiles.9999_future"]}, "does not know profiles.9999_future"),
+        ({"schema": "mpet-backup/2"}, "schema is 'mpet-backup/2'"),
+    ],
+)
+@pytest.mark.django_db
+def test_what_this_installation_cannot_hold_is_refused_with_the_reason(manifest, reason, state, tmp_path):
+    with pytest.raises(BackupError, match=reason):
+        service.restore_backup(small_backup(tmp_path / "b.tar", {DATABASE: b"x"}, **manifest), replace=True)
+
+
+@pytest.mark.django_db
+def test_data_that_is_here_is_replaced_only_when_that_is_said(alice, state, tmp_path):
+    with pytest.raises(BackupError, match=r"holds data \(1 users\); --replace"):
+        service.restore_backup(small_backup(tmp_path / "b.tar", {DATABASE: b"x"}))
+
+
+def test_a_file_that_was_deleted_meanwhile_is_in_the_backup_of_the_moment_before(state, tmp_path, monkeypatch):
+    """The row is in the dump; its file goes while the dump is made."""
+    file = state / "media/uploads/1.tar.gz"
+    file.write_bytes(b"content")
+
+    def dump(to: Path) -> service.Dump:
+        file.unlink(missing_ok=True)
+        return service.Dump(["uploads/1.tar.gz"], [])
+
+    monkeypatch.setattr(service, "dump_database", dump)
+    with service.staging_folder() as folder:
+        assert service.stage_backup(folder)[1] == []
+        assert (folder / "media/uploads/1.tar.gz").read_bytes() == b"content"
+
+
+def test_a_file_that_is_not_there_is_named_and_keeps_nothing_else_out(state, monkeypatch):
+    (state / "media/uploads/2").write_bytes(b"there")
+    monkeypatch.setattr(service, "dump_database", lambda to: service.Dump(["uploads/1", "uploads/2"], []))
+    with service.staging_folder() as folder:
+        _, missing = service.stage_backup(folder)
+        assert missing == ["uploads/1"]
+        assert [path.name for path in (folder / "media/uploads").iterdir()] == ["2"]
+
+
+def test_what_a_killed_backup_left_goes_after_a_day(state):
+    old, new = state / "backup-old", state / "backup-new"
+    for folder in (old, new):
+        (folder / "media").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    with service.staging_folder():
+        assert not old.exists()
+        assert new.exists()
+
+
+def test_a_backup_appears_under_its_name_when_it_is_whole(tmp_path):
+    path = small_backup(tmp_path / "b.tar", {DATABASE: b"first"})
+    with pytest.raises(RuntimeError), new_backup(path):
+        raise RuntimeError
+    assert check_backup(path).members[DATABASE]["bytes"] == len(b"first")
+    assert path.stat().st_mode & 0o777 == 0o600
+    with tarfile.open(path) as tar:
+        assert tar.getnames() == [DATABASE, MANIFEST]
