@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from accounts.models import ApiToken, digest_of
+from mpet_site.web.throttling import client_address
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -24,7 +25,7 @@ class TokenAuthentication(BaseAuthentication):
         token = ApiToken.objects.valid().select_related("user").filter(digest=digest).first()
         if token is None:
             raise AuthenticationFailed("This token is unknown, has expired or was revoked.")
-        token.note_use()
+        token.note_use(client_address(request)[:45])
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -1,6 +1,6 @@
 """The forms about accounts: to create one, its address, its password, its tokens."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
@@ -124,6 +123,6 @@ class TokenForm(forms.Form):
     scope = forms.ChoiceField(choices=ApiToken.Scope.choices)
     lifetime = forms.ChoiceField(choices=LIFETIMES, required=False, initial="365", label="Valid for")
 
-    def clean_lifetime(self) -> datetime | None:
+    def clean_lifetime(self) -> timedelta | None:
         days = self.cleaned_data["lifetime"]
-        return timezone.now() + timedelta(days=int(days)) if days else None
+        return timedelta(days=int(days)) if days else None

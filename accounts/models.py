@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
@@ -12,6 +12,8 @@ from django.utils import timezone
 
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
 PREFIX_LENGTH = len(MARK) + 7
+LIFETIME = timedelta(days=365)
+ROTATED_OUT_AFTER = timedelta(days=1)  # so that programs can be given the new one while they work with the old
 USE_NOTED_EVERY = timedelta(minutes=10)  # a write per read would make every reader wait for SQLite's one writer
 
 
@@ -54,6 +56,9 @@ class ApiToken(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    last_used_from = models.CharField(
+        max_length=45, blank=True, db_default="", editable=False, help_text="the address of the client"
+    )
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = ApiTokenQuerySet.as_manager()
@@ -66,9 +71,9 @@ class ApiToken(models.Model):
 
     @classmethod
     def issue(
-        cls, user: Any, scope: str = Scope.PREDICT, *, name: str = "", expires_at: datetime | None = None
+        cls, user: Any, scope: str = Scope.PREDICT, *, name: str = "", lifetime: timedelta | None = LIFETIME
     ) -> tuple["ApiToken", str]:
-        """A new token and its secret, which nobody can read again."""
+        """A new token and its secret, which nobody can read again; `lifetime` None: until it is revoked."""
         secret = MARK + secrets.token_urlsafe(32)
         token = cls.objects.create(
             user=user,
@@ -76,17 +81,28 @@ class ApiToken(models.Model):
             prefix=secret[:PREFIX_LENGTH],
             digest=digest_of(secret),
             scope=scope,
-            expires_at=expires_at,
+            expires_at=None if lifetime is None else timezone.now() + lifetime,
         )
         return token, secret
+
+    def rotate(self) -> tuple["ApiToken", str]:
+        """A new token of the same name, scope and lifetime; this one ends within a day."""
+        lifetime = None if self.expires_at is None else self.expires_at - self.created_at
+        successor = self.issue(self.user, self.scope, name=self.name, lifetime=lifetime)
+        end = timezone.now() + ROTATED_OUT_AFTER
+        if self.expires_at is None or self.expires_at > end:
+            self.expires_at = end
+            self.save(update_fields=["expires_at"])
+        return successor
 
     def allows(self, scope: str) -> bool:
         return self.scope in {scope, self.Scope.UPLOAD}
 
-    def note_use(self) -> None:
+    def note_use(self, address: str) -> None:
+        """By a client of this address. Another address is noted at once, as it may be somebody else's."""
         now = timezone.now()
-        if self.last_used_at is None or now - self.last_used_at >= USE_NOTED_EVERY:
-            type(self).objects.filter(pk=self.pk).update(last_used_at=now)
+        if address != self.last_used_from or self.last_used_at is None or now - self.last_used_at >= USE_NOTED_EVERY:
+            type(self).objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)
 
     def revoke(self) -> None:
         if self.revoked_at is None:

@@ -30,4 +30,5 @@ urlpatterns = [
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change"), name="admin-password"),
     path("accounts/tokens/", views.tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", views.revoke_token, name="revoke-token"),
+    path("accounts/tokens/<int:pk>/rotate/", views.rotate_token, name="rotate-token"),
 ]

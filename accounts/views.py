@@ -187,16 +187,31 @@ def tokens(request: HttpRequest) -> HttpResponse:
     secret = None
     if form.is_valid():
         chosen = form.cleaned_data
-        _, secret = ApiToken.issue(user, chosen["scope"], name=chosen["name"], expires_at=chosen["lifetime"])
+        _, secret = ApiToken.issue(user, chosen["scope"], name=chosen["name"], lifetime=chosen["lifetime"])
         form = TokenForm()
+    return tokens_page(request, form, secret)
+
+
+def tokens_page(request: HttpRequest, form: TokenForm, secret: str | None) -> HttpResponse:
+    """All tokens of the user, and the secret of the one that was made just now."""
     context = {
         "form": form,
         "secret": secret,
-        "tokens": ApiToken.objects.listed_for(user),
+        "tokens": ApiToken.objects.listed_for(request.user),
         "section": "tokens",
         "twin": json_address("api-tokens"),
     }
     return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
+
+
+@never_cache
+@login_required
+@require_POST
+def rotate_token(request: HttpRequest, pk: int) -> HttpResponse:
+    """A new token in the place of a valid one, shown once as every new one."""
+    token = get_object_or_404(ApiToken.objects.valid(), pk=pk, user_id=request.user.pk)
+    _, secret = token.rotate()
+    return tokens_page(request, TokenForm(), secret)
 
 
 @login_required

@@ -19,6 +19,7 @@ class TokenSerializer(serializers.ModelSerializer):
             "created_at",
             "expires_at",
             "last_used_at",
+            "last_used_from",
             "revoked_at",
             "valid",
         )

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -144,6 +146,29 @@ def test_a_token_is_revoked_by_its_owner_alone(client, ada):
     assert client.get(address).status_code == 405
     assert "is revoked" in text_of(client.post(address, follow=True))
     assert not ApiToken.objects.valid().exists()
+
+
+def test_a_token_is_rotated_by_its_owner_while_it_is_valid(client, ada):
+    token, _ = ApiToken.issue(ada)
+    address = reverse("rotate-token", args=[token.pk])
+    client.force_login(user("eve"))
+    assert client.post(address).status_code == 404
+    client.force_login(ada)
+    assert client.get(address).status_code == 405
+    page = client.post(address)
+    assert ApiToken.objects.get(digest=digest_of(page.context["secret"])).pk != token.pk
+    assert "no-store" in page["Cache-Control"]
+    token.refresh_from_db()
+    token.revoke()
+    assert client.post(address).status_code == 404
+    assert ApiToken.objects.count() == 2
+
+
+def test_the_page_of_tokens_says_when_and_from_where_each_was_used(client, ada):
+    token, _ = ApiToken.issue(ada)
+    token.note_use("192.0.2.7")
+    client.force_login(ada)
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d from 192\.0\.2\.7", text_of(client.get(reverse("tokens"))))
 
 
 def test_without_tokens_the_page_says_so(client, ada):

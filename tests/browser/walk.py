@@ -28,6 +28,7 @@ NO_PAGES = {
     "predict-possible",
     "what-if-answer",
     "revoke-token",
+    "rotate-token",
     "export-account",
     "logout",
     "admin-login",

@@ -6,9 +6,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
-from accounts.models import ApiToken
+from accounts.models import LIFETIME, ApiToken
 
 
 class Command(BaseCommand):
@@ -22,16 +21,20 @@ class Command(BaseCommand):
             default=ApiToken.Scope.UPLOAD.value,
             help="predict: read what is private to the user, and predict; upload (default): that, and upload",
         )
-        parser.add_argument("--expires", type=int, metavar="DAYS", help="days until it expires (default: never)")
+        end = parser.add_mutually_exclusive_group()
+        end.add_argument(
+            "--expires", type=int, metavar="DAYS", default=LIFETIME.days, help="days until it expires (default: 365)"
+        )
+        end.add_argument("--no-end", action="store_true", help="it is valid until it is revoked")
         parser.add_argument("--name", default="", help="a word on where it is used, shown in lists of tokens")
 
     def handle(self, *args: Any, **options: Any) -> None:
         days = options["expires"]
-        if days is not None and not 1 <= days <= 36_500:
+        if not 1 <= days <= 36_500:
             raise CommandError("--expires takes a number of days from 1 to 36500")
-        expires_at = timezone.now() + timedelta(days=days) if days else None
+        lifetime = None if options["no_end"] else timedelta(days=days)
         user = self.user(options["username"])
-        _, secret = ApiToken.issue(user, options["scope"], name=options["name"][:100], expires_at=expires_at)
+        _, secret = ApiToken.issue(user, options["scope"], name=options["name"][:100], lifetime=lifetime)
         self.stdout.write(secret)
         self.stderr.write("This token is not stored and cannot be shown again.")
 

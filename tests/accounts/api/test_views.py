@@ -1,7 +1,6 @@
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
 
 from accounts.models import ApiToken
 from tests.mpet_site.api_samples import API, client_of, make_user
@@ -13,7 +12,7 @@ pytestmark = pytest.mark.django_db
 def test_one_s_own_tokens_are_listed_without_their_secrets():
     ada = make_user("ada")
     client = client_of(ada, "predict")
-    ApiToken.issue(ada, name="old", expires_at=timezone.now() - timedelta(days=1))
+    ApiToken.issue(ada, name="old", lifetime=timedelta(days=-1))
     _, secret = ApiToken.issue(make_user("eve"), name="of eve")
     answer = client.get(API + "tokens/?ordering=created_at")
     rows = answer.json()["results"]

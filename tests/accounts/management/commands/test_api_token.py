@@ -24,7 +24,8 @@ def test_prints_the_secret_alone_and_makes_the_user():
     out, err = issued("ada")
     token = ApiToken.objects.get(digest=digest_of(out.strip()))
     assert out == out.strip() + "\n"
-    assert (token.user.username, token.scope, token.expires_at) == ("ada", "upload", None)
+    assert (token.user.username, token.scope) == ("ada", "upload")
+    assert timedelta(days=364) < token.expires_at - timezone.now() <= timedelta(days=365)
     assert not token.user.has_usable_password()
     assert not (token.user.is_staff or token.user.is_superuser)
     assert "Made user 'ada'" in err
@@ -42,6 +43,11 @@ def test_takes_the_user_that_is_there():
     assert timedelta(days=29) < token.expires_at - timezone.now() <= timedelta(days=30)
 
 
+def test_a_token_without_an_end_is_asked_for():
+    secret, _ = issued("ada", "--no-end")
+    assert ApiToken.objects.get(digest=digest_of(secret.strip())).expires_at is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -50,6 +56,7 @@ def test_takes_the_user_that_is_there():
         (("ada", "--expires", "0"), "days"),
         (("ada", "--expires", "-1"), "days"),
         (("ada", "--expires", "10000000000"), "days"),
+        (("ada", "--expires", "30", "--no-end"), "not allowed with"),
         (("not a name",), "user name"),
         (("",), "user name"),
         (("x" * 200,), "user name"),
