@@ -45,7 +45,15 @@ def statistics_serializer(name: str, **fields: Any) -> Any:
 
 
 MethodStatistics = statistics_serializer(
-    "MethodStatistics", coverage=number(), interval_width=number(), seconds=number()
+    "MethodStatistics",
+    coverage=number(),
+    interval_width=number(),
+    interval_score=number(required=False, help_text="Mean interval score of ln t at 90 %: the less, the better."),
+    constant_interval_score=number(required=False, help_text="What intervals of one width would score."),
+    refused_n=serializers.IntegerField(
+        required=False, allow_null=True, help_text="Measured n without a predicted time."
+    ),
+    seconds=number(),
 )
 NoiseFloor = statistics_serializer("NoiseFloor")
 EvaluatedMethodSerializer = type(

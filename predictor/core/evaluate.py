@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import joblib
 import numpy as np
@@ -15,7 +15,14 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.cuts import Cut, Size, random_cut
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
-from profiles.arrays import BoolArray, FloatArray, IntArray
+from predictor.core.interval_scores import (
+    NO_INTERVALS,
+    IntervalHits,
+    constant_interval_score,
+    interval_hits,
+    mean_score,
+)
+from profiles.arrays import FloatArray, IntArray
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
 ErrorPart = Literal["full", "t1", "scaling"]
@@ -70,8 +77,8 @@ class Outcome:
     """One prediction against its measured curve.
 
     `errors` and `biases` are relative (0.1 = 10 %), the mean of |pred - meas| / meas and of (pred - meas) / meas over
-    the measured n; a part that was not predicted at every measured n is missing from both. `covered` counts the
-    measured times inside the interval, of `with_interval`; `widths` are (high - low) / pred.
+    the measured n; a part that was not predicted at every measured n is missing from both. `refused_n` counts the
+    measured n without a predicted time, all of them where the prediction was refused.
     """
 
     method: str
@@ -80,18 +87,9 @@ class Outcome:
     seconds: float
     errors: dict[ErrorPart, float] = field(default_factory=dict)
     biases: dict[ErrorPart, float] = field(default_factory=dict)
-    covered: int = 0
-    with_interval: int = 0
-    widths: tuple[float, ...] = ()
+    intervals: IntervalHits = NO_INTERVALS
+    refused_n: int = 0
     refusal: str | None = None
-
-
-class IntervalHits(NamedTuple):
-    """How many measured times lie inside the interval, of how many that have one, and how wide it is there."""
-
-    covered: int = 0
-    with_interval: int = 0
-    widths: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,11 +124,16 @@ class MethodReport(PartErrors):
     """The errors of a method, what its intervals cover, and how long its predictions took.
 
     `coverage` is a share of the measured times that have an interval, `interval_width` the median of (high - low) /
-    predicted; None without intervals. `seconds` of all predictions together.
+    predicted; `interval_score` says how good they are, and `constant_interval_score` what intervals of one width would
+    reach around the same predictions (`predictor.core.interval_scores`); None without intervals. `refused_n` of the
+    measured n have no predicted time: it is NaN there, or all was refused. `seconds` of all predictions together.
     """
 
     coverage: float | None
     interval_width: float | None
+    interval_score: float | None
+    constant_interval_score: float | None
+    refused_n: int
     seconds: float
 
 
@@ -313,10 +316,11 @@ def _outcome(database: Database, view: Database, row: int, method: Method[Any], 
     try:
         answer = method.predict(view, query, settings)
     except PredictionError as error:
-        return Outcome(*names, time.perf_counter() - start, refusal=str(error))
+        return Outcome(*names, time.perf_counter() - start, refused_n=len(n), refusal=str(error))
     seconds = time.perf_counter() - start
     errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
-    return Outcome(*names, seconds, errors, biases, *_interval_hits(answer, time_s))
+    refused_n = int(np.count_nonzero(np.isnan(answer.time_s)))
+    return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n)
 
 
 def relative_errors(
@@ -348,22 +352,18 @@ def relative_errors(
     )
 
 
-def _interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
-    if answer.low_s is None or answer.high_s is None:
-        return IntervalHits()
-    has_interval: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
-    is_inside = has_interval & (answer.low_s <= time_s) & (time_s <= answer.high_s)
-    widths = (answer.high_s - answer.low_s)[has_interval] / answer.time_s[has_interval]
-    return IntervalHits(int(is_inside.sum()), int(has_interval.sum()), tuple(widths.tolist()))
-
-
 def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
-    with_interval = sum(outcome.with_interval for outcome in outcomes)
-    widths = [width for outcome in outcomes for width in outcome.widths]
+    of_outcomes = [outcome.intervals for outcome in outcomes]
+    by_platform = [(outcome.platform, outcome.intervals) for outcome in outcomes]
+    with_interval = sum(intervals.with_interval for intervals in of_outcomes)
+    widths = [width for intervals in of_outcomes for width in intervals.widths]
     return MethodReport(
         *_part_statistics(outcomes),
-        coverage=sum(outcome.covered for outcome in outcomes) / with_interval if with_interval else None,
+        coverage=sum(intervals.covered for intervals in of_outcomes) / with_interval if with_interval else None,
         interval_width=float(np.median(widths)) if widths else None,
+        interval_score=mean_score(of_outcomes),
+        constant_interval_score=constant_interval_score(by_platform),
+        refused_n=sum(outcome.refused_n for outcome in outcomes),
         seconds=sum(outcome.seconds for outcome in outcomes),
     )
 

@@ -45,7 +45,7 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
     n = evidence.asked_n
     thread_time = np.exp(log_thread_times_at(evidence, transfer.value, np.append(n, 1)))
     time_s = thread_time[:-1] / n
-    if evidence.mean_curve.largest_n == 1:
+    if not can_tell_scaling(database, evidence):
         time_s[n > 1] = np.nan
     t1_s = sequential_time(evidence, n, thread_time)
     half_width = interval_half_widths(evidence, transfer, n)
@@ -76,6 +76,17 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
         high_s=time_s * np.exp(half_width),
         confidence=mpet_confidence(evidence, transfer),
     )
+
+
+def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
+    """Whether there is anything to tell t(n) by at n > 1: curves of A, or else of T's workloads.
+
+    Of a sequential program there is nothing to tell.
+    """
+    if evidence.mean_curve.largest_n > 1:
+        return True
+    is_sequential = database.workload_table["strategy"][evidence.workload] == "sequential"
+    return evidence.largest_on_target > 1 and not is_sequential
 
 
 def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
@@ -203,7 +214,9 @@ def range_warnings(database: Database, evidence: Evidence) -> list[str]:
     if n.max() > database.n_max[evidence.target]:
         warnings.append(f"n = {n.max()} is beyond the {database.n_max[evidence.target]} threads of the target")
     if largest == 1 and n.max() > 1:
-        warnings.append("no scaling: the workload was measured at n = 1 alone")
+        alone = "the workload was measured at n = 1 alone"
+        guess = f"{alone}: beyond, it is taken to scale ideally where the workloads of the target do as elsewhere"
+        warnings.append(guess if can_tell_scaling(database, evidence) else f"no scaling: {alone}")
     elif n.max() > largest:
         warnings.append(
             f"no reference was measured with more than {largest} threads: beyond, the last trend is continued"

@@ -249,9 +249,12 @@ def evaluation_summary(report: dict[str, Any]) -> list[str]:
     for name, result in report["methods"].items():
         line = f"{name}: {result['seconds']:.1f} s"
         if result["coverage"] is not None:
-            line += (
-                f", intervals cover {result['coverage']:.1%}, median width {formatted_number(result['interval_width'])}"
-            )
+            line += f", intervals cover {result['coverage']:.1%}"
+            names = ("median width", "score", "score of one width for all")
+            for label, key in zip(names, ("interval_width", "interval_score", "constant_interval_score"), strict=True):
+                line += f", {label} {formatted_number(result[key])}"
+        if result["refused_n"]:
+            line += f"; no time at {result['refused_n']} of the measured n"
         lines.append(line)
     if floor and floor["full"]["count"]:
         lines.append(f"{NOISE_FLOOR}: single runs against the median of the others, where runs were repeated")

@@ -13,6 +13,10 @@ from tests.samples import sample_measurements
 pytestmark = pytest.mark.django_db
 PATH = API + "evaluations/"
 STATISTICS = {"mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused"}
+METHOD_STATISTICS = {
+    *("full", "t1", "scaling", "coverage", "interval_width", "interval_score", "constant_interval_score"),
+    *("refused_n", "seconds"),
+}
 
 
 @pytest.fixture
@@ -40,7 +44,7 @@ def test_one_has_the_command_s_statistics(evaluation):
     assert [method["baseline"] for method in document["methods"]] == [False, True]
     assert document["methods"][0]["settings"]["scaling_k"] == 3
     for method in document["methods"]:
-        assert set(method["statistics"]) == {"full", "t1", "scaling", "coverage", "interval_width", "seconds"}
+        assert set(method["statistics"]) == METHOD_STATISTICS
         assert set(method["statistics"]["full"]) == STATISTICS
     assert set(document["noise_floor"]["t1"]) == STATISTICS
     assert "pairs" not in document
@@ -118,3 +122,13 @@ def test_queries_of_the_list(evaluation, django_assert_num_queries):
     evaluate_and_store()
     with django_assert_num_queries(5):
         client_of().get(PATH)
+
+
+def test_one_kept_before_intervals_were_scored_is_still_read(evaluation):
+    method = evaluation.methods.first()
+    for name in ("interval_score", "constant_interval_score", "refused_n"):
+        del method.statistics[name]
+    method.save()
+    document = strict_json(client_of().get(f"{PATH}{evaluation.uid}/").content)
+    assert document["methods"][0]["statistics"]["refused_n"] is None
+    assert document["methods"][1]["statistics"]["refused_n"] == 0

@@ -67,6 +67,33 @@ def test_interval_coverage_is_pointwise_and_width_relative(database):
     assert report.interval_width == pytest.approx(0.4 / 1.1)
 
 
+def test_a_missed_time_is_fined_in_the_score(database):
+    """Of 0.9..1.3, 0.5..0.9 and 1.1..1.5 times the measured time the last two miss it, by ln 0.9 and ln 1.1."""
+    result = evaluate(database, [off_by_known_factors(database)])
+    report = result.report().methods["fixed"]
+    widths = np.log([1.3 / 0.9, 0.9 / 0.5, 1.5 / 1.1])
+    fines = 20 * np.array([0, -np.log(0.9), np.log(1.1)])
+    assert report.interval_score == pytest.approx((widths + fines).mean())
+    # Both platforms err alike: the widest error of one holds all of the other.
+    assert report.constant_interval_score == pytest.approx(2 * -np.log(0.7))
+
+
+def test_one_platform_alone_has_no_constant_score(database):
+    report = evaluate(database, [off_by_known_factors(database)], Protocol(targets=(0,))).report().methods["fixed"]
+    assert report.interval_score is not None
+    assert report.constant_interval_score is None
+
+
+def test_a_nan_has_no_interval_and_is_refused_there(database):
+    def predict(view, query, settings):
+        time_s = np.array([1.0, np.nan, 1.0])
+        return answer_of(1.0, query.n, time_s, low_s=time_s / 9, high_s=time_s * 9)
+
+    result = evaluate(database, [method_of(predict)])
+    assert [outcome.intervals.with_interval for outcome in result.outcomes["fixed"]] == [2] * 4
+    assert result.report().methods["fixed"].refused_n == 4
+
+
 def test_refused_and_partly_invalid_predictions_are_counted(database):
     def predict(view, query, settings):
         if query.target == 0:
@@ -80,7 +107,9 @@ def test_refused_and_partly_invalid_predictions_are_counted(database):
         statistics = getattr(report, part)
         assert (statistics.count, statistics.refused) == (0, 4)
         assert statistics.mean is statistics.bias is None
-    assert report.coverage is report.interval_width is None
+    assert report.coverage is report.interval_width is report.interval_score is None
+    assert report.refused_n == 2 * 3 + 2 * 1
+    assert [outcome.refused_n for outcome in evaluation.outcomes["fixed"]] == [3, 3, 1, 1]
     assert [outcome.refusal is None for outcome in evaluation.outcomes["fixed"]] == [False, False, True, True]
 
 

@@ -217,6 +217,30 @@ def test_sequential_profiles_give_t1_alone(method):
     assert "no scaling: the workload was measured at n = 1 alone" in answer.warnings
 
 
+@BOTH
+@pytest.mark.parametrize(("strategy", "predicted"), [("", True), ("sequential", False)])
+def test_scaling_is_known_from_the_target_s_workloads_where_a_has_none(method, strategy, predicted):
+    """A ran at n = 1 alone, wherever; T's other workloads say how T's threads compare with the references'."""
+    arrays = curve_arrays(3, 6, 5, missing=0.0, noise=0.0)
+    of_a = arrays["workload_index"] == 2
+    lengths = np.where(of_a, 1, len(COUNTS))
+    kept = np.concatenate([np.arange(len(COUNTS)) < length for length in lengths])
+    arrays |= {
+        "curve_offsets": np.append(0, np.cumsum(lengths)),
+        "curve_n": arrays["curve_n"][kept],
+        "curve_time_s": arrays["curve_time_s"][kept],
+        "workload_table": {"strategy": [strategy if w == 2 else "" for w in range(5)]},
+    }
+    answer = predict(method, Database.build(**arrays), Query(2, 1, n=(1, 4, 16)))
+    assert np.isfinite(answer.time_s[0])
+    assert np.isfinite(answer.time_s[1:]).all() == np.isfinite(answer.low_s[1:]).all() == predicted
+    assert any("n = 1 alone" in warning for warning in answer.warnings)
+    assert any("no scaling" in warning for warning in answer.warnings) != predicted
+    if predicted:
+        assert (np.diff(answer.time_s) < 0).all()
+        assert (np.diff(answer.high_s / answer.low_s) > 0).all()
+
+
 def test_a_workload_that_starts_at_more_threads_has_a_stand_in_for_t1():
     database = curve_database(2, 30, 6, counts=(8, 16, 32))
     answer = predict(MPET, database, Query(2, 1, n=(8, 16, 32)))

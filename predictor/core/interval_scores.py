@@ -1,0 +1,99 @@
+"""How good intervals are: narrow, and holding what was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.answers import Answer
+from profiles.arrays import BoolArray, FloatArray
+
+SCORED_LEVEL = 0.9  # of the intervals that are scored: the default of the methods that have any
+
+
+class IntervalHits(NamedTuple):
+    """The measured times of one prediction that have an interval.
+
+    `covered` of the `with_interval` lie inside; `widths` are (high - low) / predicted. `log_errors` are ln(predicted /
+    measured), `scores` those of `interval_scores`.
+    """
+
+    covered: int = 0
+    with_interval: int = 0
+    widths: tuple[float, ...] = ()
+    log_errors: tuple[float, ...] = ()
+    scores: tuple[float, ...] = ()
+
+
+NO_INTERVALS = IntervalHits()
+
+
+def interval_hits(answer: Answer, time_s: FloatArray) -> IntervalHits:
+    """What the answer's intervals hold of the times `time_s` (J,) that were measured at its n."""
+    if answer.low_s is None or answer.high_s is None:
+        return NO_INTERVALS
+    has: BoolArray = ~(np.isnan(answer.low_s) | np.isnan(answer.high_s) | np.isnan(answer.time_s))
+    low_s, high_s, predicted_s, measured_s = answer.low_s[has], answer.high_s[has], answer.time_s[has], time_s[has]
+    is_inside = (low_s <= measured_s) & (measured_s <= high_s)
+    return IntervalHits(
+        covered=int(is_inside.sum()),
+        with_interval=len(measured_s),
+        widths=tuple(((high_s - low_s) / predicted_s).tolist()),
+        log_errors=tuple(np.log(predicted_s / measured_s).tolist()),
+        scores=tuple(interval_scores(np.log(low_s / measured_s), np.log(high_s / measured_s)).tolist()),
+    )
+
+
+def interval_scores(low: FloatArray, high: FloatArray, level: float = SCORED_LEVEL) -> FloatArray:
+    """The interval score of each interval around 0: its width, and a fine for what lies outside.
+
+        score = high - low + 2/(1 - level) (max(low, 0) + max(-high, 0))
+
+    The less, the better; on average nothing has a lower one than the true quantiles (Gneiting and Raftery 2007,
+    Eq. 43). Here in logarithms of time: of a short and of a long time they mean the same.
+
+    Example, at 90 %: -0.1..0.3 holds 0 and scores 0.4; 0.1..0.3 misses it by 0.1: 0.2 + 20 * 0.1.
+
+    Parameters: `low`, `high` of any shape, less what was measured, both as logarithms. Returns that shape, no unit.
+
+    >>> interval_scores(np.array([-0.1, 0.1]), np.array([0.3, 0.3])).round(9).tolist()
+    [0.4, 2.2]
+    """
+    fine = 2.0 / (1.0 - level)
+    return np.asarray(high - low + fine * (np.maximum(low, 0.0) + np.maximum(-high, 0.0)))
+
+
+def mean_score(predictions: Iterable[IntervalHits]) -> float | None:
+    """The mean score of all intervals; None without any."""
+    scores = [score for intervals in predictions for score in intervals.scores]
+    return float(np.mean(scores)) if scores else None
+
+
+def constant_interval_score(predictions: Sequence[tuple[str, IntervalHits]]) -> float | None:
+    """The mean score that intervals of one width would have around the same predictions: what others must beat.
+
+    Half of them is the conformal quantile of |ln(predicted / measured)| over the predictions of the other half of the
+    platforms, every second one in the order of their names.
+
+    Parameters: the platform of each prediction, and its intervals. None with fewer than two platforms.
+
+    >>> one = IntervalHits(log_errors=(0.1,))
+    >>> round(constant_interval_score([("p", one), ("q", one)]), 9)
+    0.2
+    """
+    platforms = sorted({platform for platform, intervals in predictions if intervals.log_errors})
+    if len(platforms) < 2:
+        return None
+    halves = [
+        np.abs([error for platform, hits in predictions if platform in names for error in hits.log_errors])
+        for names in (set(platforms[::2]), set(platforms[1::2]))
+    ]
+    scores = []
+    for errors, others in (halves, halves[::-1]):
+        rank = min(math.ceil((len(others) + 1) * SCORED_LEVEL), len(others)) - 1
+        half_width = float(np.partition(others, rank)[rank])
+        scores.append(interval_scores(errors - half_width, errors + half_width))
+    return float(np.concatenate(scores).mean())
