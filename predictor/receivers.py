@@ -33,7 +33,7 @@ def connect() -> None:
 def after_delivery(sender: Any, source: Source, **_: Any) -> None:
     """Datasets and simulated machines are judged by `manage.py find_outliers`: they can be as large as the rest."""
     try:
-        if source.kind == Source.Kind.TARBALL:
+        if source.kind in (Source.Kind.TARBALL, Source.Kind.FILES):
             with waiting():
                 judge_delivery(source)
         settle_delivery(source)

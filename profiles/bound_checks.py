@@ -23,7 +23,7 @@ def number_outside(measurements: Measurements) -> str | None:
 def _complaints(measurements: Measurements) -> Iterator[str]:
     for kind, records in (("platform", measurements.platforms), ("workload", measurements.workloads)):
         for record in records:
-            yield from (f"{kind} {record.name[:60]!r}: {complaint}" for complaint in _record_complaints(record))
+            yield from (f"{kind} {record.name[:60]!r}: {complaint}" for complaint in record_complaints(record))
     for name in ("licence", "source", "note"):
         if complaint := overlong_text(name, getattr(measurements, name)):
             yield complaint
@@ -34,7 +34,8 @@ def _complaints(measurements: Measurements) -> Iterator[str]:
     yield from _counter_complaints(measurements.profiles)
 
 
-def _record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
+def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
+    """What of a platform or a workload is outside its bounds, in words."""
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     for name, value in values.items():
         if isinstance(value, str):

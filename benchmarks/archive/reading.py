@@ -9,10 +9,10 @@ from typing import IO, Any
 from benchmarks.archive.container import Limits, Member, Members, open_members
 from benchmarks.archive.counters import read_counters
 from benchmarks.archive.documents import Document, load_schema, parse_document, validate_document
+from benchmarks.archive.platforms import platform_record
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import read_runs
 from benchmarks.archive.tables import RowAllowance, WorkloadIndex, read_rows
-from profiles.bounds import bad_placement
 from profiles.measurements import CounterTable, Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 
 RESULTS_SCHEMA = "mpet-results/1"
@@ -140,15 +140,8 @@ class _Reading:
         document = self._document("platform.json", "platform")
         if document is None:
             return None
-        _refuse_impossible_topology(document, self.problems)
-        value = document.value
-        self._warn_of_missing("platform.json", "platform", [value])
-        record = {field.name: value.get(field.name) for field in fields(PlatformRecord)}
-        for name in ("base_mhz", "max_mhz"):
-            record[name] = float(record[name]) if record[name] else None  # 0 is how some say unknown
-        record["placement"] = None if record["placement"] is None else tuple(map(int, record["placement"]))
-        record |= {name: int(number) for name, number in record.items() if _is_integral(name, number)}
-        return PlatformRecord(**record | {"cpu_model": record["cpu_model"] or ""})
+        self._warn_of_missing("platform.json", "platform", [document.value])
+        return platform_record("platform.json", document, self.problems)
 
     def _workloads(self) -> list[WorkloadRecord] | None:
         document = self._document("workloads.json", "workloads")
@@ -222,27 +215,3 @@ class _Reading:
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
     return f"{', '.join(names[:NAMES_LISTED])}{more}"
-
-
-def _is_integral(name: str, number: Any) -> bool:
-    return isinstance(number, float) and name not in ("base_mhz", "max_mhz")
-
-
-def _refuse_impossible_topology(platform: Document, problems: ArchiveProblems) -> None:
-    """Counts of 0 are refused by the schema; here is what two counts say about each other."""
-    value = platform.value
-    for low, high, strictly in (
-        ("physical_cores", "threads", False),
-        ("sockets", "physical_cores", False),
-        ("numa_nodes", "physical_cores", False),
-        ("n_max", "threads", False),
-        ("n_nu", "n_ht", True),
-        ("n_nu", "threads", False),
-        ("n_ht", "threads", False),
-    ):
-        a, b = value.get(low), value.get(high)
-        if a is not None and b is not None and (a >= b if strictly else a > b):
-            reason = f"impossible topology: {low} = {a} is {'not less' if strictly else 'more'} than {high} = {b}"
-            problems.add("platform.json", platform.line([low]), reason)
-    if complaint := bad_placement(value.get("placement"), value.get("threads")):
-        problems.add("platform.json", platform.line(["placement"]), complaint)

@@ -46,13 +46,15 @@ class Described(Owned):
 
 
 class Source(Owned, LeasedWork):
-    """Where profiles came from: one tarball, one import of a dataset folder, or one run of the simulator.
+    """Where profiles came from: one tarball, one import of a dataset folder or of files
+    of another tool, or one run of the simulator.
     It is in hand until other applications were told of it (profiles.announcing)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"
         DATASET = "dataset"
         SIMULATOR = "simulator"
+        FILES = "files", "files of another tool"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     kind = models.CharField(max_length=16, choices=Kind)

@@ -1,0 +1,70 @@
+"""hyperfine's JSON (`--export-json`) of a scan over thread counts (`-P threads 1 8`, `-L threads 1,2,4`)."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.formats.collecting import Collected, ForeignFile, spell_parameters, thread_parameter
+from profiles.measurements import WorkloadRecord
+
+NAME_LENGTH = 200
+
+
+def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
+    document = collected.document(file)
+    results = document.value.get("results") if isinstance(document.value, dict) else None
+    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        collected.refuse(file, 1, "is not JSON of hyperfine: it has no list of results")
+    names = _names(results)
+    for place, one in enumerate(results):
+        line = document.line(["results", place])
+        parameters = _parameters(one)
+        threads = thread_parameter(parameters)
+        if threads is None:
+            reason = "has no parameter that counts threads: scan one named threads (hyperfine -P threads 1 8 ...)"
+            collected.problems.add(file.name, line, reason, "parameter")
+            continue
+        workload = WorkloadRecord(names[place], input=spell_parameters(parameters, threads))
+        times, exit_codes = one.get("times"), one.get("exit_codes")
+        if not isinstance(times, list):
+            times, exit_codes = [one.get("mean")], None
+        for i, time_s in enumerate(times):
+            if isinstance(exit_codes, list) and i < len(exit_codes) and exit_codes[i] not in (0, None):
+                collected.left_out["runs that ended with a status other than 0"] += 1
+            else:
+                collected.add(workload, parameters[threads], time_s, file=file, line=line)
+
+
+def _parameters(one: dict[str, Any]) -> dict[str, Any]:
+    parameters = one.get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _names(results: list[dict[str, Any]]) -> list[str]:
+    """The command of each result with `{threads}` where the thread count stands. Results of one scan have the same."""
+    tokens = [re.split(r"(\W+)", str(one.get("command", "")).strip()) for one in results]
+    alike = defaultdict(list)
+    for place, one in enumerate(results):
+        parameters = _parameters(one)
+        alike[len(tokens[place]), spell_parameters(parameters, thread_parameter(parameters))].append(place)
+    for places in alike.values():
+        _mask(tokens, places, [_thread_text(one) for one in results])
+    return ["".join(of_one)[:NAME_LENGTH] for of_one in tokens]
+
+
+def _thread_text(one: dict[str, Any]) -> str:
+    parameters = _parameters(one)
+    name = thread_parameter(parameters)
+    return "" if name is None else str(parameters[name])
+
+
+def _mask(tokens: list[list[str]], places: list[int], threads: list[str]) -> None:
+    """Replace the tokens that differ where every one of them is its result's thread count."""
+    for i in range(len(tokens[places[0]])):
+        column = [tokens[place][i] for place in places]
+        if len(set(column)) > 1 and all(tokens[place][i] == threads[place] for place in places):
+            for place in places:
+                tokens[place][i] = "{threads}"

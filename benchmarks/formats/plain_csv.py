@@ -1,0 +1,55 @@
+"""A plain CSV table with a header, one run a row; a mapping says which column is what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.archive.problems import quoted
+from benchmarks.formats.collecting import SECONDS_PER_UNIT, Collected, ForeignFile, as_number
+from profiles.measurements import WorkloadRecord
+
+TIME_COLUMNS = {f"time_{unit}": factor for unit, factor in SECONDS_PER_UNIT.items() if unit.isascii()}
+NAMED_BY_TEXT = ("workload", "application", "section", "version", "input", "runtime")
+KNOWN_COLUMNS = ("n", *TIME_COLUMNS, *NAMED_BY_TEXT)
+
+
+def read_plain_csv(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
+    unknown = [name for name in columns if name not in KNOWN_COLUMNS]
+    if unknown:
+        collected.refuse(file, None, f"{quoted(unknown[0])} is mapped, which is none of {', '.join(KNOWN_COLUMNS)}")
+    rows = collected.csv_rows(file)
+    line, header = next(rows, (1, []))
+    places = _places(collected, file, line, header, columns)
+    (unit,) = [name for name in TIME_COLUMNS if name in places]
+    stem = file.name.rpartition(".")[0] or file.name
+    for number, row in rows:
+        if len(row) != len(header):
+            collected.problems.add(file.name, number, f"has {len(row)} cells, the header has {len(header)}", "cells")
+            continue
+        texts: dict[str, Any] = {name: row[places[name]] or None for name in NAMED_BY_TEXT if name in places}
+        name = texts.pop("workload", stem) or ""
+        time = as_number(row[places[unit]])
+        time_s = row[places[unit]] if time is None else time * TIME_COLUMNS[unit]
+        collected.add(WorkloadRecord(name, **texts), row[places["n"]], time_s, file=file, line=number)
+
+
+def _places(
+    collected: Collected, file: ForeignFile, line: int, header: list[str], columns: Mapping[str, str]
+) -> dict[str, int]:
+    """Where each known column stands: by the mapping, or under its own name."""
+    places = {}
+    for name in KNOWN_COLUMNS:
+        title = columns.get(name, name)
+        if header.count(title) > 1:
+            collected.refuse(file, line, f"column {quoted(title)} is there twice")
+        if title in header:
+            places[name] = header.index(title)
+        elif name in columns:
+            collected.refuse(file, line, f"column {quoted(title)} is missing")
+    times = [name for name in TIME_COLUMNS if name in places]
+    if "n" not in places:
+        collected.refuse(file, line, "no column is mapped to n")
+    if len(times) != 1:
+        collected.refuse(file, line, f"{len(times)} columns are mapped to a time, not one (time_s, time_ms, ...)")
+    return places
