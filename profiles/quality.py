@@ -22,6 +22,9 @@ MAX_GROWTH = 0.10  # of t(n) from one measured n to the next
 MAX_PROFILE_OVERHEAD = 1.2  # median time of the profile pass over that of the clean pass
 MIN_REPEATS = 3
 CONFIDENCE = 1.645  # standard errors on either side that hold 90 %
+MEASURED_ONCE = (
+    "everything was measured once: how noisy its times are is taken from what was repeated, here or on other platforms"
+)
 KINDS = ("variation", "growth", "overhead", "repeats")
 
 
@@ -55,7 +58,7 @@ def quality_warnings(measurements: Measurements) -> list[str]:
     ...     print(line)
     fft: t(n) grows by 50.0 % to n = 2
     fft: fewer than 3 repeats: 1 at n = 1, and at 1 more thread count
-    everything was measured once: how far its times can be trusted is unknown
+    everything was measured once: how noisy its times are is taken from what was repeated, here or on other platforms
     """
     profiles = measurements.profiles
     grouped: dict[tuple[int, int], list[Finding]] = {}
@@ -248,7 +251,7 @@ def _trust_warnings(measurements: Measurements) -> list[str]:
     tables = [record.runs for record in measurements.profiles]
     errors = np.array([repeat_summary(table).standard_error for table in tables])
     if not np.isfinite(errors).any():
-        return ["everything was measured once: how far its times can be trusted is unknown"] if tables else []
+        return [MEASURED_ONCE] if tables else []
     most = max(int(repeat_spread(table).count.max()) for table in tables)
     half = 100 * CONFIDENCE * float(np.nanmedian(errors))
     text = f"with {most} repeats a time is known to about ±{half:.2g} % (90 %, the median of the workloads)"

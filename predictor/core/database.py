@@ -79,6 +79,7 @@ class Database:
     features: FloatArray  # (N, 84), NaN = invalid
     t1_s: FloatArray  # (N,)
     standard_error: FloatArray  # (N,) of ln t(n), from its repeats; NaN = unknown
+    run_deviation: FloatArray  # (N,) standard deviation of ln t of one run, from its repeats; NaN = unknown
     disturbed_share: FloatArray  # (N,) of its runs; NaN = nobody looked
     curve_offsets: IntArray  # (N+1,): the measured curve of row i is [offsets[i], offsets[i+1])
     curve_n: NDArray[np.int32]
@@ -112,6 +113,7 @@ class Database:
         curve_n: ArrayLike = (),
         curve_time_s: ArrayLike = (),
         standard_error: ArrayLike | None = None,
+        run_deviation: ArrayLike | None = None,
         disturbed_share: ArrayLike | None = None,
         platform_table: Mapping[str, Any] | None = None,
         workload_table: Mapping[str, Any] | None = None,
@@ -119,9 +121,9 @@ class Database:
     ) -> Database:
         """Sort and check arrays given in any order; indices refer to `platforms`, `workloads`, `groups` as given.
 
-        `curve_offsets` None: no measured curves are kept; of `standard_error` and `disturbed_share` None: nothing is
-        known. Columns missing from the tables are filled with unknowns (NaN, ""). Raises DatabaseError where the arrays
-        contradict each other.
+        `curve_offsets` None: no measured curves are kept; of `standard_error`, `run_deviation` and `disturbed_share`
+        None: nothing is known. Columns missing from the tables are filled with unknowns (NaN, ""). Raises DatabaseError
+        where the arrays contradict each other.
         """
         platform_order, platform_rank = slug_order("platforms", platforms)
         workload_order, workload_rank = slug_order("workloads", workloads)
@@ -139,11 +141,16 @@ class Database:
         keys = keys[rows]
         require("profiles", "unique in (platform, workload, group)", keys[1:] != keys[:-1])
         offsets, curve_n, curve_time_s = checked_curves(curve_offsets, curve_n, curve_time_s, rows)
-        errors, disturbed = (
+        errors, deviations, disturbed = (
             checked_column(name, np.full(len(p), np.nan) if column is None else column, len(p))
-            for name, column in (("standard_error", standard_error), ("disturbed_share", disturbed_share))
+            for name, column in (
+                ("standard_error", standard_error),
+                ("run_deviation", run_deviation),
+                ("disturbed_share", disturbed_share),
+            )
         )
-        require("standard_error", "at least 0 or NaN", ~((errors < 0) | np.isinf(errors)))
+        for name, column in (("standard_error", errors), ("run_deviation", deviations)):
+            require(name, "at least 0 or NaN", ~((column < 0) | np.isinf(column)))
         require("disturbed_share", "in 0..1 or NaN", ~((disturbed < 0) | (disturbed > 1)))
         top_n = checked_column("n_max", n_max, len(platforms))
         require("n_max", "at least 1", top_n >= 1)
@@ -158,6 +165,7 @@ class Database:
             features=read_only(checked_features(features, len(p))[rows]),
             t1_s=read_only(t1[rows]),
             standard_error=read_only(errors[rows]),
+            run_deviation=read_only(deviations[rows]),
             disturbed_share=read_only(disturbed[rows]),
             curve_offsets=read_only(offsets),
             curve_n=read_only(curve_n),
@@ -229,6 +237,7 @@ class Database:
             features=self.features[rows],
             t1_s=self.t1_s[rows],
             standard_error=self.standard_error[rows],
+            run_deviation=self.run_deviation[rows],
             disturbed_share=self.disturbed_share[rows],
             n_nu=self.n_nu[platforms],
             n_ht=self.n_ht[platforms],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from predictor.predictions.confidence import width_in_words
 from profiles.figures import Breakpoints
 from profiles.models import Platform
 
@@ -26,11 +27,13 @@ def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
     if best and before and best["time_s"] and before["time_s"]:
         ratio = before["time_s"] / best["time_s"]
     reasons = answer["confidence"].get("reasons", [])
+    half_width = answer["confidence"].get("half_width")
     warnings = [warning for warning in answer["warnings"] if warning not in reasons]
     return {
         "fastest": best,
         "fastest_before": before,
         "times_as_fast": ratio,
+        "interval_width": None if half_width is None else width_in_words(half_width),
         "warnings": warnings,
         "cautions": len(reasons) + len(warnings),
     }

@@ -23,7 +23,7 @@ from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
 from predictor.pages.presenting import rows_by_slug
-from predictor.pages.ranking import RANKED_PER_PAGE, core_time_chart, filter_fields
+from predictor.pages.ranking import RANKED_PER_PAGE, core_time_chart, filter_fields, row_cautions
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import (
     ProgramQuestion,
@@ -196,6 +196,7 @@ def program_ranking_context(
         "refused": [(platforms[row["platform"]], row["reason"]) for row in refused],
         "advice": described_ranking(question, {"refused": refused}, request.user)["advice"],
         "fields": filter_fields(request, list(platforms.values())),
+        "cautions": row_cautions(page),
         "is_simulated": simulated,
         "charts": mark_origin(charts, "simulated" if simulated else "measured"),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,9 +146,15 @@ def ranking_context(
         "is_simulated": is_simulated,
         "known": measured_label(origin),
         "time_unit": unit,
+        "cautions": row_cautions(page),
         "charts": mark_origin(ranking_charts(shown_rows, unit, measured_label(origin), choice), origin),
         "twin": ranking_json_address(request, ranking),
     }
+
+
+def row_cautions(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """What the rows warn of, each sentence once, those of the most rows first, with their number."""
+    return Counter(warning for row in rows for warning in row["warnings"]).most_common()
 
 
 def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[RankingField]:

@@ -10,6 +10,7 @@ import numpy as np
 from profiles.models import Platform
 
 if TYPE_CHECKING:
+    from predictor.core.database import Database
     from predictor.predictions.basis import Basis
     from predictor.snapshot.building import Snapshot
 
@@ -23,7 +24,7 @@ def cautions(basis: Basis) -> list[str]:
     sentences = [
         simulated_caution(basis),
         virtualised_caution(basis),
-        load_caution(basis.snapshot, basis.evidence_rows),
+        *measurement_cautions(basis.snapshot, basis.evidence_rows),
     ]
     if not (basis.scenario.uses_only_n1_of_workload or basis.outcome.is_measured):
         sentences += [poor_fit_caution(basis), few_dimensions_caution(basis), extrapolation_caution(basis)]
@@ -43,6 +44,25 @@ def virtualised_caution(basis: Basis) -> str:
     rows = Platform.objects.filter(slug__in=slugs, virtualised=True).order_by("slug")
     virtual = list(rows.values_list("slug", flat=True))
     return f"virtualised references, whose times vary with their neighbours: {join_names(virtual)}" if virtual else ""
+
+
+def measurement_cautions(snapshot: Snapshot, rows: np.ndarray) -> list[str]:
+    """What is to be said of the measurements in these rows, wherever an answer rests on them."""
+    sentences = (load_caution(snapshot, rows), single_run_caution(snapshot.database, rows))
+    return [sentence for sentence in sentences if sentence]
+
+
+def single_run_caution(database: Database, rows: np.ndarray) -> str:
+    """Where some of these rows were measured once, as by `make quick`, and others were repeated. Where nothing was
+    repeated the width that the interval was given by the errors of predictions holds that noise."""
+    once = rows[np.isnan(database.standard_error[rows])]
+    if not len(once) or len(once) == len(rows):
+        return ""
+    names = [database.platforms[platform] for platform in np.unique(database.platform_index[once]).tolist()]
+    return (
+        f"measured once: {len(once)} of {len(rows)} profiles, on {join_names(names)}; the interval takes them to be as "
+        "noisy as repeated ones"
+    )
 
 
 def load_caution(snapshot: Snapshot, rows: np.ndarray) -> str:

@@ -68,7 +68,18 @@ def _findings(evidence: ConfidenceEvidence) -> list[tuple[int, str]]:
 
 
 def _by_interval(half_width: float) -> tuple[int, str] | None:
-    return _above(half_width, WIDE, VERY_WIDE, "the 90 % interval is wide: typically ±{:.0%}")
+    if not half_width > WIDE:
+        return None
+    return (2 if half_width > VERY_WIDE else 1), f"the 90 % interval is wide: typically {width_in_words(half_width)}"
+
+
+def width_in_words(half_width: float) -> str:
+    """Beyond 100 % it is no share of the time on either side, only a factor.
+
+    >>> width_in_words(0.373), width_in_words(7.91)
+    ('±37%', 'a factor of 8.9 to either side')
+    """
+    return f"±{half_width:.0%}" if half_width <= 1 else f"a factor of {1 + half_width:.2g} to either side"
 
 
 def _by_rules(evidence: ConfidenceEvidence) -> list[tuple[int, str] | None]:

@@ -14,6 +14,8 @@ from predictor.core import methods
 from predictor.core.programs.program import ProgramAnswer, ProgramParts, predict_program
 from predictor.core.steps import ComputedStep
 from predictor.predictions.answering import comparable_groups
+from predictor.predictions.basis import rows_behind
+from predictor.predictions.cautions import measurement_cautions
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import (
     Question,
@@ -199,7 +201,7 @@ class ProgramQuestion:
             **program_times(self, answer),
             **measured_times(self, target),
             "origin": self.origin(target, answer),
-            "warnings": list(dict.fromkeys(warning for part in answer.answers for warning in part.warnings)),
+            "warnings": self.warnings(target, answer),
         }
 
     def answer(self, target: int) -> ProgramAnswer:
@@ -215,11 +217,23 @@ class ProgramQuestion:
         """Of the references' profiles: simulated where simulated profiles of a part took part."""
         origins = set()
         for workload, part in zip(self.parts.all, answer.answers, strict=True):
-            question = Question(workload, target, None, None, self.method, self.settings)
-            groups = comparable_groups(question, methods.Query(workload, target), self.snapshot.database)
+            groups = self.groups_of(workload, target)
             references = {candidate.platform for candidate in (*part.candidates_t1, *part.candidates_scaling)}
             origins.add(origin_of_references(self.snapshot, workload, references, groups))
         return "simulated" if "simulated" in origins else "measured"
+
+    def warnings(self, target: int, answer: ProgramAnswer) -> list[str]:
+        """Of all parts, each once; of what was measured, over all that the parts rest on."""
+        database, rows = self.snapshot.database, []
+        for workload, part in zip(self.parts.all, answer.answers, strict=True):
+            candidates = [*part.candidates_t1, *part.candidates_scaling]
+            rows.append(rows_behind(database, workload, target, candidates, self.groups_of(workload, target)))
+        said = (warning for part in answer.answers for warning in part.warnings)
+        return [*dict.fromkeys(said), *measurement_cautions(self.snapshot, np.unique(np.concatenate(rows)))]
+
+    def groups_of(self, workload: int, target: int) -> tuple[int, ...]:
+        question = Question(workload, target, None, None, self.method, self.settings)
+        return comparable_groups(question, methods.Query(workload, target), self.snapshot.database)
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> ProgramRanking:
         return ProgramRanking(

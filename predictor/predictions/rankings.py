@@ -18,7 +18,7 @@ from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.basis import rows_behind
-from predictor.predictions.cautions import load_caution
+from predictor.predictions.cautions import measurement_cautions
 from predictor.predictions.question import (
     Question,
     checked_settings,
@@ -272,7 +272,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
     measured_n, measured_s = (None, None) if own < 0 else measured_point(database, own, question.n)
     candidates = [*answer.candidates_t1, *answer.candidates_scaling]
     references = {candidate.platform for candidate in candidates}
-    under_load = load_caution(snapshot, rows_behind(database, question.workload, question.target, candidates, groups))
+    rows = rows_behind(database, question.workload, question.target, candidates, groups)
     return {
         "platform": database.platforms[question.target],
         "n_best": int(answer.n[best]),
@@ -283,7 +283,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
         "measured_time_s": measured_s,
         "measured_n": measured_n,
         "origin": origin_of_references(snapshot, question.workload, references, groups),
-        "warnings": [*answer.warnings, *([under_load] * bool(under_load))],
+        "warnings": [*answer.warnings, *measurement_cautions(snapshot, rows)],
     }
 
 

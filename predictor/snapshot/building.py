@@ -28,6 +28,7 @@ from predictor.core.database import (
 from profiles.consistency import consistent_reads
 from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
+from profiles.scaling.repeats import deviation_of_one
 from profiles.scaling.validity import (
     LARGEST_VALUE,
     MOST_CURVE_POINTS,
@@ -302,6 +303,7 @@ def assemble_database(
         features=profiles.features,
         t1_s=profiles.values["t1_s"],
         standard_error=possible_errors(profiles.values["standard_error"]),
+        run_deviation=run_deviations(profiles.values),
         disturbed_share=disturbed_shares(profiles.values["disturbed_count"], profiles.values["run_count"]),
         curve_offsets=np.concatenate([[0], np.cumsum(profiles.lengths)]),
         curve_n=profiles.curve_n,
@@ -326,6 +328,14 @@ def known_numbers(name: str, column: Sequence[float | None]) -> np.ndarray:
 def possible_errors(column: np.ndarray) -> np.ndarray:
     """The standard errors, NaN where one is unknown or none that can be computed with."""
     return np.where((column >= 0) & (column <= LARGEST_VALUE), column, np.nan)
+
+
+def run_deviations(values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The standard deviation of ln t of single runs, NaN where nothing was repeated. A decomposed profile has two
+    passes, each of as many runs."""
+    passes = 1 + values["decomposed"]
+    runs = values["run_count"] / (np.maximum(values["n_measured"], 1) * passes)
+    return possible_errors(deviation_of_one(possible_errors(values["standard_error"]), runs))
 
 
 def disturbed_shares(disturbed_count: np.ndarray, run_count: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from profiles.measurements import RunTable
 
 MEDIAN_OF_MANY = math.pi / 2  # the variance of a median over that of a mean; up to two values both are the same
 QUARTILES = (25, 75)  # %
+FEWEST_REPEATED = 1.5  # runs at each n, on average, from which a deviation of one is told
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,29 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
     freedom = int((count - 1).sum())
     error = math.nan
     if freedom:
-        error = math.sqrt(squares / freedom * (np.where(count > 2, MEDIAN_OF_MANY, 1.0) / count).mean())
+        error = math.sqrt(squares / freedom * _variance_of_middle(count).mean())
     return RepeatSummary(len(own), disturbed_among(own), round(error, 12))
+
+
+def deviation_of_one(standard_error: FloatArray, count: FloatArray) -> FloatArray:
+    """The standard deviation of ln t of a single run: s = e / sqrt(c / k), `repeat_summary` backwards.
+
+    Example: the middle of three runs is known to 0.01, so that one of them errs by 0.01 / sqrt(pi / 2 / 3) = 0.0138.
+
+    Parameters: e (N,), NaN where nothing was repeated; `count` (N,), k at each n, on average.
+    Returns (N,), without unit; NaN where e is, or where there are less than 1.5 runs at an n on average: nobody knows
+    then how often each was repeated.
+
+    >>> deviation_of_one(np.array([0.01, 0.01, np.nan]), np.array([3.0, 2.0, 1.0])).round(4).tolist()
+    [0.0138, 0.0141, nan]
+    """
+    few = np.where(count >= FEWEST_REPEATED, count, np.nan)
+    return np.asarray(standard_error / np.sqrt(_variance_of_middle(few)))
+
+
+def _variance_of_middle(count: IntArray | FloatArray) -> FloatArray:
+    """c / k: the variance of t(n), made of k runs, over that of one of them."""
+    return np.asarray(np.where(count > 2, MEDIAN_OF_MANY, 1.0) / count)
 
 
 def disturbed_among(runs: RunTable) -> int | None:

@@ -18,7 +18,7 @@ DISTURBANCE = 0.2  # of ln t: how much longer a disturbed run may have taken (do
 
 class MeasurementNoise(NamedTuple):
     """Of the measurements (R + 1, B + 1), T and A last: the squared standard error of ln t, and which share of the runs
-    was disturbed. 0 where nothing is known."""
+    was disturbed. 0 where nothing is known, and where nothing was measured."""
 
     squares: FloatArray
     disturbed: FloatArray
@@ -41,11 +41,39 @@ def widen_by_noise(database: Database, evidence: Evidence, transfer: Transfer, l
 
 def noise_of_measurements(database: Database, evidence: Evidence) -> MeasurementNoise:
     rows = evidence.rows
+    errors, deviations, disturbed = (
+        np.where(rows >= 0, column[rows], np.nan)
+        for column in (database.standard_error, database.run_deviation, database.disturbed_share)
+    )
+    squares = np.where(rows >= 0, squares_with_single_runs(errors, deviations), 0.0)
+    return MeasurementNoise(squares, np.nan_to_num(disturbed))
 
-    def known(column: FloatArray) -> FloatArray:
-        return np.nan_to_num(np.where(rows >= 0, column[rows], 0.0))
 
-    return MeasurementNoise(known(database.standard_error) ** 2, known(database.disturbed_share))
+def squares_with_single_runs(errors: FloatArray, deviations: FloatArray) -> FloatArray:
+    """The squared standard errors of ln t; of what was measured once, that of one run on the same platform.
+
+        q(p,b) = e(p,b)^2 where b was repeated on p, else the mean of s(p,b')^2 over the b' that were repeated on p,
+        else, where nothing was repeated on p, the mean of s^2 over all platforms
+
+    Runs on one platform err alike: of the kit's reference machines the mean square of the platform's other workloads
+    told best how far single runs of a workload are apart, better than those of the same workload on other platforms
+    (docs/method-mpet.md).
+
+    Example: e = 0.01 of a workload with s = 0.02, beside one that was measured once: q = 0.01^2 and 0.02^2. A further
+    platform, on which everything was measured once, has q = 0.02^2, too.
+
+    Parameters: e and s (P, W), of ln t; NaN where nothing was repeated, or nothing was measured.
+    Returns (P, W), of ln t squared; 0 where nothing at all was repeated.
+
+    >>> nan = np.nan
+    >>> squares_with_single_runs(np.array([[0.01, nan], [nan, nan]]), np.array([[0.02, nan], [nan, nan]])).tolist()
+    [[0.0001, 0.0004], [0.0004, 0.0004]]
+    """
+    known = np.isfinite(deviations)
+    squares = np.where(known, deviations, 0.0) ** 2
+    of_all = squares.sum() / max(known.sum(), 1)
+    of_platform = np.where(known.any(axis=1), squares.sum(axis=1) / np.maximum(known.sum(axis=1), 1), of_all)
+    return np.where(np.isnan(errors), of_platform[:, None], errors**2)
 
 
 def carried_variance(noise: MeasurementNoise, u: FloatArray, v: FloatArray) -> FloatArray:

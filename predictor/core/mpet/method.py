@@ -118,7 +118,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="8",
+    version="9",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -127,7 +127,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="8",
+    version="9",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

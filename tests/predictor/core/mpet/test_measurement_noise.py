@@ -5,7 +5,12 @@ import pytest
 
 from predictor.core.database import Database
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.measurement_noise import DISTURBANCE, MeasurementNoise, carried_variance
+from predictor.core.mpet.measurement_noise import (
+    DISTURBANCE,
+    MeasurementNoise,
+    carried_variance,
+    squares_with_single_runs,
+)
 from tests.predictor.core.curves import curve_arrays
 
 SIZES = pytest.mark.parametrize("platforms", [2, 5, 12, 30])  # one for each way of transfer
@@ -54,6 +59,37 @@ def test_what_is_unknown_or_quiet_changes_nothing(name, platforms):
         assert quiet.high_s.tolist() == still.high_s.tolist()
 
 
+@METHOD_NAMES
+@SIZES
+@pytest.mark.parametrize("once", ["target", "workload", "all but one"])
+def test_what_was_measured_once_is_as_noisy_as_what_was_repeated(name, platforms, once):
+    """Everything repeated alike, with e = s: nothing changes when some of it was measured once; unknown, it narrows."""
+    arrays = curve_arrays(3, platforms, missing=0.0)
+    rows = np.arange(len(arrays["platform_index"]))
+    is_once = {
+        "target": (arrays["platform_index"] == TARGET) & (arrays["workload_index"] != 4),
+        "workload": arrays["workload_index"] == WORKLOAD,
+        "all but one": rows != np.flatnonzero(arrays["workload_index"] != WORKLOAD)[0],
+    }[once]
+    repeated = np.full(len(rows), 0.2)
+    columns = {"standard_error": np.where(is_once, np.nan, 0.2), "run_deviation": np.where(is_once, np.nan, 0.2)}
+    expected = answer_with(name, arrays, standard_error=repeated, run_deviation=repeated)
+    answer = answer_with(name, arrays, **columns)
+    assert answer.time_s.tolist() == expected.time_s.tolist()
+    np.testing.assert_allclose(answer.high_s, expected.high_s, rtol=1e-9)
+    unknown = answer_with(name, arrays, standard_error=columns["standard_error"])
+    assert (half_widths(unknown) < half_widths(answer)).all()
+
+
+def test_the_platform_itself_says_how_noisy_it_is_before_others_do():
+    """e = s / 2; by hand: 0.1 and 0.3 on p (root mean square 0.2236), 0.5 on q; r was measured once."""
+    s = np.array([[0.1, 0.3, np.nan], [0.5, np.nan, np.nan], [np.nan, np.nan, np.nan]])
+    squares = squares_with_single_runs(s / 2, s)
+    np.testing.assert_allclose(squares[0], [0.0025, 0.0225, 0.05])
+    np.testing.assert_allclose(squares[1], [0.0625, 0.25, 0.25])
+    np.testing.assert_allclose(squares[2], (0.01 + 0.09 + 0.25) / 3)
+
+
 def test_the_measured_pair_itself_has_no_say():
     """Its noise belongs to what the method may not see."""
     arrays = curve_arrays(3, 12, missing=0.0)
@@ -61,6 +97,8 @@ def test_the_measured_pair_itself_has_no_say():
     assert answer_with("mpet", arrays, standard_error=9.0 * own).high_s.tolist() == (
         answer_with("mpet", arrays).high_s.tolist()
     )
+    alone = {name: np.where(own, 9.0, np.nan) for name in ("standard_error", "run_deviation")}
+    assert answer_with("mpet", arrays, **alone).high_s.tolist() == answer_with("mpet", arrays).high_s.tolist()
 
 
 def test_one_reference_by_hand():
