@@ -23,12 +23,14 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run test check format schema benchmark screenshots page-weights lock clean help
+.PHONY: run test check format client core schema benchmark screenshots page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
 	@echo "make format        apply the formatter and safe lint fixes"
+	@echo "make client        build the client's wheel in build/client/"
+	@echo "make core          build the wheel of mpet-core, the methods without a server, in build/core/"
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (tests/performance)"
 	@echo "make screenshots   write docs/images from the running pages"
@@ -78,6 +80,12 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/djlint --reformat --quiet .
 	@if [ -x $(BIOME) ]; then $(BIOME) check --write; fi
+
+client: $(VENV)/.installed-dev
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/client benchmarks/client
+
+core: $(VENV)/.installed-dev
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/core packaging/mpet-core
 
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml

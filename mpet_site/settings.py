@@ -259,7 +259,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.snapshot.building.PREDICTION_ORIGINS"},
+    "ENUM_NAME_OVERRIDES": {"SettlementOriginEnum": "predictor.core.assembly.PREDICTION_ORIGINS"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "mpet_site.web.openapi.describe_csv",

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 
 from mpet_site.web.plain_json import nan_to_null
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.database import Database
 from predictor.core.evaluate import (
     ERROR_PARTS,
@@ -26,7 +27,7 @@ from predictor.core.methods import METHODS, Method, settings_values
 from predictor.core.noise import noise_floor
 from predictor.models import EvaluatedMethod
 from predictor.models import Evaluation as StoredEvaluation
-from predictor.snapshot.building import PREDICTION_ORIGINS, Snapshot
+from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.derivation import run_tables
 from profiles.measurements import Measurements, RunTable

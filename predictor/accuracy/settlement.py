@@ -15,8 +15,8 @@ import numpy as np
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.models import Platform, Profile, Source
 from profiles.stored import stored_curves
 

@@ -29,6 +29,7 @@ from predictor.comparisons.selection import (
 )
 from predictor.computations.kinds import LongQuestion
 from predictor.core.arrays import slug_index
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (
     ProfileSummary,
     SharedWorkload,
@@ -36,7 +37,6 @@ from predictor.core.comparisons.documents import (
     compare_workloads,
 )
 from predictor.core.comparisons.mean_distances import Kind
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
 from profiles.lookup import look_up
 

@@ -21,10 +21,10 @@ from mpet_site.web.pagination import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS
 from predictor.core.paper import PAPER_TABLES
 from predictor.models import Evaluation, PaperReport
-from predictor.snapshot.building import PREDICTION_ORIGINS
 
 ERROR_COLUMNS = ("platform", "workload", "method", *(f"{part}_error_percent" for part in ERROR_PARTS))
 

@@ -18,8 +18,8 @@ from mpet_site.web.fields import number
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from mpet_site.web.parameters import OneOf, described
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.etags import database_etag
 
 

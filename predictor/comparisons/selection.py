@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from predictor.core.arrays import slug_index
+from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.core.database import Database
-from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
+from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Platform, Source, Workload
 

@@ -20,6 +20,7 @@ from predictor.core.mpet.method import MPET, MPET_LOG
 from predictor.core.mpet2020.method import MPET2020
 
 __all__ = [
+    "DEFAULT_METHOD",
     "METHODS",
     "Answer",
     "Candidate",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 _REGISTERED: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
+DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from predictor.accuracy.evaluations import NothingStored, Subject, read_stored_subject
-from predictor.snapshot.measurements import database_from_measurements
+from predictor.core.tabulated import database_from_measurements
 from profiles.datasets import DatasetError, read_dataset
 from profiles.measurements import Measurements
 

@@ -8,10 +8,10 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.noise import NOISE_FLOOR
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import Chart, mark_origin
 
 EVALUATIONS_LISTED = 20

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from predictor.core.arrays import slug_index
+from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
 from predictor.figures.candidates import CandidateCurves
-from predictor.snapshot.building import MEASURED, SIMULATED
 from predictor.snapshot.cache import read_database
 
 CANDIDATES_SHOWN = 2

@@ -17,6 +17,7 @@ from predictor.comparisons.selection import (
     select_profiles,
 )
 from predictor.core.arrays import slug_index
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (
     ProfileSummary,
     SharedWorkload,
@@ -29,7 +30,6 @@ from predictor.core.database import Database
 from predictor.figures.comparisons import characteristic_charts, curves_of_profiles, speed_chart
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from predictor.core.assembly import SIMULATED
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
-from predictor.snapshot.building import SIMULATED
 from predictor.snapshot.cache import read_database
 
 MOST_OFFERED = 150  # on the front page

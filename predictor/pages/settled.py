@@ -14,9 +14,9 @@ from django.views.decorators.http import require_safe
 from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.models import Prediction
 from predictor.pages.presenting import names_by_slug
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.models import Platform, Workload
 from profiles.templatetags.quantities import DASH, percent, unmarked
 

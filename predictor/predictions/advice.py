@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.core.methods import get_method
 from predictor.core.references import MixRuntimes
 from predictor.predictions.answering import refusal_of_question
 from predictor.predictions.question import Question
 from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, Remedy
-from predictor.snapshot.building import SIMULATED, Snapshot
+from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile
 

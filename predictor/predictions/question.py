@@ -10,6 +10,7 @@ from mpet_site.web.patience import NotReadyYet, answer_is_outdated
 from predictor.core import methods, scenarios
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.arrays import slug_index
+from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
 from predictor.predictions.request import (
     MOST_THREAD_COUNTS,
@@ -22,7 +23,7 @@ from predictor.predictions.request import (
     UnknownTargetName,
     UnknownWorkloadName,
 )
-from predictor.snapshot.building import MEASURED, SIMULATED, Snapshot
+from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.lookup import slugs_of_name, suggestions
 from profiles.measurements import STRATEGIES

@@ -8,8 +8,8 @@ from typing import Any
 
 from mpet_site.web.parameters import Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
 from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.predictions.request import InvalidField
-from predictor.snapshot.building import PREDICTION_ORIGINS
 from profiles.measurements import DEVICE_CLASSES
 from profiles.vendors import canonical_vendor
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-DEFAULT_METHOD = "mpet"
+from predictor.core.methods import DEFAULT_METHOD
+
 MOST_THREAD_COUNTS = 4096
 
 

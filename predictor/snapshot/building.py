@@ -9,42 +9,39 @@ docs/decisions/representative-profile.md says which profile stands for a pair th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from mpet_site.web.patience import NotReadyYet
-from predictor.core.arrays import stretch_positions
+from predictor.core.assembly import (
+    PLATFORM_FIELDS,
+    WORKLOAD_FIELDS,
+    Columns,
+    ProfileColumns,
+    TableRow,
+    assemble_database,
+    columns_by_slug,
+    concatenate_columns,
+    drop_faulty,
+    faults_of_pairs,
+    faults_of_platforms,
+    place_profiles,
+    thinned_curves,
+)
 from predictor.core.database import (
-    PLATFORM_NUMBER_COLUMNS,
-    PLATFORM_TEXT_COLUMNS,
-    WORKLOAD_TEXT_COLUMNS,
     Database,
-    Group,
 )
 from profiles.consistency import consistent_reads
-from profiles.measurements import ProfileRecord
 from profiles.models import Platform, Profile, Revision, Workload
-from profiles.scaling.repeats import deviation_of_one
 from profiles.scaling.validity import (
-    LARGEST_VALUE,
-    MOST_CURVE_POINTS,
-    platform_faults,
     slug_faults,
-    thinned_positions,
-    valid_counts,
 )
 from profiles.usability import batches, byte_columns, usable_arrays
 
-MEASURED = ("measured",)
-SIMULATED = ("simulated",)
-PREDICTION_ORIGINS = (*MEASURED, *SIMULATED)  # predictions never use emulated profiles
-
-PLATFORM_FIELDS = ("slug", "n_nu", "n_ht", "n_max", *PLATFORM_NUMBER_COLUMNS, *PLATFORM_TEXT_COLUMNS)
-WORKLOAD_FIELDS = ("slug", "runtime", *WORKLOAD_TEXT_COLUMNS)
 PROFILE_FIELDS = {
     "pk": np.int64,
     "platform_id": np.int64,
@@ -62,14 +59,9 @@ PROFILE_FIELDS = {
     "standard_error": np.float64,
 }
 MOST_READINGS = 20
-THREAD_COLUMNS = frozenset({"physical_cores", "threads"})  # of PLATFORM_NUMBER_COLUMNS
 
 logger = logging.getLogger(__name__)
 _logged: set[int] = set()  # profiles that this process has told of
-
-TableRow = tuple[Any, ...]
-Columns = dict[str, TableRow]
-RecordProgress = Callable[[Sequence[ProfileRecord]], Iterable[ProfileRecord]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,32 +82,6 @@ class Snapshot:
     unusable_reasons: tuple[str, ...]
     holds_private: bool
     private_revision: int
-
-
-@dataclass
-class ProfileColumns:
-    """Profiles by column; the measured times of each are `lengths` elements of the two flat curve arrays. `unusable`:
-    by primary key, why a profile that was read is not among them."""
-
-    values: dict[str, np.ndarray]
-    features: np.ndarray
-    lengths: np.ndarray
-    curve_n: np.ndarray
-    curve_time_s: np.ndarray
-    unusable: dict[int, str] = field(default_factory=dict)
-
-    def take(self, rows: np.ndarray) -> ProfileColumns:
-        starts = np.cumsum(self.lengths) - self.lengths
-        lengths = self.lengths[rows]
-        flat = stretch_positions(starts[rows], lengths)
-        return ProfileColumns(
-            values={name: column[rows] for name, column in self.values.items()},
-            features=self.features[rows],
-            lengths=lengths,
-            curve_n=self.curve_n[flat],
-            curve_time_s=self.curve_time_s[flat],
-            unusable=self.unusable,
-        )
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
@@ -163,34 +129,6 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
     )
 
 
-def faults_of_platforms(platforms: Columns) -> dict[int, str]:
-    """By row of the columns why no curve can be computed on the platform."""
-    counts = (np.array(platforms[name], dtype=np.float64) for name in ("n_nu", "n_ht", "n_max"))
-    return platform_faults(*counts) | slug_faults(platforms["slug"])
-
-
-def drop_faulty(columns: Columns, faults: Mapping[int, str]) -> tuple[Columns, dict[int, str]]:
-    """The columns without those rows, and the faults by primary key instead."""
-    if not faults:
-        return columns, {}
-    by_key = {columns["pk"][row]: why for row, why in faults.items()}
-    kept = {
-        name: tuple(value for row, value in enumerate(column) if row not in faults) for name, column in columns.items()
-    }
-    return kept, by_key
-
-
-def faults_of_pairs(
-    values: Mapping[str, np.ndarray], of_platform: Mapping[int, str], of_workload: Mapping[int, str]
-) -> dict[int, str]:
-    """By primary key of a profile why its platform or its workload cannot be used."""
-    faults: dict[int, str] = {}
-    for name, of_key in (("workload_id", of_workload), ("platform_id", of_platform)):
-        for row in np.flatnonzero(np.isin(values[name], list(of_key))) if of_key else ():
-            faults[int(values["pk"][row])] = of_key[int(values[name][row])]
-    return faults
-
-
 def log_unusable(unusable: Mapping[int, str]) -> None:
     """Tell of each profile once a process."""
     for key in unusable.keys() - _logged:
@@ -198,32 +136,8 @@ def log_unusable(unusable: Mapping[int, str]) -> None:
     _logged.update(unusable)
 
 
-def place_profiles(profiles: ProfileColumns, platforms: Sequence[int], workloads: Sequence[int]) -> ProfileColumns:
-    """The profiles whose platform and workload are among these primary keys, with the positions of both."""
-    platform_index = positions_of_ids(platforms, profiles.values["platform_id"])
-    workload_index = positions_of_ids(workloads, profiles.values["workload_id"])
-    profiles.values |= {"platform": platform_index, "workload": workload_index}
-    visible = (platform_index >= 0) & (workload_index >= 0)
-    return profiles if visible.all() else profiles.take(np.flatnonzero(visible))
-
-
 def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
     return columns_by_slug(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
-
-
-def columns_by_slug(rows: Iterable[TableRow], names: Sequence[str]) -> Columns:
-    """Columns of rows that begin with a slug, sorted by slug. Python sorts them: no collation changes its order."""
-    ordered = sorted(rows, key=lambda row: row[0])
-    return dict(zip(names, zip(*ordered, strict=True) if ordered else ((),) * len(names), strict=True))
-
-
-def positions_of_ids(ids: Sequence[int], wanted: np.ndarray) -> np.ndarray:
-    """The position of each wanted id in `ids`; -1 where it is not in them."""
-    table = np.asarray(ids, dtype=np.int64)
-    order = np.argsort(table)
-    rank = np.searchsorted(table, wanted, sorter=order)
-    is_there = np.isin(wanted, table)
-    return np.where(is_there, order[np.where(is_there, rank, 0)], -1) if len(table) else np.full(len(wanted), -1)
 
 
 def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> ProfileColumns:
@@ -259,114 +173,3 @@ def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:
         curve_time_s=arrays.curve_time_s[points],
         unusable={int(values["pk"][row]): why for row, why in arrays.faults.items()},
     )
-
-
-def thinned_curves(lengths: np.ndarray, curve_n: np.ndarray) -> tuple[np.ndarray, np.ndarray | slice]:
-    """How long the curves are when none has more than MOST_CURVE_POINTS, and which points of the flat arrays remain."""
-    if (lengths <= MOST_CURVE_POINTS).all():
-        return lengths, slice(None)
-    stops = np.cumsum(lengths)
-    kept = [
-        start + thinned_positions(curve_n[start:stop])
-        for start, stop in zip((stops - lengths).tolist(), stops.tolist(), strict=True)
-    ]
-    return np.array([len(positions) for positions in kept], dtype=np.int64), np.concatenate(kept)
-
-
-def concatenate_columns(parts: list[ProfileColumns]) -> ProfileColumns:
-    return ProfileColumns(
-        values={name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
-        features=np.concatenate([part.features for part in parts]),
-        lengths=np.concatenate([part.lengths for part in parts]),
-        curve_n=np.concatenate([part.curve_n for part in parts]),
-        curve_time_s=np.concatenate([part.curve_time_s for part in parts]),
-        unusable={key: why for part in parts for key, why in part.unusable.items()},
-    )
-
-
-def assemble_database(
-    platforms: Columns, workloads: Columns, profiles: ProfileColumns, *, origin: str, revision: int
-) -> tuple[Database, ProfileColumns]:
-    """The `Database`, and the columns of its profiles in its order. It has one profile for each platform, workload and
-    group."""
-    groups, group = group_profiles(profiles, workloads["runtime"], origin)
-    rows = representative_rows(profiles.values, group)
-    profiles, group = profiles.take(rows), group[rows]
-    database = Database.build(
-        revision=revision,
-        platforms=platforms["slug"],
-        workloads=workloads["slug"],
-        platform_index=profiles.values["platform"],
-        workload_index=profiles.values["workload"],
-        groups=groups,
-        group=group,
-        features=profiles.features,
-        t1_s=profiles.values["t1_s"],
-        standard_error=possible_errors(profiles.values["standard_error"]),
-        run_deviation=run_deviations(profiles.values),
-        disturbed_share=disturbed_shares(profiles.values["disturbed_count"], profiles.values["run_count"]),
-        curve_offsets=np.concatenate([[0], np.cumsum(profiles.lengths)]),
-        curve_n=profiles.curve_n,
-        curve_time_s=profiles.curve_time_s,
-        n_nu=np.array(platforms["n_nu"], dtype=np.float64),
-        n_ht=np.array(platforms["n_ht"], dtype=np.float64),
-        n_max=platforms["n_max"],
-        platform_table={name: known_numbers(name, platforms[name]) for name in PLATFORM_NUMBER_COLUMNS}
-        | {name: texts_or_empty(platforms[name]) for name in PLATFORM_TEXT_COLUMNS},
-        workload_table={name: texts_or_empty(workloads[name]) for name in WORKLOAD_TEXT_COLUMNS},
-    )
-    return database, profiles
-
-
-def known_numbers(name: str, column: Sequence[float | None]) -> np.ndarray:
-    """A number of each platform, NaN where it is unknown or none that a machine has."""
-    numbers = np.array(column, dtype=np.float64)
-    possible = valid_counts(numbers) if name in THREAD_COLUMNS else (numbers > 0) & (numbers <= LARGEST_VALUE)
-    return np.where(possible, numbers, np.nan)
-
-
-def possible_errors(column: np.ndarray) -> np.ndarray:
-    """The standard errors, NaN where one is unknown or none that can be computed with."""
-    return np.where((column >= 0) & (column <= LARGEST_VALUE), column, np.nan)
-
-
-def run_deviations(values: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The standard deviation of ln t of single runs, NaN where nothing was repeated. A decomposed profile has two
-    passes, each of as many runs."""
-    passes = 1 + values["decomposed"]
-    runs = values["run_count"] / (np.maximum(values["n_measured"], 1) * passes)
-    return possible_errors(deviation_of_one(possible_errors(values["standard_error"]), runs))
-
-
-def disturbed_shares(disturbed_count: np.ndarray, run_count: np.ndarray) -> np.ndarray:
-    """The share of disturbed runs, NaN where nobody looked."""
-    return np.clip(disturbed_count / np.where(run_count > 0, run_count, np.nan), 0.0, 1.0)
-
-
-def texts_or_empty(column: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(word or "" for word in column)
-
-
-def group_profiles(
-    profiles: ProfileColumns, runtimes: Sequence[str | None], origin: str
-) -> tuple[tuple[Group, ...], np.ndarray]:
-    """The groups inside which profiles can be compared, and the group of each profile."""
-    names, runtime = np.unique(np.array(texts_or_empty(runtimes), dtype=np.str_), return_inverse=True)
-    code = profiles.values["decomposed"] * max(len(names), 1) + runtime[profiles.values["workload"]]
-    codes, group = np.unique(code, return_inverse=True)
-    decomposed, name = np.divmod(codes, max(len(names), 1))
-    groups = [Group(bool(parts), str(names[index]), origin) for parts, index in zip(decomposed, name, strict=True)]
-    return tuple(groups), group
-
-
-def representative_rows(values: dict[str, np.ndarray], group: np.ndarray) -> np.ndarray:
-    """The rows to keep, sorted by platform, workload and group: for each the viewer's own private profile, else a
-    measured one, else that with the most thread counts, else the newest."""
-    is_own = values["private_to_id"] != None  # noqa: E711  elementwise
-    is_measured = values["origin"] == "measured"
-    pair = (group, values["workload"], values["platform"])
-    order = np.lexsort((-values["pk"], -values["n_measured"], ~is_measured, ~is_own, *pair))
-    key = np.stack([column[order] for column in pair])
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-    return order[first]

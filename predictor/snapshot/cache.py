@@ -16,10 +16,11 @@ from django.conf import settings
 from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.patience import NotReadyYet, can_wait, note_outdated
+from predictor.core.assembly import MEASURED
 from predictor.core.database import Database, Group
 from predictor.snapshot import files
 from predictor.snapshot.behind import build_behind
-from predictor.snapshot.building import MEASURED, Snapshot, build_snapshot
+from predictor.snapshot.building import Snapshot, build_snapshot
 from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision
 

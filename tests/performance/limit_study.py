@@ -35,9 +35,9 @@ from benchmarks.simulator.true_limits import true_limit  # noqa: E402
 from benchmarks.simulator.workloads import PROGRAMS  # noqa: E402
 from predictor.core.answers import Query  # noqa: E402
 from predictor.core.methods import get_method  # noqa: E402
+from predictor.core.tabulated import database_from_measurements  # noqa: E402
 from predictor.core.why.influence import predicted_scaling  # noqa: E402
 from predictor.management.accuracy_pages import markdown_table  # noqa: E402
-from predictor.snapshot.measurements import database_from_measurements  # noqa: E402
 from profiles.measurements import CounterTable  # noqa: E402
 from profiles.scaling.boundness import boundness  # noqa: E402
 from profiles.scaling.machine_facts import MachineFacts, clock_ratio  # noqa: E402

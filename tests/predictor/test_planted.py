@@ -12,7 +12,7 @@ from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import get_method
 from predictor.core.outliers import MeasuredProfile, database_without, find_outliers
-from predictor.snapshot.measurements import database_from_measurements
+from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.scaling.runs import scaling_curves
 from tests.predictor.core.curves import curve_arrays

@@ -15,6 +15,7 @@ from tqdm import tqdm
 from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy import evaluations
 from predictor.accuracy.evaluations import Subject, evaluate_subject
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.cuts import Size
 from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
@@ -23,7 +24,6 @@ from predictor.core.mpet.ablation import ablation_methods
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
-from predictor.snapshot.building import PREDICTION_ORIGINS
 
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.core.programs.evaluation import (
@@ -24,7 +25,6 @@ from predictor.core.threads import single_thread
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.predictions.request import DEFAULT_METHOD
-from predictor.snapshot.building import PREDICTION_ORIGINS
 
 HALVES = {"first": 0, "second": 1}
 

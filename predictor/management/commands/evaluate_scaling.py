@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.database import Database
+from predictor.core.tabulated import database_from_measurements
 from predictor.management import scaling_studies as studies
 from predictor.management.figures import write_figures
 from predictor.management.subjects import read_folder
@@ -30,7 +31,6 @@ from predictor.scaling_models.evaluation import (
 )
 from predictor.scaling_models.peers import extra_p
 from predictor.snapshot.cache import read_database
-from predictor.snapshot.measurements import database_from_measurements
 from profiles.figures import Chart
 from profiles.measurements import Measurements
 

@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.accuracy.evaluations import Subject
+from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.evaluate import EvaluationProgress
 from predictor.core.mpet2020.method import MPET2020
 from predictor.core.paper import PaperResults, paper_results
@@ -20,7 +21,6 @@ from predictor.management.figures import write_figures
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
-from predictor.snapshot.building import PREDICTION_ORIGINS
 
 
 class Command(BaseCommand):

@@ -13,7 +13,7 @@ from benchmarks.archive import read_archive
 from benchmarks.simulator import HARDWARE, PROGRAMS, find_hardware, simulate, simulate_tarball
 from predictor.core.evaluate import evaluate
 from predictor.core.methods import get_method
-from predictor.snapshot.measurements import database_from_measurements
+from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import Measurements
 from profiles.quality import quality_warnings
 from profiles.scaling.features import feature_fit

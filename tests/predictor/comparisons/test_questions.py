@@ -6,10 +6,10 @@ from django.urls import reverse
 
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
 from predictor.computations.running import compute_waiting
+from predictor.core.assembly import MEASURED
 from predictor.core.comparisons.documents import distance_matrix, workload_map
 from predictor.core.steps import last_step
 from predictor.models import Computation
-from predictor.snapshot.building import MEASURED
 from predictor.snapshot.cache import read_snapshot
 from profiles.models import Revision
 from tests.pages import figures_of, store_public, text_of, twin_of, user

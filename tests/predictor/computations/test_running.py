@@ -10,10 +10,10 @@ from predictor.comparisons.questions import MapQuestion
 from predictor.computations import running
 from predictor.computations.asking import ask
 from predictor.computations.running import claim_next, compute, compute_waiting
+from predictor.core.assembly import MEASURED
 from predictor.models import Computation
 from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
-from predictor.snapshot.building import MEASURED
 from predictor.snapshot.cache import read_snapshot
 from profiles.models.leases import MOST_ATTEMPTS
 from tests.mpet_site.api_samples import store

@@ -6,7 +6,7 @@ import pytest
 
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS
-from predictor.snapshot.measurements import database_from_measurements
+from predictor.core.tabulated import database_from_measurements
 from profiles.datasets import read_dataset
 
 pytestmark = pytest.mark.shared_data

@@ -4,10 +4,10 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+from predictor.core.tabulated import database_from_measurements
 from predictor.snapshot import files
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot, snapshot_values
-from predictor.snapshot.measurements import database_from_measurements
 from profiles.models import FeatureVector, Profile, Revision, ScalingCurves
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements

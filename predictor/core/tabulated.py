@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.database import Database
-from predictor.snapshot.building import (
+from predictor.core.assembly import (
     PLATFORM_FIELDS,
     WORKLOAD_FIELDS,
     Columns,
@@ -15,6 +14,7 @@ from predictor.snapshot.building import (
     columns_by_slug,
     positions_of_ids,
 )
+from predictor.core.database import Database
 from profiles.measurements import Measurements
 from profiles.scaling.features import feature_fits
 from profiles.scaling.repeats import repeat_summary

@@ -1,0 +1,325 @@
+"""The command `mpet`. Answers go to standard output, everything else to standard error.
+
+Its status says what happened: 0 done, 1 failed, 2 wrong usage, 3 refused by the server, 4 too little measured, 5 not
+allowed, 6 no server, 7 the kit or the program failed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from mpet import kit as benchmark_kit
+from mpet import tables
+from mpet.client import Client
+from mpet.config import Config, chosen_server, plain_server
+from mpet.errors import MpetError, NotAllowed, UsageError
+from mpet.offline import predict_offline
+from mpet.results import UploadReport
+
+app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
+out, err = Console(), Console(stderr=True)
+# What follows the program is the program's own.
+PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
+JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON.")
+PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybody, or you alone.")
+LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
+NAME = typer.Option(None, help="What to call this machine; default: its host name.")
+
+
+@dataclass
+class Connection:
+    """What stands before the command: where to ask, and as whom."""
+
+    server: Optional[str] = None
+    token: Optional[str] = None
+
+    def client(self) -> Client:
+        return Client(self.server, self.token)
+
+
+@app.callback()
+def common(
+    context: typer.Context,
+    server: Optional[str] = typer.Option(None, help="Address of the server; default: MPET_SERVER, or the last login."),
+    token: Optional[str] = typer.Option(
+        None, help="API token; default: MPET_TOKEN, or that of the login. Others on this machine can read it here."
+    ),
+) -> None:
+    """Measure parallel programs, and ask how they will run on other machines."""
+    context.obj = Connection(server, token)
+
+
+@contextmanager
+def progress_of(what: str) -> Iterator[Any]:
+    """A bar on standard error while the server computes; `advance(done, total)`."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+
+        def advance(done: int, total: Optional[int]) -> None:
+            progress.update(task, completed=done, total=total)
+
+        yield advance
+
+
+def print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def assignments(texts: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` as given on the command line.
+
+    >>> assignments(["n_ht=16", "lock_delay=0.5"])
+    {'n_ht': '16', 'lock_delay': '0.5'}
+    """
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, equals, _) in zip(texts, pairs):
+        if not name or not equals:
+            raise UsageError(f"{text!r} is not NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--n {text}: give numbers of threads as 1,2,4") from error
+
+
+@app.command()
+def login(
+    context: typer.Context, no_browser: bool = typer.Option(False, help="Do not open the page of tokens.")
+) -> None:
+    """Keep a token for a server: the one given by --token, or one that you make on the page that opens."""
+    connection: Connection = context.obj
+    server = chosen_server(connection.server)
+    token = connection.token
+    if token is None:
+        page = f"{server}/accounts/tokens/"
+        err.print(f"Make a token of scope upload here, and paste it: {page}", markup=False)
+        if not no_browser:
+            webbrowser.open(page)
+        token = typer.prompt("Token", hide_input=True, err=True).strip()
+    username = Client(server, token).account()["username"]
+    config = Config.load()
+    config.server = server
+    config.tokens[server] = token
+    err.print(f"signed in to {server} as {username}; kept in {config.save()}", markup=False)
+
+
+@app.command()
+def logout(context: typer.Context) -> None:
+    """Forget the token of a server. It stays valid until it is revoked on the page of your tokens."""
+    server = plain_server(chosen_server(context.obj.server))
+    config = Config.load()
+    if config.tokens.pop(server, None) is None:
+        raise NotAllowed(f"no token is kept for {server}")
+    config.save()
+
+
+@app.command()
+def measure(
+    context: typer.Context,
+    full: bool = typer.Option(False, help="All numbers of threads, three repeats; else a minute or two."),
+    workloads: Optional[str] = typer.Option(None, help="Some workloads only, as 'hog sgm'."),
+    threads: Optional[str] = typer.Option(None, help="These numbers of threads only, as 1,2,4."),
+    name: Optional[str] = NAME,
+    upload: bool = typer.Option(True, help="Send what is measured."),
+    public: bool = PUBLIC,
+    licence: Optional[str] = LICENCE,
+    as_json: bool = JSON,
+) -> None:
+    """Measure this machine with the benchmark kit of the server, and send the results."""
+    client = context.obj.client()
+    given = {"WORKLOADS": workloads, "THREADS": threads, "NAME": name}
+    options = {variable: value for variable, value in given.items() if value}
+    folder = benchmark_kit.unpack_kit(client.kit())
+    tarball = benchmark_kit.measure(folder, "all" if full else "quick", options, _say)
+    _finish(client, tarball, upload, public, licence, as_json)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+def profile(
+    context: typer.Context,
+    program: str = typer.Argument(..., help="An OpenMP program; what follows are its arguments."),
+    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4-8."),
+    repeats: Optional[int] = typer.Option(None, help="Runs of each pass at each number of threads."),
+    application: Optional[str] = typer.Option(None, help="What to call the program; default: its file's name."),
+    name: Optional[str] = NAME,
+    output: Optional[Path] = typer.Option(None, help="Where the results are written; default: a file here."),
+    upload: bool = typer.Option(True, help="Send what is measured."),
+    public: bool = PUBLIC,
+    licence: Optional[str] = LICENCE,
+    as_json: bool = JSON,
+) -> None:
+    """Measure an OpenMP program of your own with the kit's mpet-profile, and send the results."""
+    client = context.obj.client()
+    given = {"--n": n, "--repeats": repeats, "--application": application, "--name": name}
+    options = [part for option, value in given.items() if value is not None for part in (option, str(value))]
+    path = output or Path(f"mpet-{Path(program).name}-{time.strftime('%Y%m%d-%H%M%S')}.tar.gz")
+    folder = benchmark_kit.unpack_kit(client.kit())
+    command = [str(Path(program).resolve()) if Path(program).exists() else program, *context.args]
+    benchmark_kit.profile(folder, command, path, options, _say)
+    _finish(client, path, upload, public, licence, as_json)
+
+
+def _say(line: str) -> None:
+    err.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _finish(client: Client, tarball: Path, upload: bool, public: bool, licence: Optional[str], as_json: bool) -> None:
+    _say(f"results: {tarball}")
+    if upload:
+        _send(client, tarball, public, licence, as_json)
+    elif as_json:
+        print_json({"results": str(tarball)})
+
+
+def _send(client: Client, path: Path, public: bool, licence: Optional[str], as_json: bool) -> None:
+    with progress_of("sending") as progress:
+        report = client.upload(path, public=public, licence=licence, progress=progress)
+    _tell_upload(report, as_json)
+
+
+def _tell_upload(report: UploadReport, as_json: bool) -> None:
+    print_json(report.document) if as_json else tables.print_upload(out, report)
+    if not report.is_accepted:
+        raise typer.Exit(3)
+
+
+@app.command()
+def upload(
+    context: typer.Context,
+    file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball."),
+    public: bool = PUBLIC,
+    licence: Optional[str] = LICENCE,
+    as_json: bool = JSON,
+) -> None:
+    """Send results that were measured before."""
+    _send(context.obj.client(), file, public, licence, as_json)
+
+
+@app.command()
+def predict(
+    context: typer.Context,
+    workload: str = typer.Argument(..., help="Slug or name."),
+    target: str = typer.Argument(..., help="Platform: slug or name."),
+    reference: Optional[list[str]] = typer.Option(None, help="Use this platform's measurements only; repeatable."),
+    method: Optional[str] = typer.Option(None, help="Method of prediction; default: mpet."),
+    n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
+    data: Optional[Path] = typer.Option(None, file_okay=False, help="Answer from this public dump, without a server."),
+    as_json: bool = JSON,
+) -> None:
+    """Predict how a workload runs on a platform."""
+    question: dict[str, Any] = {"references": reference or None, "method": method, "n": numbers_of_threads(n)}
+    if data is None:
+        answer = context.obj.client().predict(workload, target, **question)
+    else:
+        answer = predict_offline(data, workload, target, **question)
+    print_json(answer.document) if as_json else tables.print_prediction(out, answer)
+
+
+@app.command("what-if")
+def what_if(
+    context: typer.Context,
+    workload: str,
+    target: str,
+    changes: list[str] = typer.Argument(..., help="What changes, as lock_delay=0.5 n_max=64."),
+    as_json: bool = JSON,
+) -> None:
+    """Predict with something changed: a characteristic of the workload, or a fact of the platform."""
+    answer = context.obj.client().what_if(workload, target, **assignments(changes))
+    print_json(answer.document) if as_json else tables.print_prediction(out, answer)
+
+
+@app.command()
+def rank(
+    context: typer.Context,
+    workload: str,
+    where: Optional[list[str]] = typer.Option(None, help="Choose platforms, as min_cores=16; repeatable."),
+    n: Optional[int] = typer.Option(None, help="Compare at this number of threads."),
+    by: Optional[str] = typer.Option(None, help="time, or core_time."),
+    limit: int = typer.Option(20, min=1, help="Rows shown."),
+    as_json: bool = JSON,
+) -> None:
+    """Predict a workload on every platform, the fastest first."""
+    choice: dict[str, Any] = dict(assignments(where or []))
+    choice.update({name: value for name, value in {"n": n, "by": by}.items() if value is not None})
+    with progress_of("ranking") as progress:
+        ranking = context.obj.client().rank(workload, progress=progress, **choice)
+    print_json(ranking.document) if as_json else tables.print_ranking(out, ranking, limit)
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    kind: str = typer.Argument(..., help="platforms or workloads"),
+    names: list[str] = typer.Argument(..., help="Two to six of them."),
+    on: Optional[str] = typer.Option(None, help="Of workloads: the platform."),
+    as_json: bool = JSON,
+) -> None:
+    """Compare measured platforms or workloads."""
+    choice = {"on": on} if on else {}
+    with progress_of("comparing") as progress:
+        comparison = context.obj.client().compare(kind, names, progress=progress, **choice)
+    print_json(comparison.document) if as_json else tables.print_comparison(out, comparison)
+
+
+@app.command()
+def watch(
+    context: typer.Context,
+    upload_or_workload: str = typer.Argument(..., help="The id of an upload, or a workload."),
+    target: Optional[str] = typer.Argument(None, help="Platform, where a workload is given."),
+    every: float = typer.Option(60.0, min=0.1, help="Seconds between two questions."),
+    times: Optional[int] = typer.Option(None, min=1, help="Ask so often, then end."),
+    as_json: bool = JSON,
+) -> None:
+    """Wait until an upload is read; or print a prediction whenever what is known changes it."""
+    client = context.obj.client()
+    if target is None:
+        with progress_of("waiting") as progress:
+            _tell_upload(client.follow(client.upload_report(upload_or_workload), progress), as_json)
+        return
+    before: Any = None
+    asked = 0
+    while times is None or asked < times:
+        if asked:
+            time.sleep(every)
+        answer = client.what_if(upload_or_workload, target)
+        asked += 1
+        if answer.document["curve"] != before:
+            before = answer.document["curve"]
+            print_json(answer.document) if as_json else tables.print_prediction(out, answer)
+
+
+def main() -> None:
+    """Run the command; what goes wrong is one message, not a traceback."""
+    try:
+        app()
+    except MpetError as error:
+        err.print(f"mpet: {error}", markup=False, highlight=False, soft_wrap=True)
+        raise SystemExit(error.exit_code) from None
+    except OSError as error:
+        err.print(f"mpet: {error}", markup=False, highlight=False, soft_wrap=True)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

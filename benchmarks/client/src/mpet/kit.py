@@ -1,0 +1,114 @@
+"""The benchmark kit: fetched from the server once a version, and run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Optional
+
+from mpet.config import cache_folder
+from mpet.errors import KitFailed
+
+TOP_FOLDER = "mpet-kit"
+RESULTS_LINE = "Results: "
+MOST_KIT_BYTES = 64 << 20
+LINES_SHOWN = 15
+
+Said = Callable[[str], Any]
+
+
+def unpack_kit(content: bytes, folder: Optional[Path] = None) -> Path:
+    """The kit's folder, in the user's cache unless another folder is given; the same bytes are unpacked once. What is
+    built there stays."""
+    digest = hashlib.sha256(content).hexdigest()[:16]
+    home = (folder or cache_folder() / "kits") / digest
+    kit = home / TOP_FOLDER
+    if kit.is_dir():
+        return kit
+    home.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(dir=home.parent))
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as archive:
+            for member in archive:
+                _unpack_member(archive, member, unfinished)
+        if not (unfinished / TOP_FOLDER / "Makefile").is_file():
+            raise KitFailed("what the server sends is no benchmark kit")
+        try:
+            unfinished.rename(home)
+        except OSError:
+            if not kit.is_dir():  # else another process was faster
+                raise
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise KitFailed(f"the kit cannot be unpacked: {error}") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return kit
+
+
+def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Plain files and folders below the kit's top folder alone, whoever made the archive."""
+    parts = PurePosixPath(member.name).parts
+    if not parts or parts[0] != TOP_FOLDER or ".." in parts or member.size > MOST_KIT_BYTES:
+        raise KitFailed(f"the kit has a member {member.name!r}, which is not unpacked")
+    path = folder.joinpath(*parts)
+    if member.isdir():
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    source = archive.extractfile(member) if member.isfile() else None
+    if source is None:
+        raise KitFailed(f"the kit has a member {member.name!r} that is no plain file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        shutil.copyfileobj(source, file)
+    path.chmod(0o755 if member.mode & 0o100 else 0o644)
+
+
+def measure(
+    kit: Path, target: str = "quick", options: Optional[Mapping[str, str]] = None, said: Said = lambda line: None
+) -> Path:
+    """Run `make TARGET` in the kit; the tarball with what it measured."""
+    command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in (options or {}).items())]
+    lines = _run(command, said)
+    named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
+    if not named:
+        raise KitFailed("the kit does not say where its results are")
+    return kit / named[-1]
+
+
+def profile(kit: Path, program: Sequence[str], output: Path, options: Sequence[str] = (), said: Said = print) -> Path:
+    """Measure an OpenMP program of one's own with the kit's mpet-profile; the tarball."""
+    _run([str(kit / "mpet-profile"), "--output", str(output.resolve()), *options, *program], said)
+    if not output.is_file():
+        raise KitFailed("mpet-profile has written no results")
+    return output
+
+
+def _run(command: Sequence[str], said: Said) -> list[str]:
+    """Its lines, each told when it comes. KitFailed, with the last of them, where it fails."""
+    environment = {name: value for name, value in os.environ.items() if name != "MPET_TOKEN"}
+    lines: list[str] = []
+    try:
+        with subprocess.Popen(  # noqa: S603
+            list(command),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+        ) as process:
+            for line in process.stdout or ():
+                lines.append(line.rstrip("\n"))
+                said(lines[-1])
+    except FileNotFoundError as error:
+        raise KitFailed(f"{command[0]} is not there: the kit needs make, g++, tar and gzip") from error
+    if process.returncode:
+        shown = "\n  ".join(lines[-LINES_SHOWN:])
+        raise KitFailed(f"{Path(command[0]).name} ended with status {process.returncode}:\n  {shown}")
+    return lines

@@ -1,0 +1,201 @@
+"""Answers as objects: what people ask for by name, the whole document beside it, pandas and HTML where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, Optional
+
+from mpet.errors import UsageError
+
+SIGNIFICANT_DIGITS = 3
+
+
+def frame_of(rows: Iterable[dict[str, Any]]) -> Any:
+    """Rows as a pandas DataFrame. pandas is not needed for anything else."""
+    try:
+        import pandas as pd  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError("this needs pandas: pip install 'mpet[pandas]'") from error
+    return pd.DataFrame(list(rows))
+
+
+def shown_number(value: Any) -> str:
+    """Three significant digits; a dash where there is no number.
+
+    >>> shown_number(1234.5), shown_number(0.00012345), shown_number(None), shown_number(16)
+    ('1230', '0.000123', '-', '16')
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, int):
+        return str(value)
+    rounded = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    return f"{rounded:.0f}" if abs(rounded) >= 10**SIGNIFICANT_DIGITS else f"{rounded:.{SIGNIFICANT_DIGITS}g}"
+
+
+def html_table(caption: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{escape(shown_number(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One number of threads: the time in seconds with its interval. None: not predicted."""
+
+    n: int
+    time_s: Optional[float]
+    low_s: Optional[float] = None
+    high_s: Optional[float] = None
+    speedup: Optional[float] = None
+    efficiency: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """How a workload will run on a platform. `document` is the whole answer of the API."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def workload(self) -> str:
+        return str(self.document["workload"])
+
+    @property
+    def target(self) -> str:
+        return str(self.document["target"])
+
+    @property
+    def revision(self) -> int:
+        return int(self.document["revision"])
+
+    @property
+    def method(self) -> str:
+        return str(self.document["method"])
+
+    @property
+    def url(self) -> Optional[str]:
+        return self.document.get("url")
+
+    @property
+    def t1_s(self) -> Optional[float]:
+        return self.document["t1_s"]
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self.document.get("warnings", []))
+
+    @property
+    def points(self) -> list[CurvePoint]:
+        names = CurvePoint.__dataclass_fields__
+        return [CurvePoint(**{name: point.get(name) for name in names}) for point in self.document["curve"]]
+
+    @property
+    def best(self) -> CurvePoint:
+        """The point of least time."""
+        timed = [point for point in self.points if point.time_s is not None]
+        if not timed:
+            raise UsageError("this answer has no times")
+        return min(timed, key=lambda point: point.time_s or 0.0)
+
+    @property
+    def curve(self) -> Any:
+        """A DataFrame: n, time_s, low_s, high_s, speedup, efficiency."""
+        return frame_of(vars(point) for point in self.points)
+
+    def _repr_html_(self) -> str:
+        rows = [(point.n, point.time_s, point.low_s, point.high_s, point.speedup) for point in self.points]
+        caption = f"{self.workload} on {self.target} ({self.method}, revision {self.revision})"
+        return html_table(caption, ("n", "time in s", "low", "high", "speedup"), rows)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A workload on every platform, the fastest first."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return list(self.document["results"])
+
+    @property
+    def refused(self) -> list[dict[str, Any]]:
+        return list(self.document.get("refused", []))
+
+    @property
+    def platforms(self) -> list[str]:
+        return [str(row["platform"]) for row in self.rows]
+
+    @property
+    def frame(self) -> Any:
+        return frame_of(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        names = ("place", "platform", "n_best", "time_s", "low_s", "high_s", "relative")
+        return html_table("ranking", names, [[row.get(name) for name in names] for row in self.rows])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Platforms or workloads beside each other."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The first list of objects in the document: what is compared, a row each."""
+        for value in self.document.values():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                return list(value)
+        return []
+
+    @property
+    def frame(self) -> Any:
+        return frame_of(self.rows)
+
+
+@dataclass(frozen=True)
+class UploadReport:
+    """What came of an upload."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        return str(self.document["id"])
+
+    @property
+    def status(self) -> str:
+        return str(self.document["status"])
+
+    @property
+    def is_done(self) -> bool:
+        return self.status in ("accepted", "rejected")
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.status == "accepted"
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        return list((self.document.get("report") or {}).get("errors") or [])
+
+    @property
+    def warnings(self) -> list[str]:
+        return list((self.document.get("report") or {}).get("warnings") or [])
+
+    @property
+    def profiles(self) -> list[str]:
+        return [str(key) for key in self.document.get("profiles") or []]
+
+    @property
+    def programs(self) -> list[dict[str, Any]]:
+        return list(self.document.get("programs") or [])

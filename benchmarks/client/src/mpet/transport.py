@@ -1,0 +1,148 @@
+"""Requests to the API: with patience where the server asks for it, and errors that say what it said."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, Optional
+
+import httpx
+
+from mpet.errors import MpetError, NoPrediction, NotAllowed, Refused, Unreachable
+
+BUSY = (429, 503)
+LONGEST_PAUSE_S = 60.0
+FIRST_PAUSE_S = 0.5
+
+Progress = Callable[[int, Optional[int]], Any]  # done, total
+
+
+class Transport:
+    """A connection to one server. `patience_s`: so long it waits in all for one answer."""
+
+    def __init__(
+        self,
+        server: str,
+        token: Optional[str] = None,
+        *,
+        patience_s: float = 300.0,
+        timeout_s: float = 120.0,
+        connection: Optional[httpx.BaseTransport] = None,
+        sleep: Callable[[float], Any] = time.sleep,
+    ) -> None:
+        headers = {"User-Agent": "mpet-client", "Accept": "application/json, */*;q=0.5"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self.server, self.patience_s, self.sleep = server, patience_s, sleep
+        self.http = httpx.Client(
+            base_url=f"{server}/api/v1/",
+            headers=headers,
+            timeout=timeout_s,
+            follow_redirects=True,  # httpx takes the token along to the same server only
+            transport=connection,
+        )
+
+    def close(self) -> None:
+        self.http.close()
+
+    def json(self, method: str, path: str, progress: Optional[Progress] = None, **options: Any) -> Any:
+        """The answer's document. What the server computes behind the request is waited for."""
+        waited = 0.0
+        response = self.send(method, path, **options)
+        while response.status_code == 202 and "Retry-After" in response.headers:
+            document = _document(response)
+            if progress is not None:
+                done = document.get("progress") or {}
+                progress(int(done.get("done") or 0), done.get("total"))
+            pause = _asked_pause(response, FIRST_PAUSE_S)
+            if waited + pause > self.patience_s:
+                raise Unreachable(f"the server is not done after {waited:.0f} s; ask again later")
+            self.sleep(pause)
+            waited += pause
+            response = self.send("GET", document["url"])
+        return _document(response)
+
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """One answer that is no error. A busy server (429, 503) is asked again when it says so, with pauses that
+        double where it does not."""
+        waited, attempt = 0.0, 0
+        while True:
+            response, failure = self._try(method, path, options)
+            if response is not None and response.status_code not in BUSY:
+                _raise_refusal(response)
+                return response
+            pause = _asked_pause(response, FIRST_PAUSE_S * 2**attempt * random.uniform(0.8, 1.2))  # noqa: S311
+            if waited + pause > self.patience_s or (failure is not None and attempt >= 4):
+                raise Unreachable(_unreachable(self.server, response, failure))
+            self.sleep(pause)
+            waited, attempt = waited + pause, attempt + 1
+
+    def _try(
+        self, method: str, path: str, options: dict[str, Any]
+    ) -> tuple[Optional[httpx.Response], Optional[httpx.TransportError]]:
+        try:
+            for _, file in (options.get("files") or {}).values():
+                file.seek(0)  # an attempt before has read it
+            return self.http.request(method, path, **options), None
+        except httpx.ConnectError as error:
+            return None, error
+        except httpx.TransportError as error:
+            if method != "GET":  # it may have been done
+                raise Unreachable(f"{self.server} broke off: {error}") from error
+            return None, error
+
+
+def _asked_pause(response: Optional[httpx.Response], otherwise: float) -> float:
+    """Seconds: what the server asks for, within reason."""
+    try:
+        asked = float(response.headers["Retry-After"]) if response is not None else otherwise
+    except (KeyError, ValueError):
+        asked = otherwise
+    return min(max(asked, 0.05), LONGEST_PAUSE_S)
+
+
+def _unreachable(server: str, response: Optional[httpx.Response], failure: Optional[httpx.TransportError]) -> str:
+    if response is not None:
+        return f"{server} is busy: {_message(response)}"
+    return f"{server} cannot be reached: {failure}"
+
+
+def _raise_refusal(response: httpx.Response) -> None:
+    status = response.status_code
+    if status < 400:
+        return
+    problem = _problem(response)
+    message = _message(response)
+    if status in (401, 403):
+        raise NotAllowed(f"{message} (mpet login, or --token)", problem)
+    if status == 422:
+        raise NoPrediction(message, problem)
+    if status >= 500:
+        raise Unreachable(f"the server failed: {message}")
+    raise Refused(message, problem)
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    try:
+        document = response.json()
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _message(response: httpx.Response) -> str:
+    problem = _problem(response)
+    message = str(problem.get("detail") or problem.get("title") or f"status {response.status_code}")
+    for error in problem.get("errors") or []:
+        if isinstance(error, dict):
+            message += f"\n  {error.get('name')}: {error.get('reason')}"
+    advice = problem.get("advice")
+    return f"{message}\n  {advice}" if advice else message
+
+
+def _document(response: httpx.Response) -> Any:
+    try:
+        return response.json()
+    except ValueError as error:
+        raise MpetError(f"{response.url} answers with something that is no JSON; is it an MPET server?") from error

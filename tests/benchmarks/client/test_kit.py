@@ -1,0 +1,84 @@
+"""The kit that a server sends: what is unpacked of it, and what happens where it fails."""
+
+import io
+import tarfile
+
+import pytest
+from mpet.errors import KitFailed
+from mpet.kit import TOP_FOLDER, measure, profile, unpack_kit
+
+from benchmarks.kit_archive import kit_tarball
+
+MAKEFILE = b"quick:\n\t@echo building; mkdir -p results; echo x > results/a.tar.gz; echo 'Results: results/a.tar.gz'\n"
+
+
+def packed(*members):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for name, data, kind in members:
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.type, entry.mode = len(data), kind, 0o755
+            entry.linkname = "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+            archive.addfile(entry, io.BytesIO(data))
+    return content.getvalue()
+
+
+def small_kit(makefile=MAKEFILE):
+    return packed((f"{TOP_FOLDER}/Makefile", makefile, tarfile.REGTYPE))
+
+
+def test_the_servers_kit_is_unpacked_once(tmp_path):
+    content = kit_tarball("http://here")
+    folder = unpack_kit(content, tmp_path)
+    assert (folder / "mpet-profile").stat().st_mode & 0o100
+    (folder / "built").touch()
+    assert unpack_kit(content, tmp_path) == folder
+    assert (folder / "built").exists()
+
+
+BAD = {
+    "above": (f"{TOP_FOLDER}/../../evil", b"", tarfile.REGTYPE),
+    "absolute": ("/evil", b"", tarfile.REGTYPE),
+    "elsewhere": ("evil", b"", tarfile.REGTYPE),
+    "link": (f"{TOP_FOLDER}/link", b"", tarfile.SYMTYPE),
+}
+
+
+@pytest.mark.parametrize("member", BAD)
+def test_what_no_kit_has_is_not_unpacked(tmp_path, member):
+    with pytest.raises(KitFailed, match="member"):
+        unpack_kit(packed((f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE), BAD[member]), tmp_path / "kits")
+    assert list(tmp_path.rglob("*evil*")) == []
+    assert list((tmp_path / "kits").iterdir()) == []
+
+
+def test_other_bytes_are_no_kit(tmp_path):
+    for content in (b"<html>", packed((f"{TOP_FOLDER}/README", b"", tarfile.REGTYPE))):
+        with pytest.raises(KitFailed):
+            unpack_kit(content, tmp_path)
+
+
+def test_measuring_tells_its_lines_and_finds_the_tarball(tmp_path):
+    said = []
+    tarball = measure(unpack_kit(small_kit(), tmp_path), said=said.append)
+    assert tarball.read_text() == "x\n"
+    assert "building" in said
+
+
+def test_a_kit_that_fails_says_so_with_its_last_lines(tmp_path):
+    with pytest.raises(KitFailed, match="no compiler") as raised:
+        measure(unpack_kit(small_kit(b"quick:\n\t@echo no compiler; exit 3\n"), tmp_path))
+    assert raised.value.exit_code == 7
+    with pytest.raises(KitFailed, match="where its results are"):
+        measure(unpack_kit(small_kit(b"quick:\n\t@echo done\n"), tmp_path))
+
+
+def test_the_token_is_not_in_the_environment_of_what_is_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("MPET_TOKEN", "mpet_secret")
+    kit = unpack_kit(packed(
+        (f"{TOP_FOLDER}/Makefile", b"", tarfile.REGTYPE),
+        (f"{TOP_FOLDER}/mpet-profile", b"#!/bin/sh\necho \"<$MPET_TOKEN>\" $*; touch $2\n", tarfile.REGTYPE),
+    ), tmp_path)  # fmt: skip
+    said = []
+    assert profile(kit, ["./program", "its"], tmp_path / "out.tar.gz", ["--n", "1"], said.append).is_file()
+    assert said == [f"<> --output {tmp_path / 'out.tar.gz'} --n 1 ./program its"]

@@ -1,0 +1,83 @@
+"""A stranger's machine: a fresh virtual environment with the wheel alone measures, uploads, predicts and ranks."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accounts.models import ApiToken
+from benchmarks.archive import read_archive
+from benchmarks.models import Upload
+from profiles.ingest import ingest
+from tests.benchmarks.kit.kit_build import need
+from tests.conftest import skip_or_fail
+from tests.paths import ROOT
+
+pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
+PROJECT = ROOT / "benchmarks" / "client"
+REFERENCE = ROOT / "benchmarks" / "reference" / "amd-epyc-kvm-2vcpu.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, PROJECT]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stdout + built.stderr
+    return next(folder.glob("mpet-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """`mpet` of an environment that has nothing but the wheel and what it needs."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    if done.returncode:
+        skip_or_fail(f"pip cannot install the wheel's dependencies: {done.stderr[-300:]}")
+    return folder / "bin" / "mpet"
+
+
+def test_the_wheel_alone_measures_uploads_predicts_and_ranks(installed, live_server, settings, tmp_path, alice):
+    need("make", "g++")
+    settings.MEDIA_ROOT = tmp_path / "media"
+    with REFERENCE.open("rb") as file:
+        ingest(read_archive(file), kind="tarball", label="reference", sha256="0" * 64, owner=None, private=False)
+    token = ApiToken.issue(alice, ApiToken.Scope.UPLOAD)[1]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MPET", "DJANGO"))}
+    outside |= {"MPET_TOKEN": token, "MPET_SERVER": live_server.url, "MPET_CONFIG_DIR": str(tmp_path / "config"),
+                "MPET_CACHE_DIR": str(tmp_path / "cache")}  # fmt: skip
+
+    def mpet(*words: str) -> str:
+        done = subprocess.run(
+            [installed, *words], env=outside, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    measured = ("--full", "--workloads", "hog fib", "--threads", "1,2", "--name", "here")
+    report = json.loads(mpet("measure", *measured, "--no-upload", "--json"))
+    assert Path(report["results"]).is_file()
+    uploaded = json.loads(mpet("upload", report["results"], "--json"))
+    assert uploaded["status"] == "accepted" and uploaded["profiles"]
+    assert Upload.objects.get().visibility == "private"
+    answer = json.loads(mpet("predict", "nqueens", "here", "--json"))
+    assert [point["n"] for point in answer["curve"]] == [1, 2]
+    assert all(point["low_s"] <= point["time_s"] <= point["high_s"] for point in answer["curve"])
+    ranking = json.loads(mpet("rank", "nqueens", "--json"))
+    assert "here" in {row["platform"].split("-")[0] for row in ranking["results"]}
+    modules = subprocess.run(
+        [installed.parent / "python", "-c", "import mpet, sys; print('django' in sys.modules, 'numpy' in sys.modules)"],
+        env=outside, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert modules.stdout == "False False\n"
+
+
+def test_python_3_9_reads_every_module():
+    for path in (PROJECT / "src").rglob("*.py"):
+        ast.parse(path.read_text(), feature_version=(3, 9))
