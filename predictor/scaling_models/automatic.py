@@ -9,31 +9,24 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import stats
 
-from predictor.scaling_models.amdahl import Amdahl
 from predictor.scaling_models.base import ScalingModel, TooFewPoints
 from predictor.scaling_models.companions import Companion
 from predictor.scaling_models.growth import (
     LAWS,
     LEAST_GROWTH_RATIO,
-    GrowthLaw,
     Law,
     constant,
     extend_curves,
     measured_growth,
 )
-from predictor.scaling_models.gustafson import Gustafson
-from predictor.scaling_models.mpet_curve import MpetCurve
+from predictor.scaling_models.own_curve import DEGREES_OF_FREEDOM, LEAST_FOR_ORIGINS, OwnCurve, fit_own_curve
 from predictor.scaling_models.points import Points
-from predictor.scaling_models.usl import USL
 from profiles.arrays import FloatArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 
 GRID_POINTS = 24  # thread counts at which companions are asked
 LARGEST_CORRECTION = 1.0  # of log R
 LEAST_FOR_INTERVAL = 3  # companions
-LEAST_FOR_ORIGINS = 4  # thread counts
-ROLLING_ORIGINS = (0.5, 0.75)  # parts of the own points from which the others are predicted
-FURTHER_MODELS: dict[str, type[ScalingModel]] = {"amdahl": Amdahl, "gustafson": Gustafson, "usl": USL}
 MAPPING_ROUNDING = 1e-9  # mapped thread counts are equal up to this relative difference
 LEAST_TOTAL_WEIGHT = 1e-300  # only against a division by 0
 WORST_ERROR = 1.0  # an error of more than 100 % counts as one of 100 %
@@ -78,14 +71,15 @@ class AutomaticChoice(ScalingModel):
     laws are those of `growth.LAWS` and the MPET curve. This is
     how a breakpoint that lies beyond the measured n becomes known: it is in the companions' corrections.
 
-    Without companions the laws, Amdahl, Gustafson, USL and the MPET curve predict the later measured points from the
-    earlier ones (rolling origin: from the first half of the points on); the smallest mean relative error is chosen,
-    the first law where fewer than four thread counts were measured.
+    Without companions the curve is read over the cores in use, where a thread beyond n_ht counts as a fifth of a core
+    or as what measured ones were worth. The line of the last third of the points and Amdahl's law predict later
+    measured points from earlier ones; the one with the smaller mean error goes on from the last point, the line where
+    fewer than four thread counts were measured (`own_curve.py`).
 
     Worked example: two companions with R = 1 up to n = 4 and 2 at n = 8; every law that says 1 errs by log 2 there.
     With weights 1 and shrinkage 1 the correction is 2/3 log 2: R(8) = 1.59.
 
-    Settings: `n_nu`, `n_ht` (for the MPET curve), `similarity`, `shrinkage`, `most_companions`.
+    Settings: `n_nu` (for the MPET curve), `n_ht`, `similarity`, `shrinkage`, `most_companions`.
     `fit(X, t, companions=[...])`. Learned: `chosen_`, `reasons_`, all models that were tried, the best first.
     Source: docs/scaling-models.md; residual correction is this project's own.
 
@@ -121,20 +115,20 @@ class AutomaticChoice(ScalingModel):
         if len(self.n_) < 2:
             raise TooFewPoints("AutomaticChoice", len(self.n_), 2, "thread counts")
         self.replay_ = self._replay_companions(companions or ())
-        self.model_: ScalingModel | None = None
+        self.own_curve_: OwnCurve | None = None
         if self.replay_ is not None:
             self.reasons_ = _rank_models(self.replay_.error, f"{self.replay_.count} companions")
         else:
             enough = len(self.n_) >= LEAST_FOR_ORIGINS
             evidence = "own later points from the earlier" if enough else "too few points to compare"
-            self.reasons_ = _rank_models(self._errors_on_own_points(), evidence)
-            self.model_ = self._model(self.reasons_[0].model)
-            self.model_.fit(self.n_[:, None], self.t1_s_ * np.exp(self.log_r_) / self.n_)
+            self.own_curve_ = fit_own_curve(self.n_, self.t1_s_ * np.exp(self.log_r_) / self.n_, self.n_ht)
+            relative = {law: float(np.expm1(error)) for law, error in self.own_curve_.errors.items()}
+            self.reasons_ = _rank_models(relative, evidence)
         self.chosen_ = self.reasons_[0].model
 
     def _times(self, points: Points) -> FloatArray:
-        if self.model_ is not None:
-            return np.asarray(self.model_.predict(points.n[:, None]))
+        if self.own_curve_ is not None:
+            return self.own_curve_.times(points.n)
         return np.asarray(self.t1_s_ * np.exp(self._log_r(points.n)) / points.n)
 
     def _log_r(self, n: FloatArray) -> FloatArray:
@@ -142,22 +136,27 @@ class AutomaticChoice(ScalingModel):
         return np.asarray(own + self._interpolate(self._known_replay().correction[self.chosen_], n))
 
     def interval(self, X: Any, level: float = 0.9) -> tuple[FloatArray, FloatArray] | None:
-        """Low and high in seconds, (M,), from the spread of the companions' errors; None without companions.
+        """Low and high in seconds, (M,); None with one or two companions.
 
-        p exp(-+ q s(n)), with s the weighted standard deviation of the left-out errors of the chosen law at n, not
-        falling with n, and q Student's quantile with one degree of freedom less than companions.
+        p exp(-+ q s(n)), with s the weighted standard deviation of the companions' left-out errors of the chosen law at
+        n, not falling with n, and q Student's quantile with one degree of freedom less than companions. Without
+        companions s is `OwnCurve.log_scales`, with four degrees of freedom.
         """
-        if self.replay_ is None or self.replay_.count < LEAST_FOR_INTERVAL:
-            return None
         points = self._read(X)
-        spread = self._interpolate(np.maximum.accumulate(self.replay_.spread[self.chosen_]), points.n)
-        reach = stats.t.ppf(0.5 + level / 2, self.replay_.count - 1) * spread
+        if self.own_curve_ is not None:
+            reach = stats.t.ppf(0.5 + level / 2, DEGREES_OF_FREEDOM) * self.own_curve_.log_scales(points.n)
+        elif self._known_replay().count < LEAST_FOR_INTERVAL:
+            return None
+        else:
+            spread = self._interpolate(np.maximum.accumulate(self._known_replay().spread[self.chosen_]), points.n)
+            reach = stats.t.ppf(0.5 + level / 2, self._known_replay().count - 1) * spread
         middle = self._times(points)
         return middle * np.exp(-reach), middle * np.exp(reach)
 
     def parameters(self) -> dict[str, float]:
-        if self.model_ is not None:
-            return self.model_.parameters()
+        if self.own_curve_ is not None:
+            known_yield = float("nan") if self.n_ht is None else self.own_curve_.smt_yield
+            return {"t1_s": self.t1_s_, "r_last": float(np.exp(self.log_r_[-1])), "smt_yield": known_yield}
         replay = self._known_replay()
         steps = zip(replay.n.tolist(), replay.correction[self.chosen_].tolist(), strict=True)
         return {"t1_s": self.t1_s_} | {f"log_correction_at_{n:g}": value for n, value in steps}
@@ -223,41 +222,6 @@ class AutomaticChoice(ScalingModel):
         elements, _ = fit_curves(n, np.exp(log_r), self.n_nu, self.n_ht, lines)  # type: ignore[arg-type]
         r = evaluate_curves(elements, n_new, self.n_nu, self.n_ht, lines)
         return np.asarray(np.log(np.maximum(r, LEAST_GROWTH_RATIO * np.exp(log_r[:, -1:]))))
-
-    def _errors_on_own_points(self) -> dict[str, float]:
-        """The mean relative error of each law and model on later measured points, predicted from the earlier ones; the
-        mean over ROLLING_ORIGINS."""
-        count = len(self.n_)
-        names = (*self._laws(), *FURTHER_MODELS)
-        if count < LEAST_FOR_ORIGINS:
-            return dict.fromkeys(names, float("nan"))
-        errors: dict[str, list[float]] = {name: [] for name in names}
-        t = self.t1_s_ * np.exp(self.log_r_) / self.n_
-        for origin in sorted({max(2, round(count * part)) for part in ROLLING_ORIGINS}):
-            for name, law in self._laws().items():
-                predicted = law(self.n_[:origin], self.log_r_[None, :origin], self.n_[origin:])[0]
-                errors[name].append(_bounded_mean_error(np.expm1(predicted - self.log_r_[origin:])))
-            for name, model in FURTHER_MODELS.items():
-                errors[name].append(_error_of_later_points(model(), self.n_, t, origin))
-        return {name: float(np.mean(values)) for name, values in errors.items()}
-
-    def _model(self, name: str) -> ScalingModel:
-        if name == "mpet_curve":
-            return MpetCurve(self.n_nu, self.n_ht)
-        return FURTHER_MODELS[name]() if name in FURTHER_MODELS else GrowthLaw(name)
-
-
-def _bounded_mean_error(errors: FloatArray) -> float:
-    return float(np.minimum(np.abs(errors), WORST_ERROR).mean())
-
-
-def _error_of_later_points(model: ScalingModel, n: FloatArray, t: FloatArray, origin: int) -> float:
-    """The mean relative error of the points from `origin` on, predicted from those before; the worst where refused."""
-    try:
-        predicted_s = model.fit(n[:origin, None], t[:origin]).predict(n[origin:, None])
-    except ValueError:
-        return WORST_ERROR
-    return _bounded_mean_error(predicted_s / t[origin:] - 1.0)
 
 
 def _thread_count_grid(n: FloatArray, companions: Sequence[Companion]) -> FloatArray:

@@ -120,15 +120,15 @@ class Command(BaseCommand):
     def curves(self, options: dict[str, Any]) -> studies.StudyReport:
         protocol = scaling_protocol(options)
         chosen = chosen_contenders(options["models"], protocol.scope)
-        database = self.database()
-        cases = cases_of(database, protocol)
-        if not cases:
+        split = [(database, cases) for database in self.databases() if (cases := cases_of(database, protocol))]
+        if not split:
             raise studies.NothingToStudy("no profile has enough thread counts to be split")
-        results = self.evaluate(database, cases, chosen, protocol)
+        results = self.evaluate(split, chosen, protocol)
+        every = [case for _, cases in split for case in cases]
         if options["peer"]:
-            results["extrap"] = self.peer(cases)
+            results["extrap"] = self.peer(every)
         report = {
-            "profiles": len(cases),
+            "profiles": len(every),
             "models": {name: model_statistics(outcomes) for name, outcomes in results.items()},
         }
         return report, scaling_summary(report, results), []
@@ -138,24 +138,22 @@ class Command(BaseCommand):
             return studies.read_kits(options["kit"])
         return None if options["dataset"] is None else [read_folder(options["dataset"], self.stderr)]
 
-    def database(self) -> Database:
-        """The database of one delivery, or of what is stored."""
+    def databases(self) -> list[Database]:
+        """One of each delivery, or that of what is stored."""
         if self.measurements is None:
-            return read_database()
-        if len(self.measurements) > 1:
-            raise studies.NothingToStudy("curves are evaluated on one tarball at a time")
-        return database_from_measurements(self.measurements[0])
+            return [read_database()]
+        return [database_from_measurements(delivery) for delivery in self.measurements]
 
     def evaluate(
-        self, database: Database, cases: list[Case], chosen: list[Contender], protocol: ScalingProtocol
+        self, split: list[tuple[Database, list[Case]]], chosen: list[Contender], protocol: ScalingProtocol
     ) -> dict[str, list[ModelOutcome]]:
-        results: dict[str, list[ModelOutcome]] = {}
-        with tqdm(total=len(chosen) * len(cases), desc="evaluate", unit="fit", leave=False) as bar:
+        results: dict[str, list[ModelOutcome]] = {contender.name: [] for contender in chosen}
+        with tqdm(total=len(chosen) * sum(len(cases) for _, cases in split), unit="fit", leave=False) as bar:
             for contender in chosen:
-                results[contender.name] = []
-                for outcome in evaluate_contender(database, cases, contender, protocol):
-                    results[contender.name].append(outcome)
-                    bar.update()
+                for database, cases in split:
+                    for outcome in evaluate_contender(database, cases, contender, protocol):
+                        results[contender.name].append(outcome)
+                        bar.update()
         return results
 
     def peer(self, cases: list[Case]) -> list[ModelOutcome]:

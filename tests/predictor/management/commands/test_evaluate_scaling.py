@@ -88,6 +88,17 @@ def test_a_kits_results_answer_all_studies_they_can(tarball, tmp_path, capsys):
     assert chart["data"][0]["y"] == [row["percent"] for row in stream if row["percent"] is not None]
 
 
+def test_curves_of_several_tarballs_are_one_table(tarball, tmp_path):
+    one, two = (
+        studied(*["--kit", tarball] * count, "--study", "curves", "--train", "few", "--points", "2", out=tmp_path / "x")
+        for count in (1, 2)
+    )
+    assert two["profiles"] == 2 * one["profiles"] > 0
+    for name, statistics in one["models"].items():
+        assert two["models"][name]["count"] == 2 * statistics["count"]
+        assert two["models"][name]["median"] == statistics["median"]
+
+
 @pytest.mark.django_db
 def test_the_database_answers_as_the_tarball_does(tarball, tmp_path):
     ingest(sweep(), kind="tarball", label="x", sha256="0" * 64, owner=None, private=False)
@@ -173,3 +184,18 @@ def test_targets_on_public_measurements(shared_data, tmp_path, dataset, median, 
     assert automatic["refused"] == 0
     assert automatic["mean"] < extra_p[0]
     assert automatic["median"] < min(median, extra_p[1])
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("dataset", "extra_p_median"), [("rrze-likwid", 13.8), ("gbm", 13.8), ("sparecores-div16", 23.5)]
+)
+def test_the_choice_alone_beats_every_law_on_public_measurements(shared_data, tmp_path, dataset, extra_p_median):
+    out = tmp_path / "report.json"
+    models = "automatic_alone,recent_line,constant,power,chord,overhead_power,mpet_curve,amdahl,usl"
+    call_command("evaluate_scaling", "--dataset", str(shared_data / dataset), "--models", models, "--json", str(out))
+    by_model = json.loads(out.read_text())["models"]
+    medians = {name: statistics["median"] for name, statistics in by_model.items()}
+    assert min(medians, key=medians.get) == "automatic_alone"
+    assert medians["automatic_alone"] < extra_p_median
+    assert 86 <= by_model["automatic_alone"]["coverage"] <= 96

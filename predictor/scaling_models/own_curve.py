@@ -1,0 +1,200 @@
+"""What one curve says beyond its last thread count, by itself and by the machine's number of cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from predictor.scaling_models.growth import LEAST_GROWTH_RATIO
+from profiles.arrays import FloatArray
+
+SMT_YIELD = 0.2  # what a core's second thread adds, in cores: the median of 84 stressors on 357 servers is 0.25
+SMT_YIELD_SPREAD = 0.25
+YIELDS = np.linspace(0.025, 1.0, 40)  # those that are tried
+PRIOR_OF_YIELD = 0.4  # the cost of a yield by 1 off SMT_YIELD, in log seconds, against one point beyond n_ht
+
+LAST_SHARE = 1 / 3  # of the points: whose slope goes on
+LEAST_FOR_ORIGINS = 4  # thread counts
+FIRST_ORIGIN = 1 / 3  # of the points
+MOST_ORIGINS = 6
+FARTHEST = 2.01  # times the last known thread count, as far as an origin predicts
+WORST_LOG_ERROR = 1.5
+
+# Parts of the scale of an error of log t: what a doubling, a disagreement of the laws, SMT threads and past errors add.
+SCALE_OF_REACH, SCALE_OF_DISAGREEMENT, SCALE_OF_YIELD, SCALE_OF_ERROR = 0.18, 0.4, 0.55, 0.52
+SCALE_BETWEEN, LEAST_BETWEEN = 0.6, 0.02  # of the interpolation error, between measured thread counts
+UNKNOWN_ERROR = 0.1  # where no origin or no neighbour says
+LEAST_BEYOND = 0.002
+DEGREES_OF_FREEDOM = 4.0  # of Student's distribution of error over scale
+
+CurveLaw = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+
+
+def cores_in_use(n: FloatArray, n_ht: float | None, smt_yield: float) -> FloatArray:
+    """n threads in cores: n up to n_ht, where every core has one, then n_ht + y (n - n_ht).
+
+    >>> cores_in_use(np.array([2.0, 4.0, 8.0]), 4, 0.25)
+    array([2., 4., 5.])
+    >>> cores_in_use(np.array([8.0]), None, 0.25)
+    array([8.])
+    """
+    return n if n_ht is None else np.where(n > n_ht, n_ht + smt_yield * (n - n_ht), n)
+
+
+def late_line(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
+    """The straight line of R through the last point, with the median slope of all pairs of the last third (Theil, Sen).
+
+    Both laws: `cores` (N,) ascending, `log_r` (N,) = log R up to a constant, `asked` (M,) beyond; returns log R (M,).
+
+    >>> cores = np.array([1.0, 2.0, 4.0, 8.0, 12.0, 16.0])
+    >>> np.exp(late_line(cores, np.log([1.0, 1, 1, 2, 3, 4]), np.array([24.0]))).round(9)
+    array([6.])
+    """
+    count = max(2, round(len(cores) * LAST_SHARE))
+    x, r = cores[-count:], np.exp(log_r[-count:])
+    i, j = np.triu_indices(count, 1)
+    slope = np.median((r[j] - r[i]) / (x[j] - x[i]))
+    return np.asarray(np.log(np.maximum(r[-1] + slope * (asked - x[-1]), LEAST_GROWTH_RATIO * r[-1])))
+
+
+def amdahl_from_last(cores: FloatArray, log_r: FloatArray, asked: FloatArray) -> FloatArray:
+    """Amdahl's law, fitted to all points by least squares of relative errors and moved through the last one.
+
+    >>> np.exp(amdahl_from_last(np.array([1.0, 2.0, 4.0]), np.log([1.0, 1.1, 1.3]), np.array([11.0]))).round(9)
+    array([2.])
+    """
+    time = np.exp(log_r - log_r[-1]) / cores
+    serial, parallel = nnls(np.stack([np.ones(len(cores)), 1 / cores], axis=1) / time[:, None], np.ones(len(cores)))[0]
+    last = serial * cores[-1] + parallel
+    return np.asarray(log_r[-1] + np.log((serial * asked + parallel) / last))
+
+
+CURVE_LAWS: dict[str, CurveLaw] = {"late_line": late_line, "amdahl": amdahl_from_last}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCurve:
+    """One curve over the cores in use: t(n) = exp(log_r(cores))/cores.
+
+    `n`, `cores`, `log_r` (N,): thread counts, cores in use, log of cores times seconds. `errors`: of each law, the mean
+    |log error| of later points predicted from earlier ones; NaN with fewer than four thread counts. `chosen`: the law
+    with the smallest. `error_between`: the same of points interpolated from their neighbours.
+    """
+
+    n: FloatArray
+    n_ht: float | None
+    smt_yield: float
+    cores: FloatArray
+    log_r: FloatArray
+    errors: dict[str, float]
+    chosen: str
+    error_between: float
+
+    def times(self, n: FloatArray) -> FloatArray:
+        """Seconds (M,): R over cores is a straight line between measured points; beyond the last the law goes on."""
+        return np.asarray(np.exp(self._log_times(n, self.chosen)))
+
+    def log_scales(self, n: FloatArray) -> FloatArray:
+        """The scale of the error of log t at n, (M,), to be multiplied by a quantile of Student's distribution.
+
+        Beyond the last n: s^2 = (a log(c/c_last))^2 + (b d)^2 + (g y)^2 + (e E)^2, with c the cores in use, d by how
+        much the laws disagree, y what another SMT_YIELD_SPREAD of yield would change, E the error of the chosen law on
+        later own points; between measured n the error of interpolation counts alone.
+        """
+        cores = cores_in_use(n, self.n_ht, self.smt_yield)
+        more = cores_in_use(n, self.n_ht, min(self.smt_yield + self.yield_spread, 1.0))
+        laws = [self._log_times(n, law) for law in CURVE_LAWS]
+        error = self.errors[self.chosen]
+        beyond = np.sqrt(
+            (SCALE_OF_REACH * np.log(np.maximum(cores / self.cores[-1], 1.0))) ** 2
+            + (SCALE_OF_DISAGREEMENT * np.ptp(laws, axis=0)) ** 2
+            + (SCALE_OF_YIELD * np.log(more / cores)) ** 2
+            + (SCALE_OF_ERROR * (UNKNOWN_ERROR if np.isnan(error) else error)) ** 2
+        )
+        between = SCALE_BETWEEN * (UNKNOWN_ERROR if np.isnan(self.error_between) else self.error_between)
+        return np.where(n > self.n[-1], np.maximum(beyond, LEAST_BEYOND), max(between, LEAST_BETWEEN))
+
+    @property
+    def yield_spread(self) -> float:
+        """How far the yield of SMT threads may be off: less where points beyond n_ht were measured."""
+        measured = 0 if self.n_ht is None else int((self.n > self.n_ht).sum())
+        return SMT_YIELD_SPREAD / float(np.sqrt(1 + measured))
+
+    def _log_times(self, n: FloatArray, law: str) -> FloatArray:
+        cores = cores_in_use(n, self.n_ht, self.smt_yield)
+        log_r = np.log(np.interp(cores, self.cores, np.exp(self.log_r)))
+        beyond = cores > self.cores[-1]
+        if beyond.any():
+            log_r[beyond] = CURVE_LAWS[law](self.cores, self.log_r, cores[beyond])
+        return np.asarray(log_r - np.log(cores))
+
+
+def fit_own_curve(n: FloatArray, t: FloatArray, n_ht: float | None = None) -> OwnCurve:
+    """The curve through ascending thread counts n (N,), at least two, and times t (N,) in seconds; n_ht: the number of
+    threads beyond which cores have two, None where they have one.
+
+    A thread beyond n_ht counts as a part of a core, the yield: SMT_YIELD where no such thread was measured, else what
+    makes the law of the counts up to n_ht meet the measured times beyond.
+
+    >>> n = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> curve = fit_own_curve(n, 12 / n, n_ht=4)
+    >>> curve.chosen, curve.times(np.array([8.0])).round(6)      # four cores and four threads that add 0.2 each
+    ('late_line', array([2.5]))
+    """
+    smt_yield = _learn_yield(n, t, n_ht)
+    cores = cores_in_use(n, n_ht, smt_yield)
+    log_r = np.log(cores * t)
+    errors = errors_on_later_points(cores, log_r)
+    chosen = min(errors, key=lambda law: (np.nan_to_num(errors[law]), list(CURVE_LAWS).index(law)))
+    return OwnCurve(n, n_ht, smt_yield, cores, log_r, errors, chosen, _error_between(cores, log_r))
+
+
+def errors_on_later_points(cores: FloatArray, log_r: FloatArray) -> dict[str, float]:
+    """Of each law the mean |log error| of later points predicted from earlier ones: from up to six origins, the first
+    at a third of the points, up to twice the cores known there; NaN with fewer than four points.
+
+    >>> cores = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> errors_on_later_points(cores, np.log(1 + 0.1 * cores))["amdahl"] < 1e-9
+    True
+    """
+    count = len(cores)
+    if count < LEAST_FOR_ORIGINS:
+        return dict.fromkeys(CURVE_LAWS, float("nan"))
+    errors: dict[str, list[float]] = {law: [] for law in CURVE_LAWS}
+    for origin in sorted({round(at) for at in np.linspace(max(2.0, count * FIRST_ORIGIN), count - 1, MOST_ORIGINS)}):
+        later = cores[origin:] <= max(FARTHEST * cores[origin - 1], cores[origin])
+        asked, actual = cores[origin:][later], log_r[origin:][later]
+        for name, law in CURVE_LAWS.items():
+            missed = np.abs(law(cores[:origin], log_r[:origin], asked) - actual)
+            errors[name].append(float(np.minimum(missed, WORST_LOG_ERROR).mean()))
+    return {name: float(np.mean(values)) for name, values in errors.items()}
+
+
+def _learn_yield(n: FloatArray, t: FloatArray, n_ht: float | None) -> float:
+    """The yield that makes the chosen law of the points up to n_ht meet those beyond, held near SMT_YIELD where they
+    are few; SMT_YIELD without points beyond or with fewer than two before."""
+    beyond = np.zeros(len(n), dtype=np.bool_) if n_ht is None else n > n_ht
+    if not beyond.any() or (~beyond).sum() < 2:
+        return SMT_YIELD
+    known, log_r = n[~beyond], np.log(n[~beyond] * t[~beyond])
+    errors = errors_on_later_points(known, log_r)
+    law = CURVE_LAWS[min(errors, key=lambda name: np.nan_to_num(errors[name]))]
+    costs = []
+    for smt_yield in YIELDS:
+        cores = cores_in_use(n[beyond], n_ht, smt_yield)
+        missed = np.abs(law(known, log_r, cores) - np.log(cores * t[beyond]))
+        costs.append(missed.mean() + PRIOR_OF_YIELD * (smt_yield - SMT_YIELD) ** 2 / beyond.sum())
+    return float(YIELDS[int(np.argmin(costs))])
+
+
+def _error_between(cores: FloatArray, log_r: FloatArray) -> float:
+    """The mean |log error| of inner points interpolated from their neighbours; NaN without an inner point."""
+    if len(cores) < 3:
+        return float("nan")
+    share = (cores[1:-1] - cores[:-2]) / (cores[2:] - cores[:-2])
+    r = np.exp(log_r)
+    between = r[:-2] + share * (r[2:] - r[:-2])
+    return float(np.abs(np.log(between) - log_r[1:-1]).mean())
