@@ -92,6 +92,14 @@ class DeferredAnswer(Answer):
         return value
 
 
+@dataclass(frozen=True, eq=False)
+class EstimatedTimes:
+    """A quick estimate of A on several targets (T,): the least time in seconds, NaN = none, and the n that takes it."""
+
+    n: IntArray
+    time_s: FloatArray
+
+
 @dataclass(frozen=True)
 class SettingDescription:
     """A setting of a method: its type in words, and its default."""
@@ -117,7 +125,8 @@ class Method(Generic[Settings]):
 
     `check` raises the PredictionError with which `predict` refuses, and costs less; without it only `predict` tells.
     `lacks_by_target` says for a workload and every platform of a database what `predict` would refuse for, by the
-    word of its error; empty: it would not.
+    word of its error; empty: it would not. `estimate` says quickly about how long a workload takes on many targets, at
+    their fastest n or at the n given: enough to order them, no answer.
     """
 
     name: str
@@ -128,6 +137,7 @@ class Method(Generic[Settings]):
     baseline: bool = False  # a plain way to predict that others are compared with
     check: Callable[[Database, Query, Settings], None] | None = None
     lacks_by_target: Callable[[Database, int], tuple[str, ...]] | None = None
+    estimate: Callable[[Database, int, IntArray, int | None], EstimatedTimes] | None = None
 
     def refusal(self, database: Database, query: Query, settings: Settings) -> PredictionError | None:
         """Why the query has no answer; None where `predict` gives one."""

@@ -57,7 +57,11 @@ def choose_group(database: Database, query: Query, rows_pa: IntArray) -> int:
 
 def evidence_groups(database: Database, query: Query, rows_pa: IntArray) -> tuple[int, ...]:
     """A's group, and behind it all others of its origin: how platforms compare is told by all that both measured."""
-    own = choose_group(database, query, rows_pa)
+    return groups_beside(database, choose_group(database, query, rows_pa))
+
+
+def groups_beside(database: Database, own: int) -> tuple[int, ...]:
+    """The group, and behind it all others of its origin."""
     origin = database.groups[own].origin
     return (own, *(g for g, group in enumerate(database.groups) if g != own and group.origin == origin))
 

@@ -23,7 +23,8 @@ from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public
 from predictor.pages.presenting import rows_by_slug
-from predictor.pages.ranking import RANKED_PER_PAGE, core_time_chart, filter_fields, row_cautions
+from predictor.pages.ranking import core_time_chart, filter_fields, row_cautions
+from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.programs import (
     ProgramQuestion,

@@ -13,7 +13,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
-from mpet_site.web.parameters import Flag, Number, OneOf
+from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
@@ -21,11 +21,13 @@ from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import rows_by_slug
+from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
     RANKING_FILTERS,
+    RANKING_PAGE,
     RankingChoice,
     value_in,
 )
@@ -36,11 +38,10 @@ from profiles.models import Platform, Profile, Workload
 from profiles.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import unmarked
 
-RANKED_PER_PAGE = 50
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
 # What an address says beside filters.
-RANKING_ADDRESS = ("workload", "method", "level", "mix_runtimes", "include_simulated", "public_only", "n", "by")
+RANKING_ADDRESS = ("workload", "method", "level", "mix_runtimes", "include_simulated", "public_only", "n", "by", "page")
 FILTER_TITLES = {
     "device_class": "Class",
     "min_cores": "Cores, from",
@@ -76,7 +77,7 @@ def ranking(request: HttpRequest) -> HttpResponse:
     context = form_context(request, slug)
     try:
         choice = RankingChoice.of(request.GET)
-        question = question_of(request, slug)
+        question = question_of(request, slug, choice)
     except RequestError as error:
         return render(request, "predictor/ranking.html", context | {"refusal": str(error)}, status=422)
     shown = shown_answer(request, question, request.user)
@@ -85,7 +86,7 @@ def ranking(request: HttpRequest) -> HttpResponse:
     )
 
 
-def question_of(request: HttpRequest, slug: str) -> RankingQuestion:
+def question_of(request: HttpRequest, slug: str, choice: RankingChoice) -> RankingQuestion:
     """Raises a RequestError."""
     method = request.GET.get("method") or DEFAULT_METHOD
     mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
@@ -97,7 +98,21 @@ def question_of(request: HttpRequest, slug: str) -> RankingQuestion:
         level=value_in(request.GET, RANKING_LEVEL),
         include_simulated=value_in(request.GET, WITH_SIMULATED),
         n=value_in(request.GET, AT_THREAD_COUNT),
+        choice=choice,
+        page=page_number(request.GET.get("page", "")),
     )
+
+
+def page_number(text: str) -> int:
+    """The page asked for, 1 where the text is none.
+
+    >>> page_number("3"), page_number("0"), page_number("last")
+    (3, 1, 1)
+    """
+    try:
+        return RANKING_PAGE.value_of(text)
+    except NoSuchValue:
+        return 1
 
 
 def form_context(request: HttpRequest, slug: str) -> dict[str, Any]:
@@ -143,6 +158,7 @@ def ranking_context(
         "page": page,
         "refused": [(platforms[row["platform"]], row["reason"]) for row in refused],
         "fields": filter_fields(request, list(platforms.values())),
+        "has_estimates": any(row["estimated"] for row in rows),
         "is_simulated": is_simulated,
         "known": measured_label(origin),
         "time_unit": unit,

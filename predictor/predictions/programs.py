@@ -25,13 +25,8 @@ from predictor.predictions.question import (
     registered_method,
     workload_snapshot,
 )
-from predictor.predictions.rankings import (
-    check_thread_count,
-    fastest_first,
-    origin_of_references,
-    platform_steps,
-    ranking_order,
-)
+from predictor.predictions.ranking_rows import check_thread_count, origin_of_references
+from predictor.predictions.rankings import fastest_first, platform_steps, ranking_order
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidField,

@@ -15,6 +15,7 @@ from profiles.vendors import canonical_vendor
 
 GIB = 2**30
 LARGEST_MEMORY_GIB = 2**24
+LARGEST_RANKING_PAGE = 2**20
 BY_TIME, BY_CORE_TIME = "time", "core_time"
 RANKING_ORDER = OneOf(
     "by",
@@ -25,6 +26,14 @@ RANKING_ORDER = OneOf(
 AT_THREAD_COUNT = WholeNumber(
     "n", "Compare at this thread count instead of at the fastest of each platform.", low=1, high=LARGEST_THREAD_COUNT
 )
+RANKING_PAGE = WholeNumber(
+    "page",
+    "Which 25 rows of this choice are computed, where platforms are so many that the others are estimated.",
+    low=1,
+    high=LARGEST_RANKING_PAGE,
+    default=1,
+)
+EVERY_ROW = Flag("exact", "Every row is computed, however many platforms there are.", default=False)
 MOST_CORES = LARGEST_THREAD_COUNT
 
 
@@ -94,13 +103,14 @@ class RankingChoice:
             {**result, "place": place, "relative": result[name] and best and result[name] / best}
             for place, result in enumerate(ordered, start=1)
         ]
-        return [row for row in placed if self._passes(platforms[row["platform"]], row)]
+        return [row for row in placed if self.takes(platforms[row["platform"]], row)]
 
     def refused(self, refused: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The platforms of this choice that were refused."""
         return [row for row in known_on(platforms, refused) if self._takes_platform(platforms[row["platform"]])]
 
-    def _passes(self, platform: Any, result: Mapping[str, Any]) -> bool:
+    def takes(self, platform: Any, result: Mapping[str, Any]) -> bool:
+        """Whether the platform and its row pass all filters."""
         tests = ((test, self.filters.get(parameter.name)) for parameter, test in RESULT_FILTERS.items())
         return self._takes_platform(platform) and all(value is None or test(result, value) for test, value in tests)
 

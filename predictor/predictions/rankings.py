@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
-from predictor.core.answers import Answer
 from predictor.core.database import Database
 from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
-from predictor.predictions.answering import comparable_groups
-from predictor.predictions.basis import rows_behind
-from predictor.predictions.cautions import measurement_cautions
+from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
     Question,
     checked_settings,
     position_named,
     registered_method,
     workload_snapshot,
+)
+from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.ranking_rows import (
+    OTHER_REASON,
+    REFUSAL_REASONS,
+    check_thread_count,
+    ranking_row,
+    row_or_refusal,
 )
 from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
@@ -41,19 +45,12 @@ RANKING_COLUMNS = (
     "measured_n",
     "origin",
     "warnings",
+    "estimated",
     "place",
     "cores",
     "core_time_s",
     "relative",
 )
-REFUSAL_REASONS = {
-    "reference": "the workload was measured on no other platform",
-    "benchmark": "no other workload was measured there",
-    "shared": "no workload was measured both there and on a platform that has this one",
-    "comparable": "what was measured there is of kinds that the method does not compare",
-    "clock": "a clock that the method needs is not known",
-}
-OTHER_REASON = "no time can be predicted there at the thread counts asked for"
 
 
 @dataclass(frozen=True)
@@ -91,6 +88,8 @@ class RankingQuestion:
     include_simulated: bool
     origins: tuple[str, ...]
     n: int | None = None
+    choice: RankingChoice = field(default_factory=RankingChoice)
+    page: int | None = None
 
     @classmethod
     def of(
@@ -104,10 +103,13 @@ class RankingQuestion:
         settings: Mapping[str, Any] | None = None,
         include_simulated: bool = False,
         n: int | None = None,
+        choice: RankingChoice | None = None,
+        page: int | None = None,
     ) -> RankingQuestion:
         """`level` and `mix_runtimes` are settings that a request may name by themselves; None: the method's default.
-        `n`: the thread count to compare at; None: the fastest of each platform. Raises a RequestError where the
-        workload or the method is unknown, or the method has not such a setting."""
+        `n`: the thread count to compare at; None: the fastest of each platform. Of many platforms the rows on a `page`
+        of those of the `choice` are computed, and the others estimated by a method that can; None: all are computed.
+        Raises a RequestError where the workload or the method is unknown, or the method has not such a setting."""
         chosen = registered_method(method)
         named = {"level": level, "mix_runtimes": mix_runtimes}
         named = {name: value for name, value in named.items() if value is not None}
@@ -117,7 +119,8 @@ class RankingQuestion:
             if error.name in named:
                 raise InvalidField(error.name, error.reason) from error
             raise
-        return cls._against_snapshot(workload, viewer, chosen, values, include_simulated=include_simulated, n=n)
+        question = cls._against_snapshot(workload, viewer, chosen, values, include_simulated=include_simulated, n=n)
+        return replace(question, choice=choice or RankingChoice(), page=page)
 
     @classmethod
     def from_canonical(cls, question: Mapping[str, Any], viewer: Any) -> RankingQuestion:
@@ -125,7 +128,10 @@ class RankingQuestion:
         chosen = registered_method(question["method"])
         settings = checked_settings(chosen, question["settings"])
         included = {"include_simulated": question["include_simulated"], "n": question.get("n")}
-        return cls._against_snapshot(question["workload"], viewer, chosen, settings, **included)
+        asked = cls._against_snapshot(question["workload"], viewer, chosen, settings, **included)
+        if "page" not in question:
+            return asked
+        return replace(asked, choice=RankingChoice(question["filters"], question["by"]), page=question["page"])
 
     @classmethod
     def _against_snapshot(
@@ -151,16 +157,30 @@ class RankingQuestion:
             "include_simulated": self.include_simulated,
             "origins": list(self.origins),
             "n": self.n,
+            **self._canonical_page(),
         }
+
+    def _canonical_page(self) -> dict[str, Any]:
+        if not self.is_estimated:
+            return {}
+        return {"page": self.page, "filters": dict(self.choice.filters), "by": self.choice.by}
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether only the rows of a page are computed, and the others estimated."""
+        many = len(self.snapshot.database.platforms) >= FEWEST_ESTIMATED_PLATFORMS
+        return self.page is not None and self.method.estimate is not None and many
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         """A step for each platform; the document is that of a `Ranking` of the platforms so far."""
+        if self.is_estimated:
+            return estimated_steps(self, earlier)
         database = self.snapshot.database
         return platform_steps(
             database,
             ranking_order(database, self.workload),
             self.row,
-            lambda results, refused: self.ranking(results, refused).document(),
+            self.document,
             earlier,
         )
 
@@ -171,6 +191,9 @@ class RankingQuestion:
         answer = self.method.predict(self.snapshot.database, query, self.settings)
         question = Question(self.workload, target, None, n, self.method, self.settings)
         return ranking_row(self.snapshot, question, answer)
+
+    def document(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return self.ranking(results, refused).document()
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
         database = self.snapshot.database
@@ -208,18 +231,9 @@ def platform_steps(
     for target in targets:
         slug = database.platforms[target]
         if slug not in known:
-            try:
-                results.append(nan_to_null(row_of(target)))
-            except methods.PredictionError as error:
-                refused.append({"platform": slug, "reason": str(error), "lacks": error.lacks or None})
+            row = row_or_refusal(database, target, row_of)
+            (refused if "reason" in row else results).append(row)
             yield ComputedStep(len(results) + len(refused), total, document)
-
-
-def check_thread_count(database: Database, target: int, n: int | None) -> None:
-    """Raise a PredictionError where the platform takes fewer threads than were asked for."""
-    most = int(database.n_max[target])
-    if n is not None and n > most:
-        raise methods.PredictionError(f"it takes {most} threads at most")
 
 
 def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
@@ -257,55 +271,3 @@ def rank_platforms(
     with single_thread():
         step = last_step(RankingQuestion.of(workload, viewer, **choices).steps(), progress)
     return Ranking(**step.document())
-
-
-def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
-    """The fastest predicted n of one platform, or the n that was asked for; beside it what was measured there, if it
-    was: the fastest time, or that at the n."""
-    database = snapshot.database
-    if not np.isfinite(answer.time_s).any():
-        raise methods.TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    best = int(np.nanargmin(answer.time_s))
-    query = methods.Query(question.workload, question.target)
-    groups = comparable_groups(question, query, database)
-    own = int(database.lookup(question.target, question.workload, groups))
-    measured_n, measured_s = (None, None) if own < 0 else measured_point(database, own, question.n)
-    candidates = [*answer.candidates_t1, *answer.candidates_scaling]
-    references = {candidate.platform for candidate in candidates}
-    rows = rows_behind(database, question.workload, question.target, candidates, groups)
-    return {
-        "platform": database.platforms[question.target],
-        "n_best": int(answer.n[best]),
-        "time_s": float(answer.time_s[best]),
-        "low_s": None if answer.low_s is None else float(answer.low_s[best]),
-        "high_s": None if answer.high_s is None else float(answer.high_s[best]),
-        "measured": own >= 0,
-        "measured_time_s": measured_s,
-        "measured_n": measured_n,
-        "origin": origin_of_references(snapshot, question.workload, references, groups),
-        "warnings": [*answer.warnings, *measurement_cautions(snapshot, rows)],
-    }
-
-
-def measured_point(database: Database, profile: int, asked: tuple[int, ...] | None) -> tuple[int | None, float | None]:
-    """The fastest measured n and its time, of the n that were asked for; None where none of them was measured."""
-    n, time_s = database.curve(profile)
-    if asked is not None:
-        chosen = np.isin(n, asked)
-        n, time_s = n[chosen], time_s[chosen]
-    if not len(n):
-        return None, None
-    fastest = int(time_s.argmin())
-    return int(n[fastest]), float(time_s[fastest])
-
-
-def origin_of_references(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:
-    """The origin of a result: simulated where simulated profiles of the workload took part."""
-    database = snapshot.database
-    rows = database.rows_of_workload(workload)
-    took_part = [
-        row
-        for row in rows.tolist()
-        if database.group[row] in groups and database.platforms[database.platform_index[row]] in references
-    ]
-    return "simulated" if snapshot.is_simulated[took_part].any() else "measured"

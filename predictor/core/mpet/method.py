@@ -11,6 +11,7 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
+from predictor.core.mpet.estimates import estimate_targets
 from predictor.core.mpet.evidence.connections import lacks_by_target
 from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
@@ -124,6 +125,7 @@ MPET = Method(
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
     check=check_mpet,
     lacks_by_target=lacks_by_target,
+    estimate=estimate_targets,
 )
 MPET_LOG = Method(
     name="mpet-log",
@@ -133,4 +135,5 @@ MPET_LOG = Method(
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",
     check=check_mpet,
     lacks_by_target=lacks_by_target,
+    estimate=estimate_targets,
 )

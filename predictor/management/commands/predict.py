@@ -14,6 +14,7 @@ from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
+from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.next_measurements import next_measurements
 from predictor.predictions.ranking_choice import BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
@@ -32,7 +33,7 @@ ONE_TARGET_ONLY: dict[str, Any] = {
     "measure_next": False,
     "change": [],
 }
-RANKING_ONLY: dict[str, Any] = {"by": BY_TIME, "where": []}
+RANKING_ONLY: dict[str, Any] = {"by": BY_TIME, "where": [], "page": 1, "exact": False}
 
 
 class Command(BaseCommand):
@@ -80,6 +81,14 @@ class Command(BaseCommand):
             default=[],
             help=f"of a ranking, by {', '.join(parameter.name for parameter in RANKING_FILTERS)}; may be repeated",
         )
+        parser.add_argument(
+            "--page",
+            metavar="P",
+            type=int,
+            default=1,
+            help=f"of a ranking of many platforms, which {RANKED_PER_PAGE} rows are computed; the others are estimated",
+        )
+        parser.add_argument("--exact", action="store_true", help="compute every row of a ranking")
         parser.add_argument("--json", action="store_true", help="print the whole answer as the API gives it")
 
     def handle(self, **options: Any) -> None:
@@ -97,8 +106,11 @@ class Command(BaseCommand):
         refuse_given(options, ONE_TARGET_ONLY, "a ranking takes no")
         if options["n"] is not None and len(options["n"]) != 1:
             raise CommandError("a ranking takes one --n")
+        if options["page"] < 1:
+            raise CommandError(f"--page {options['page']} is under 1")
         choice = RankingChoice.of({**dict(options["where"]), "by": options["by"]})
         workload, choices = options["workload"], {name: options[name] for name in ("method", "include_simulated")}
+        choices |= {"choice": choice, "page": None if options["exact"] else options["page"]}
         choices |= {"settings": options["method_settings"], "n": options["n"] and options["n"][0]}
         with tqdm(desc="rank", unit="platform", leave=False) as bar:
             computed = rank_platforms(workload, progress=lambda step: show_step(bar, step), **choices)
@@ -258,6 +270,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
             str(result["n_best"]),
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
             formatted_number(result["core_time_s"]),
+            "estimate" if result["estimated"] else "",
         ]
         for result in ranking.results
     ]
@@ -265,7 +278,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
         f"{ranking.workload} by {ranking.method}, version {ranking.method_version}, revision {ranking.revision}",
         "",
     ]
-    heads = ["platform", "n" if ranking.n else "best n", f"time ({unit})", "low", "high", "measured", "core time"]
+    heads = ["platform", "n" if ranking.n else "best n", f"time ({unit})", "low", "high", "measured", "core time", ""]
     lines += text_table(heads, rows, words=1)
     return lines + [f"{result['platform']}: {result['reason']}" for result in ranking.refused]
 

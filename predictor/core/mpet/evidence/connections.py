@@ -27,7 +27,8 @@ def lacks_by_target(database: Database, workload: int) -> tuple[str, ...]:
     >>> lacks_by_target(database, workload=0)
     ('reference', '', 'benchmark')
     """
-    origin_of_target = _origins_of_references(database, workload)
+    group_of_target = groups_of_targets(database, workload)
+    origin_of_target = np.where(group_of_target >= 0, np.append(_origin_codes(database), -1)[group_of_target], -1)
     codes = np.full(len(database.platforms), LACKS.index(NoReference.lacks))
     for origin in np.unique(origin_of_target[origin_of_target >= 0]).tolist():
         codes = np.where(origin_of_target == origin, _lacks_in_origin(database, workload, origin), codes)
@@ -40,8 +41,8 @@ def _origin_codes(database: Database) -> IntArray:
     return np.array([origins.index(origin) for origin in origins], dtype=np.int64)
 
 
-def _origins_of_references(database: Database, workload: int) -> IntArray:
-    """For each target the origin of the group that A has most references in, as `choose_group` says (P,); -1: none."""
+def groups_of_targets(database: Database, workload: int) -> IntArray:
+    """For each target the group that A has most references in, as `choose_group` says (P,); -1: none."""
     rows = database.rows_of_workload(workload)
     has_a = np.zeros((len(database.platforms), len(database.groups)), dtype=np.int64)
     has_a[database.platform_index[rows], database.group[rows]] = 1
@@ -50,7 +51,7 @@ def _origins_of_references(database: Database, workload: int) -> IntArray:
     if not order:
         return np.full(len(database.platforms), -1)
     chosen = np.array(order)[counts[:, order].argmax(axis=1)]
-    return np.where(counts.any(axis=1), _origin_codes(database)[chosen], -1)
+    return np.where(counts.any(axis=1), chosen, -1)
 
 
 def _lacks_in_origin(database: Database, workload: int, origin: int) -> IntArray:

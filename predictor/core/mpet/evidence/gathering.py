@@ -163,7 +163,7 @@ def _rows(
     if len(missing) > MISSING_WORKLOADS_RATIO * len(workloads):
         others = _relatives(database, query, _reference_platforms(database, query, groups))
         if len(others):
-            more = _table(database, others, groups, evaluated)
+            more = visible_table(database, others, groups, evaluated)
             shares = more.take(workloads, axis=1).max(axis=1) >= 0
             platforms = np.append(platforms, others[shares])
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
@@ -181,7 +181,7 @@ def _connected_rows(
     platforms = _reference_platforms(database, query, groups)
     if len(platforms) > MOST_EXAMINED_REFERENCES:
         platforms = nearest_platforms(database, query, groups, platforms, MOST_EXAMINED_REFERENCES)
-    table = _table(database, np.append(platforms, query.target), groups, evaluated)
+    table = visible_table(database, np.append(platforms, query.target), groups, evaluated)
     table, platforms = _only(table, platforms, table[:-1, query.workload] >= 0)
     if not len(platforms):
         raise NoReference(database.workloads[query.workload], database.platforms[query.target], "")
@@ -231,7 +231,9 @@ def _relatives(database: Database, query: Query, references: IntArray) -> IntArr
     return related[np.argsort(metadata.cpu[related] != metadata.cpu[query.target], kind="stable")][:MOST_RELATIVES]
 
 
-def _table(database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves) -> IntArray:
+def visible_table(
+    database: Database, platforms: IntArray, groups: tuple[int, ...], evaluated: EvaluatedCurves
+) -> IntArray:
     """Visible rows that have a curve, (platforms, W); -1 = none. Of several groups the first that has the pair."""
     every = np.arange(len(database.platforms))
     if len(every) * len(database.workloads) > DENSE_PAIRS_RATIO * len(database):

@@ -1,0 +1,200 @@
+"""A ranking of many platforms: all are estimated at once, and the rows that are looked at are computed.
+
+An estimate orders; it is no answer. Rows are computed until all of the page that is asked for are: one that turns out
+slower than it was estimated gives its place to the next.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from predictor.core import methods
+from predictor.core.answers import EstimatedTimes
+from predictor.core.database import Database
+from predictor.core.mpet.evidence.connections import groups_of_targets
+from predictor.core.references import groups_beside
+from predictor.core.steps import ComputedStep
+from predictor.predictions.ranking_choice import BY_CORE_TIME, RankingChoice
+from predictor.predictions.ranking_rows import (
+    OTHER_REASON,
+    REFUSAL_REASONS,
+    check_thread_count,
+    measured_point,
+    row_or_refusal,
+)
+from predictor.snapshot.building import Snapshot
+from profiles.arrays import IntArray
+from profiles.models import Platform
+
+FEWEST_ESTIMATED_PLATFORMS = 200  # of fewer, all rows are computed
+RANKED_PER_PAGE = 25  # rows that are computed together
+KEPT_ESTIMATES = 16  # rankings whose estimates a snapshot keeps, for their further pages
+
+Row = Mapping[str, Any]
+
+
+class EstimatedQuestion(Protocol):
+    """A ranking's question by a method that estimates; a `page` of the `choice` is computed."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def workload(self) -> int: ...
+    @property
+    def method(self) -> methods.Method[Any]: ...
+    @property
+    def n(self) -> int | None: ...
+    @property
+    def choice(self) -> RankingChoice: ...
+    @property
+    def page(self) -> int | None: ...
+
+    def row(self, target: int) -> dict[str, Any]:
+        """The computed row. Raises a PredictionError."""
+
+    def document(self, results: Sequence[Row], refused: Sequence[Row]) -> dict[str, Any]:
+        """The ranking of these rows."""
+
+
+def estimated_steps(question: EstimatedQuestion, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
+    """A step for all estimates together, and after it one for each row that is computed; `earlier`: the document of an
+    earlier step, whose rows stay."""
+    database = question.snapshot.database
+    rows = estimated_rows(question) if earlier is None else rows_of_document(database, earlier)
+    order = RowOrder(question, rows)
+
+    def document() -> dict[str, Any]:
+        known = [row for row in rows if row is not None]
+        return question.document(
+            [row for row in known if "reason" not in row], [row for row in known if "reason" in row]
+        )
+
+    left = order.still_to_compute()
+    while left:
+        yield ComputedStep(max(0, RANKED_PER_PAGE - len(left)), RANKED_PER_PAGE, document)
+        rows[left[0]] = row_or_refusal(database, left[0], question.row)
+        order.note(left[0])
+        left = order.still_to_compute()
+    yield ComputedStep(RANKED_PER_PAGE, RANKED_PER_PAGE, document)
+
+
+def rows_of_document(database: Database, document: Mapping[str, Any]) -> list[Row | None]:
+    """The rows and refusals of a ranking by the position of their platform."""
+    known = {row["platform"]: row for row in (*document["results"], *document["refused"])}
+    return [known.get(slug) for slug in database.platforms]
+
+
+class RowOrder:
+    """The order of the rows that are chosen, and which of them are estimates."""
+
+    def __init__(self, question: EstimatedQuestion, rows: list[Row | None]) -> None:
+        self.rows, self.choice = rows, question.choice
+        last = RANKED_PER_PAGE * (question.page or 1)
+        self.shown = slice(last - RANKED_PER_PAGE, last)
+        self.cores = np.asarray(question.snapshot.database.platform_table["physical_cores"], dtype=np.float64)
+        slugs = question.snapshot.database.platforms
+        self.platforms: Mapping[str, Any] = {}
+        if self.choice.filters:
+            self.platforms = Platform.objects.defer("placement").in_bulk(slugs, field_name="slug")
+        self.keys = np.full(len(rows), np.inf)
+        self.is_estimate = np.zeros(len(rows), dtype=bool)
+        for position in range(len(rows)):
+            self.note(position)
+
+    def note(self, position: int) -> None:
+        """Take note of the row as it is now. Rows without a place in this choice come last of all."""
+        row = self.rows[position]
+        self.is_estimate[position] = row is not None and bool(row.get("estimated"))
+        self.keys[position] = self._key(position, row)
+
+    def _key(self, position: int, row: Row | None) -> float:
+        if row is None or "reason" in row or row["time_s"] is None:
+            return np.inf
+        if self.choice.filters:
+            platform = self.platforms.get(row["platform"])
+            if platform is None or not self.choice.takes(platform, row):
+                return np.inf
+        if self.choice.by != BY_CORE_TIME:
+            return float(row["time_s"])
+        cores = min(float(row["n_best"]), self.cores[position])
+        return float(row["time_s"]) * cores if np.isfinite(cores) else np.inf
+
+    def still_to_compute(self) -> list[int]:
+        """Positions of the estimates on the page, the first first; before them those that could not be estimated."""
+        unknown = [position for position, row in enumerate(self.rows) if row is None]
+        shown = np.argsort(self.keys, kind="stable")[self.shown]
+        return unknown + shown[self.is_estimate[shown] & np.isfinite(self.keys[shown])].tolist()
+
+
+def estimated_rows(question: EstimatedQuestion) -> list[Row | None]:
+    """A row for each platform of the snapshot: estimated, or refused; None where only the method itself tells."""
+    database, workload = question.snapshot.database, question.workload
+    estimates = kept_estimates(question)
+    lacks = question.method.lacks_by_target
+    words = ("",) * len(database.platforms) if lacks is None else lacks(database, workload)
+    own = measured_rows(database, workload)
+    asked = None if question.n is None else (question.n,)
+    is_simulated = bool(question.snapshot.is_simulated[database.rows_of_workload(workload)].any())
+    rows: list[Row | None] = []
+    for position, slug in enumerate(database.platforms):
+        refusal = refusal_of(database, position, question.n, words[position])
+        if refusal is not None or not np.isfinite(estimates.time_s[position]):
+            rows.append(refusal)
+            continue
+        profile = int(own[position])
+        measured_n, measured_s = (None, None) if profile < 0 else measured_point(database, profile, asked)
+        rows.append(
+            {
+                "platform": slug,
+                "n_best": int(estimates.n[position]),
+                "time_s": float(estimates.time_s[position]),
+                "low_s": None,
+                "high_s": None,
+                "measured": profile >= 0,
+                "measured_time_s": measured_s,
+                "measured_n": measured_n,
+                "origin": "simulated" if is_simulated else "measured",
+                "warnings": [],
+                "estimated": True,
+            }
+        )
+    return rows
+
+
+def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> Row | None:
+    """Why the platform has no row, where that is known without asking the method."""
+    slug = database.platforms[position]
+    try:
+        check_thread_count(database, position, n)
+    except methods.PredictionError as error:
+        return {"platform": slug, "reason": str(error), "lacks": error.lacks or None}
+    return {"platform": slug, "reason": REFUSAL_REASONS.get(lacks, OTHER_REASON), "lacks": lacks} if lacks else None
+
+
+def kept_estimates(question: EstimatedQuestion) -> EstimatedTimes:
+    """The method's estimates of all platforms, kept with the snapshot for a while."""
+    database, estimate = question.snapshot.database, question.method.estimate
+    if estimate is None:
+        raise ValueError(f"{question.method.name} estimates nothing")
+    kept: OrderedDict[tuple[str, int, int | None], EstimatedTimes] = database.derive(("estimates",), OrderedDict)
+    key = question.method.name, question.workload, question.n
+    found = kept.get(key)
+    if found is None:
+        found = kept[key] = estimate(database, question.workload, np.arange(len(database.platforms)), question.n)
+        while len(kept) > KEPT_ESTIMATES:
+            kept.popitem(last=False)
+    return found
+
+
+def measured_rows(database: Database, workload: int) -> IntArray:
+    """The row of the workload on each platform, in the groups that its target is compared in; -1: not measured."""
+    rows = np.full(len(database.platforms), -1)
+    groups = groups_of_targets(database, workload)
+    for group in np.unique(groups[groups >= 0]).tolist():
+        platforms = np.flatnonzero(groups == group)
+        rows[platforms] = database.lookup(platforms, workload, groups_beside(database, group))
+    return rows

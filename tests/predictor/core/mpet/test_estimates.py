@@ -1,0 +1,112 @@
+"""Quick estimates of many targets: near the method's answers, and blind to what was measured for the pair itself."""
+
+import numpy as np
+import pytest
+
+from predictor.core.database import Database, Group
+from predictor.core.methods import METHODS, Query
+from predictor.core.mpet import estimates
+from predictor.core.mpet.estimates import estimate_targets
+from tests.predictor.core.curves import curve_arrays, curve_database
+from tests.predictor.core.databases import TIME_ONLY
+
+WORKLOAD = 2
+
+
+def every_target(database):
+    return np.arange(len(database.platforms))
+
+
+def planted(arrays, platforms, workloads):
+    """Absurd times at these pairs."""
+    count = len(arrays["workloads"])
+    hit = np.isin(
+        arrays["platform_index"] * count + arrays["workload_index"], np.multiply(platforms, count) + workloads
+    )
+    return arrays | {
+        "t1_s": np.where(hit, 1e100, arrays["t1_s"]),
+        "curve_time_s": np.where(np.repeat(hit, 5), 1e100, arrays["curve_time_s"]),
+    }
+
+
+@pytest.mark.parametrize("n", [None, 4])
+def test_they_are_near_the_answers_of_the_method(n):
+    database, method = curve_database(1, 80, 14), METHODS["mpet"]
+    found = method.estimate(database, WORKLOAD, every_target(database), n)
+    ratios = []
+    for target in range(80):
+        answer = method.predict(database, Query(WORKLOAD, target, n=n and (n,)), method.settings())
+        best = int(np.nanargmin(answer.time_s))
+        ratios.append(abs(np.log(found.time_s[target] / answer.time_s[best])))
+        assert n is None or found.n[target] == n
+    assert np.median(ratios) < 0.08
+    assert np.max(ratios) < 0.5
+
+
+@pytest.mark.parametrize("averaged", [1, 48])
+def test_what_was_measured_for_the_pair_itself_changes_no_estimate(monkeypatch, averaged):
+    """Whether the target is one of those that the workload's mean curve is made of, or not."""
+    monkeypatch.setattr(estimates, "MOST_AVERAGED_PLATFORMS", averaged)
+    monkeypatch.setattr("predictor.core.mpet.evidence.mean_curves.MOST_AVERAGED_PLATFORMS", averaged)
+    arrays = curve_arrays(5, 30, 8)
+    known = estimate_targets(Database.build(**arrays), WORKLOAD, np.arange(30))
+    for target in range(30):
+        other = estimate_targets(Database.build(**planted(arrays, [target], [WORKLOAD])), WORKLOAD, np.array([target]))
+        assert other.time_s[0] == pytest.approx(known.time_s[target], rel=1e-6)
+        assert other.n[0] == known.n[target]
+
+
+def test_what_is_hidden_changes_no_estimate():
+    arrays, hidden = curve_arrays(6, 30, 8), (np.array([1, 4, 9, 9]), np.array([WORKLOAD, 5, 3, WORKLOAD]))
+    found = [
+        estimate_targets(Database.build(**each).without(*hidden), WORKLOAD, np.arange(30))
+        for each in (arrays, planted(arrays, *hidden))
+    ]
+    assert found[0].time_s.tolist() == found[1].time_s.tolist()
+
+
+def test_targets_are_estimated_alike_alone_and_together():
+    database = curve_database(7, 40, 9, missing=0.2)
+    together = estimate_targets(database, WORKLOAD, every_target(database))
+    for target in (0, 7, 39):
+        alone = estimate_targets(database, WORKLOAD, np.array([target]))
+        assert alone.time_s[0] == pytest.approx(together.time_s[target], rel=1e-5)
+
+
+def test_there_is_none_where_nothing_is_shared():
+    database = curve_database(8, 12, 4, missing=0.0)
+    alone = database.without(3, [0, 1, 3])  # of platform 3 the workload itself remains
+    found = estimate_targets(alone, WORKLOAD, every_target(database))
+    assert np.isnan(found.time_s[3])
+    assert np.isfinite(np.delete(found.time_s, 3)).all()
+    nowhere = database.without(np.arange(12), WORKLOAD)
+    assert np.isnan(estimate_targets(nowhere, WORKLOAD, every_target(database)).time_s).all()
+
+
+def test_a_workload_of_one_thread_count_has_no_scaling():
+    arrays = curve_arrays(9, 20, 6, missing=0.0)
+    kept = np.tile([True, False, False, False, False], len(arrays["t1_s"])) | np.repeat(
+        arrays["workload_index"] != WORKLOAD, 5
+    )
+    arrays |= {
+        "curve_n": arrays["curve_n"][kept],
+        "curve_time_s": arrays["curve_time_s"][kept],
+        "curve_offsets": np.concatenate([[0], np.cumsum(kept.reshape(-1, 5).sum(axis=1))]),
+    }
+    database = Database.build(**arrays)
+    assert estimate_targets(database, WORKLOAD, np.arange(20)).n.tolist() == [1] * 20
+    assert np.isnan(estimate_targets(database, WORKLOAD, np.arange(20), 4).time_s).all()
+
+
+def test_each_target_is_compared_in_its_own_group():
+    """The workload is known in two origins: each target asks the one that has the more references without itself."""
+    arrays = curve_arrays(10, 20, 6, missing=0.0)
+    groups = (TIME_ONLY, Group(False, "", "simulated"))
+    simulated = arrays["platform_index"] >= 10
+    times = np.where(np.repeat(simulated, 5), 7.0, 1.0) * arrays["curve_time_s"]
+    database = Database.build(**arrays | {"groups": groups, "group": simulated.astype(int), "curve_time_s": times})
+    found = estimate_targets(database, WORKLOAD, np.arange(20))
+    method = METHODS["mpet"]
+    for target in (0, 9, 10, 19):
+        refused = method.refusal(database, Query(WORKLOAD, target), method.settings()) is not None
+        assert np.isnan(found.time_s[target]) == refused

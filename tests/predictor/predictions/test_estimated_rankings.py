@@ -1,0 +1,172 @@
+"""Rankings of many platforms: rows that are looked at are computed, the others estimated, and both are told apart."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from predictor.computations.running import compute_waiting
+from predictor.models import Computation
+from predictor.predictions import estimated_rankings
+from predictor.predictions.estimated_rankings import estimated_rows
+from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.rankings import RankingQuestion, rank_platforms
+from profiles.models import Platform
+from tests.mpet_site.api_samples import store
+from tests.pages import text_of
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+WORKLOAD = "app0-section0"
+PLATFORMS, PER_PAGE = 9, 2
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch):
+    """Nine platforms count as many, of which two are a page."""
+    store(sample_measurements(PLATFORMS, 6))
+    monkeypatch.setattr("predictor.predictions.rankings.FEWEST_ESTIMATED_PLATFORMS", PLATFORMS)
+    monkeypatch.setattr(estimated_rankings, "RANKED_PER_PAGE", PER_PAGE)
+    monkeypatch.setattr("predictor.pages.ranking.RANKED_PER_PAGE", PER_PAGE)
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The slugs of the rows that are computed, in order."""
+    slugs, row = [], RankingQuestion.row
+
+    def note(self, target):
+        slugs.append(self.snapshot.database.platforms[target])
+        return row(self, target)
+
+    monkeypatch.setattr(RankingQuestion, "row", note)
+    return slugs
+
+
+def exact_rows(**choices):
+    return {row["platform"]: row for row in rank_platforms(WORKLOAD, **choices).results}
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet-log"])
+@pytest.mark.parametrize("page", [1, 2, 4])
+def test_the_rows_of_a_page_are_those_of_single_predictions(method, page):
+    ranking = rank_platforms(WORKLOAD, method=method, page=page)
+    exact = exact_rows(method=method)
+    assert len(ranking.results) == PLATFORMS
+    shown = ranking.results[PER_PAGE * (page - 1) : PER_PAGE * page]
+    assert [row["estimated"] for row in shown] == [False] * PER_PAGE
+    for row in ranking.results:
+        assert row["estimated"] or row == exact[row["platform"]]
+        assert not row["estimated"] or row["low_s"] is row["high_s"] is None
+    measured = ("measured", "measured_time_s", "measured_n")
+    assert all(row[name] == exact[row["platform"]][name] for row in ranking.results for name in measured)
+    assert [row["time_s"] for row in ranking.results] == sorted(row["time_s"] for row in ranking.results)
+
+
+def test_only_what_is_looked_at_is_computed(computed):
+    ranking = rank_platforms(WORKLOAD, page=1)
+    assert PER_PAGE <= len(computed) < PLATFORMS
+    assert {row["platform"] for row in ranking.results if not row["estimated"]} == set(computed)
+
+
+def test_filters_apply_before_anything_is_computed(computed):
+    Platform.objects.filter(slug__in=["machine-3", "machine-7"]).update(device_class="embedded")
+    choice = RankingChoice.of({"device_class": "embedded"})
+    ranking = rank_platforms(WORKLOAD, page=1, choice=choice)
+    assert sorted(computed) == ["machine-3", "machine-7"]
+    assert {row["platform"] for row in ranking.results if not row["estimated"]} == {"machine-3", "machine-7"}
+    assert len(ranking.results) == PLATFORMS  # places are among all
+
+
+def test_the_order_asked_for_says_which_rows_are_computed():
+    Platform.objects.update(physical_cores=16)
+    Platform.objects.filter(slug="machine-5").update(physical_cores=1)
+    ranking = rank_platforms(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"}))
+    assert not next(row for row in ranking.results if row["platform"] == "machine-5")["estimated"]
+
+
+def test_without_a_page_and_by_methods_that_estimate_nothing_all_are_computed(computed):
+    for choices in ({"page": None}, {"page": 1, "method": "mpet2020"}):
+        computed.clear()
+        ranking = rank_platforms(WORKLOAD, **choices)
+        assert len(computed) == PLATFORMS
+        assert not any(row["estimated"] for row in ranking.results)
+
+
+def test_a_thread_count_that_a_platform_does_not_take_is_refused():
+    Platform.objects.filter(slug="machine-4").update(n_max=2)
+    ranking = rank_platforms(WORKLOAD, page=1, n=4)
+    assert {"platform": "machine-4", "reason": "it takes 2 threads at most", "lacks": None} in ranking.refused
+    assert {row["n_best"] for row in ranking.results} == {4}
+
+
+def test_a_platform_that_lacks_something_is_refused_by_the_word_of_the_method():
+    question = RankingQuestion.of(WORKLOAD, page=1)
+    words = ("benchmark", *[""] * (PLATFORMS - 1))
+    method = replace(question.method, lacks_by_target=lambda database, workload: words)
+    rows = estimated_rows(replace(question, method=method))
+    assert (rows[0]["lacks"], rows[0]["reason"]) == ("benchmark", "no other workload was measured there")
+    assert all(row["estimated"] for row in rows[1:])
+
+
+def test_what_cannot_be_estimated_is_computed_first(monkeypatch, computed):
+    estimate = estimated_rankings.kept_estimates
+
+    def all_but_one(question):
+        found = estimate(question)
+        found.time_s[6] = float("nan")
+        return found
+
+    monkeypatch.setattr(estimated_rankings, "kept_estimates", all_but_one)
+    rank_platforms(WORKLOAD, page=1)
+    assert computed[0] == "machine-6"
+
+
+def test_each_page_and_choice_is_a_question_of_its_own_and_comes_back_from_its_canonical_form():
+    asked = [
+        RankingQuestion.of(WORKLOAD, page=1),
+        RankingQuestion.of(WORKLOAD, page=2),
+        RankingQuestion.of(WORKLOAD, page=1, choice=RankingChoice.of({"min_cores": "4"})),
+        RankingQuestion.of(WORKLOAD, page=1, choice=RankingChoice.of({"by": "core_time"})),
+        RankingQuestion.of(WORKLOAD),
+    ]
+    canonical = [json.dumps(question.canonical(), sort_keys=True) for question in asked]
+    assert len(set(canonical)) == len(asked)
+    for text, question in zip(canonical, asked, strict=True):
+        again = RankingQuestion.from_canonical(json.loads(text), None)
+        assert json.dumps(again.canonical(), sort_keys=True) == text
+        assert next(again.steps()).document() == next(question.steps()).document()
+
+
+def test_behind_the_request_it_goes_on_where_it_was_left(client, started, computed):
+    address = reverse("api-rankings")
+    assert client.get(address, {"workload": WORKLOAD}).status_code == 202
+    assert compute_waiting() == 1
+    answer = client.get(address, {"workload": WORKLOAD})
+    assert answer.status_code == 200
+    stored = Computation.objects.get().document
+    assert [row["platform"] for row in answer.json()["results"]] == [row["platform"] for row in stored["results"]]
+    steps = RankingQuestion.of(WORKLOAD, page=1).steps(stored)
+    before = len(computed)
+    assert [step.done for step in steps] == [PER_PAGE]
+    assert len(computed) == before
+
+
+def test_page_api_and_command_say_which_rows_are_estimates(client):
+    rows = client.get(reverse("api-rankings"), {"workload": WORKLOAD, "page": 2}).json()["results"]
+    assert [row["estimated"] for row in rows[PER_PAGE : 2 * PER_PAGE]] == [False] * PER_PAGE
+    assert any(row["estimated"] for row in rows)
+    every = client.get(reverse("api-rankings"), {"workload": WORKLOAD, "exact": "true"}).json()["results"]
+    assert not any(row["estimated"] for row in every)
+    page = client.get(reverse("ranking"), {"workload": WORKLOAD, "page": 2})
+    assert [row["estimated"] for row, _ in page.context["rows"]] == [False] * PER_PAGE
+    assert "until they are looked at" in text_of(page)
+    out = io.StringIO()
+    call_command("predict", "--workload", WORKLOAD, "--ranking", "--page", "2", stdout=out)
+    assert "estimate" in out.getvalue()
+    out = io.StringIO()
+    call_command("predict", "--workload", WORKLOAD, "--ranking", "--exact", stdout=out)
+    assert "estimate" not in out.getvalue()
