@@ -20,6 +20,7 @@ from predictor.core.scenarios.changes import (
     least_factor,
 )
 from predictor.models import Prediction
+from predictor.predictions.age import age_notes
 from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
 from profiles.api.limits import BottleneckSerializer, BoundSerializer
 from profiles.measurements import STRATEGIES
@@ -136,6 +137,7 @@ WhySerializer: Any = type(
     inline_serializer(
         "Why",
         {
+            "version": Text(help_text="of the rules that wrote it"),
             "sentences": serializers.ListField(child=Text()),
             "carried": inline_serializer(
                 "Influence",
@@ -215,6 +217,11 @@ class PredictionSerializer(serializers.ModelSerializer):
     withdrawn = WithdrawnSerializer(
         allow_null=True, help_text="That owners took deliveries back that the answer rests on; null: none was."
     )
+    outdated = serializers.ListField(
+        child=Text(),
+        help_text="What of it is from before, a sentence each: a newer version of the method, of the rules of `why`; "
+        "that it was not noted what it rests on. The answer itself never changes.",
+    )
     sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
     class Meta:
@@ -253,6 +260,7 @@ class PredictionSerializer(serializers.ModelSerializer):
             "reference_curves",
             "settlement",
             "withdrawn",
+            "outdated",
             "sources",
         )
         read_only_fields = fields
@@ -260,11 +268,15 @@ class PredictionSerializer(serializers.ModelSerializer):
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
         own = {name: self.fields[name] for name in ("id", "url", "created_at")}
         values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
-        beside = {"settlement": settlement_document(prediction), "withdrawn": withdrawn_document(prediction)}
+        beside = {
+            "settlement": settlement_document(prediction),
+            "withdrawn": withdrawn_document(prediction),
+            "outdated": age_notes(prediction),
+        }
         return values | prediction.answer | beside
 
 
-ONLY_STORED = ("id", "url", "created_at", "settlement", "withdrawn")
+ONLY_STORED = ("id", "url", "created_at", "settlement", "withdrawn", "outdated")
 PreviewSerializer = inline_serializer(
     "PredictionPreview",
     {

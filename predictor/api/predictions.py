@@ -22,6 +22,7 @@ from predictor.api.prediction_serializers import (
 )
 from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
+from predictor.predictions.age import age_notes
 from predictor.predictions.feasibility import advice_members
 from predictor.predictions.removal import remove_predictions
 from predictor.predictions.request import (
@@ -101,7 +102,8 @@ class PredictionList(ListedPredictions, ListView):
 @extend_schema_view(get=extend_schema(operation_id="predictions_read", summary="One prediction"))
 class PredictionDetail(DetailView):
     """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
-    `settlement` says how wrong it was; `withdrawn` that something it rests on was taken back."""
+    `settlement` says how wrong it was; `withdrawn` that something it rests on was taken back, and `outdated`
+    what of it is from before: a newer version of the method or of the rules of `why`."""
 
     serializer_class = PredictionSerializer
     lookup_field = "uid"
@@ -122,5 +124,6 @@ class PredictionDetail(DetailView):
         return Response(status=204)
 
     def etag(self, prediction: Prediction) -> str:
-        beside = prediction.settled_at, prediction.is_settled, len(prediction.withdrawals)
+        withdrawn, outdated = len(prediction.withdrawals), age_notes(prediction)
+        beside = prediction.settled_at, prediction.is_settled, withdrawn, *outdated
         return etag_of(self.request.build_absolute_uri(), prediction.uid, *beside)

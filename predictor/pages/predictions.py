@@ -23,6 +23,7 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
+from predictor.predictions.age import age_notes
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
@@ -103,6 +104,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "prediction": stored,
         "is_own": request.user.is_authenticated
         and Prediction.objects.asked_by(request.user).filter(pk=stored.pk).exists(),
+        "outdated": age_notes(stored),
         "next_address": reverse("measure-next", args=[stored.uid]),
         "twin": json_address("api-prediction", stored.uid),
     }

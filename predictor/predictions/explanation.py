@@ -28,12 +28,16 @@ WITHOUT = {
 }
 
 
+WHY_VERSION = "2"  # of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory)
+
+
 def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
-    """`why` of an answer document: {sentences, carried, bottlenecks, bound}."""
+    """`why` of an answer document: {version, sentences, carried, bottlenecks, bound}."""
     curves = predicted_scaling(basis.answer)
     carried = influences(basis, request)
     if curves is None or basis.scenario.name == "sequential":
         return {
+            "version": WHY_VERSION,
             "sentences": influence_sentences(carried),
             "carried": influence_documents(carried),
             "bottlenecks": [],
@@ -42,6 +46,7 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     limits = limits_document(curves, public_facts(basis), predicted=True)
     return {
         **limits,
+        "version": WHY_VERSION,
         "sentences": [*limits["sentences"], *influence_sentences(carried)],
         "carried": influence_documents(carried),
     }

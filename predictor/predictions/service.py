@@ -23,7 +23,7 @@ from predictor.predictions.question import Question, resolve_with_snapshot
 from predictor.predictions.request import PredictionRequest
 from predictor.snapshot.building import Snapshot
 
-ANSWER_VERSION = "4"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
+ANSWER_VERSION = "5"  # of the document: raised when it changes shape, so that no stored one is taken for a new one
 
 
 def predict(request: PredictionRequest, user: Any = None) -> Prediction:

@@ -63,7 +63,7 @@ def test_with_the_ceilings_where_they_were_measured(measured):
 )
 def test_every_question_has_one(measured, changes):
     why = preview_answer(replace(QUESTION, **changes))["why"]
-    assert set(why) == {"sentences", "carried", "bottlenecks", "bound"}
+    assert set(why) == {"version", "sentences", "carried", "bottlenecks", "bound"}
     if "workload_changes" in changes:
         assert {influence["change_percent"] for influence in why["carried"] if influence["kind"] != "element"} <= {None}
 
