@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from accounts.export import ArchiveMember
 from benchmarks.api.serializers import UploadSerializer
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads
-from profiles.api.serializers import ProfileDetailSerializer
+from profiles.api.serializers import ProfileDetails, ProfileDetailSerializer
 from profiles.models import Profile, Revision, Source
 from profiles.withdrawal import withdraw
 
@@ -34,10 +35,16 @@ def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
         yield ArchiveMember.of_json(f"{folder}/report.json", report)
         if upload.file and upload.file.storage.exists(str(upload.file.name)):
             yield ArchiveMember(f"{folder}/{upload.filename}", upload.file.size, upload.file.open("rb"))
-    profiles = Profile.objects.in_api(user).filter(source__owner=user).order_by("pk")
-    for profile in profiles.iterator(ROWS_AT_ONCE):
-        document = ProfileDetailSerializer(profile, context={"request": request}).data
-        yield ArchiveMember.of_json(f"profiles/{profile.uid}.json", document)
+    yield from profile_members(user, request)
+
+
+def profile_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
+    rows = Profile.objects.in_api(user).filter(source__owner=user).order_by("pk").iterator(ROWS_AT_ONCE)
+    while profiles := list(islice(rows, ROWS_AT_ONCE)):
+        details = ProfileDetails(profiles, user)
+        serializer = ProfileDetailSerializer(context={"request": request, "details": details})
+        for profile in profiles:
+            yield ArchiveMember.of_json(f"profiles/{profile.uid}.json", serializer.to_representation(profile))
 
 
 def remove_measurements(user: Any, keep_public: bool) -> None:

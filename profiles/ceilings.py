@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Avg
@@ -38,13 +39,36 @@ def machine_facts(platform: Platform, user: Any) -> MachineFacts:
 
 def limits_of(profile: Profile, curves: CurveTable, user: Any) -> dict[str, Any]:
     """What limits the profile, beside the ceilings that the user sees (`limits_document`)."""
-    machine = machine_facts(profile.platform, user)
-    point = next(iter(roofline_points([profile])), None) if machine.roofline else None
-    return limits_document(curves, machine, point)
+    return LimitsReader([profile], user).limits_of(profile, curves)
+
+
+class LimitsReader:
+    """What limits each of these profiles; what is known of a platform and of the counters is read once for all."""
+
+    def __init__(self, profiles: Sequence[Profile], user: Any) -> None:
+        self.profiles, self.user = profiles, user
+        self.machines: dict[int, MachineFacts] = {}
+
+    def limits_of(self, profile: Profile, curves: CurveTable) -> dict[str, Any]:
+        """As the function of this name, of one of the profiles."""
+        if profile.platform_id not in self.machines:
+            self.machines[profile.platform_id] = machine_facts(profile.platform, self.user)
+        machine = self.machines[profile.platform_id]
+        point = self.points.get(profile.pk) if machine.roofline else None
+        return limits_document(curves, machine, point)
+
+    @cached_property
+    def points(self) -> dict[int, RooflinePoint]:
+        return points_by_profile(self.profiles)
 
 
 def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
     """Where the profiles lie below the roofs, at the most threads measured; those without the counters are left out."""
+    return list(points_by_profile(profiles).values())
+
+
+def points_by_profile(profiles: Sequence[Profile]) -> dict[int, RooflinePoint]:
+    """The same, by primary key."""
     readings = CounterReading.objects.filter(
         profile__in=profiles, counter__in=COUNTERS, value__range=(0, LARGEST_VALUE)
     )
@@ -52,8 +76,10 @@ def roofline_points(profiles: Sequence[Profile]) -> list[RooflinePoint]:
     counted: dict[tuple[int, int], dict[str, float]] = {}
     for profile, n, counter, mean in means:
         counted.setdefault((profile, n), {})[counter] = mean
-    points = (roofline_point(profile, counted.get((profile.pk, profile.n_largest), {})) for profile in profiles)
-    return [point for point in points if point]
+    points = {
+        profile.pk: roofline_point(profile, counted.get((profile.pk, profile.n_largest), {})) for profile in profiles
+    }
+    return {key: point for key, point in points.items() if point}
 
 
 def roofline_point(profile: Profile, counted: dict[str, float]) -> RooflinePoint | None:

@@ -20,6 +20,7 @@ from profiles.scaling.repeats import RepeatSpread, RepeatSummary, repeat_spread,
 PROFILES_PER_QUERY = 500  # profiles in one query
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
+RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
     *("run_count", "disturbed_count", "standard_error"),
@@ -134,11 +135,14 @@ def _refit_chunk(keys: list[int]) -> int:
 
 
 def _rows_by_profile(
-    model: Any, keys: list[int], columns: tuple[str, ...], most: int | None = None
+    model: Any, keys: list[int], columns: tuple[str, ...], most: int | None = None, **conditions: Any
 ) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
-    """The rows of each profile, in the order in which they were stored; of more than `most` the first repeats."""
+    """The rows of each profile that meet the conditions, in the order in which they were stored; of more than `most`
+    the first repeats."""
     rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    ordered = model.objects.filter(profile__in=keys).order_by(*(("pk",) if most is None else ("repeat", "pk")))
+    ordered = model.objects.filter(profile__in=keys, **conditions).order_by(
+        *(("pk",) if most is None else ("repeat", "pk"))
+    )
     stored = ordered.values_list("profile_id", *columns)[:most]
     for key, *row in stored.iterator(chunk_size=10_000):
         rows[key].append(tuple(row))
@@ -148,16 +152,39 @@ def _rows_by_profile(
 def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
     """The runs of each profile, variations too, in the order in which they were stored; of more than `most` of all
     profiles together those of the first repeats."""
-    columns = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
-    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, columns, most)}
+    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, RUN_COLUMNS, most)}
 
 
 def stored_spread(profile: Profile) -> RepeatSpread | None:
     """How far the repeats of a stored profile are apart; None where it has no runs of its own, or too many to read."""
-    if (profile.run_count or 0) > MOST_RUNS_OF_SPREAD:
-        return None
-    table = run_tables([profile.pk], MOST_RUNS_OF_SPREAD).get(profile.pk)
-    return None if table is None or not len(table.own) else repeat_spread(table)
+    return stored_spreads([profile]).get(profile.pk)
+
+
+def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
+    """Of each of the profiles, by primary key; those without are left out. Few queries, each of so many runs as may be
+    read at once."""
+    spreads: dict[int, RepeatSpread] = {}
+    for keys in _keys_within(profiles, MOST_RUNS_OF_SPREAD):
+        rows = _rows_by_profile(Run, keys, RUN_COLUMNS, MOST_RUNS_OF_SPREAD, size=None, clock_mhz=None)
+        spreads |= {key: repeat_spread(_run_table(of_profile)) for key, of_profile in rows}
+    return spreads
+
+
+def _keys_within(profiles: Sequence[Profile], most: int) -> Iterator[list[int]]:
+    """The keys in parts of at most so many runs together; a profile that has more alone is left out."""
+    keys: list[int] = []
+    runs = 0
+    for profile in profiles:
+        of_profile = profile.run_count or most  # not counted: by itself
+        if of_profile > most:
+            continue
+        if keys and runs + of_profile > most:
+            yield keys
+            keys, runs = [], 0
+        keys.append(profile.pk)
+        runs += of_profile
+    if keys:
+        yield keys
 
 
 def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:

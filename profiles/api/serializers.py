@@ -1,5 +1,7 @@
 """How the API writes platforms, workloads and profiles."""
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,12 +10,13 @@ from rest_framework import serializers
 
 from mpet_site.web.fields import numbers
 from profiles.api.limits import LimitsSerializer
-from profiles.ceilings import limits_of, roofline_of
+from profiles.ceilings import LimitsReader, roofline_of
 from profiles.columns import DELIVERIES_NAMED
-from profiles.derivation import stored_spread
+from profiles.derivation import stored_spreads
 from profiles.descriptions import Difference, differences_of
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
+from profiles.scaling.repeats import RepeatSpread
 from profiles.stored import stored_curves, stored_features
 
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
@@ -323,8 +326,21 @@ class ProfileSerializer(ProfileRowSerializer):
         return {"id": str(source.uid)} | texts
 
 
+class ProfileDetails:
+    """What only their runs and counters tell of profiles: read for all of them at once, when it is asked for."""
+
+    def __init__(self, profiles: Sequence[Profile], user: Any) -> None:
+        self.profiles = profiles
+        self.limits = LimitsReader(profiles, user)
+
+    @cached_property
+    def spreads(self) -> dict[int, RepeatSpread]:
+        return stored_spreads(self.profiles)
+
+
 class ProfileDetailSerializer(ProfileSerializer):
-    """With what only its runs tell, which lists do not read."""
+    """With what only its runs tell, which lists do not read. `details` in the context are those of several profiles,
+    one after the other of which is written."""
 
     spread = serializers.SerializerMethodField()
     limits = serializers.SerializerMethodField(help_text="What limits it; rows of the list leave it out.")
@@ -335,7 +351,7 @@ class ProfileDetailSerializer(ProfileSerializer):
 
     @extend_schema_field(SpreadSerializer)
     def get_spread(self, profile: Profile) -> dict[str, list[Any]] | None:
-        spread = stored_spread(profile)
+        spread = self.details_of(profile).spreads.get(profile.pk)
         if spread is None:
             return None
         columns = {name: getattr(spread, name).tolist() for name in (*SPREAD_COUNTS, *SPREAD_NUMBERS)}
@@ -345,4 +361,8 @@ class ProfileDetailSerializer(ProfileSerializer):
     @extend_schema_field(LimitsSerializer(allow_null=True))
     def get_limits(self, profile: Profile) -> dict[str, Any] | None:
         curves = stored_curves(profile)
-        return None if curves is None else limits_of(profile, curves.thinned, self.context["request"].user)
+        return None if curves is None else self.details_of(profile).limits.limits_of(profile, curves.thinned)
+
+    def details_of(self, profile: Profile) -> ProfileDetails:
+        """Those of the context, or the profile's own."""
+        return self.context.get("details") or ProfileDetails([profile], self.context["request"].user)

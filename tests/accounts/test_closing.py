@@ -6,7 +6,9 @@ import tarfile
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.belongings import close_account
@@ -92,6 +94,17 @@ def test_everything_is_taken_along_in_one_archive(ada, signed_in):
     account = json.loads(members["account.json"])
     assert (account["username"], account["tokens"][0]["name"]) == ("ada", "laptop")
     assert len(members) == 1 + 4 + 4 + 2
+
+
+def test_the_archive_asks_no_queries_for_each_profile(ada, signed_in, django_assert_max_num_queries):
+    """What is read for all profiles together: rows, curves, features, runs, ceilings of each platform, counters."""
+    store(sample_measurements(2, 3, seed=4), label="few", owner=ada)
+    with CaptureQueriesContext(connection) as few:
+        archive_of(signed_in.get(reverse("export-account")))
+    store(sample_measurements(2, 30, seed=5), label="many", owner=ada)
+    with django_assert_max_num_queries(len(few) + 5):  # 54 profiles more
+        members = archive_of(signed_in.get(reverse("export-account")))
+    assert sum(name.startswith("profiles/") for name in members) == 4 + 6 + 60
 
 
 def test_the_archive_has_nothing_of_others(ada):
