@@ -6,7 +6,7 @@ from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
-from profiles.models import Platform, Profile, Workload
+from profiles.models import Platform, Price, Profile, Workload
 from profiles.vendors import canonical_vendor
 
 PLATFORM_ORDERINGS = {
@@ -55,6 +55,21 @@ class PlatformFilter(FilterSet):
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))
+
+
+class PriceFilter(FilterSet):
+    platform = TextFilter(field_name="platform__slug", help_text="slug")
+    currency = TextFilter(lookup_expr="iexact")
+    region = TextFilter()
+    kind = ChoiceFilter(tuple(Price.Kind.values))
+    latest = BooleanFilter(method="by_latest", help_text="true: of each kind, region and currency the newest alone")
+
+    class Meta:
+        model = Price
+        fields: tuple[str, ...] = ()
+
+    def by_latest(self, rows: Any, _name: str, latest: bool) -> Any:
+        return rows.newest() if latest else rows
 
 
 class WorkloadFilter(FilterSet):

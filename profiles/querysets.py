@@ -162,6 +162,20 @@ class SourceQuerySet(ModeratedQuerySet):
         return self.visible_to(user).filter(IS_CREDITED)
 
 
+class PriceQuerySet(models.QuerySet):
+    def newest(self) -> Self:
+        """Of each platform, currency, kind and region the newest price."""
+        same = self.model._default_manager.filter(
+            **{name: OuterRef(name) for name in ("platform", "currency", "per", "region", "kind")}
+        )
+        return self.filter(pk=Subquery(same.order_by("-date").values("pk")[:1]))
+
+    def visible_to(self, user: Any) -> Self:
+        """Those of the platforms that the user sees."""
+        platforms: Any = self.model._meta.get_field("platform")
+        return self.filter(platform__in=platforms.related_model.objects.visible_to(user))
+
+
 LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))
 
 

@@ -67,6 +67,7 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
         "platform": shown_platform,
         "page": page,
         "load": Profile.objects.load_on(shown_platform, request.user),
+        "prices": shown_platform.prices.newest(),
         "roofline": roofline,
         "charts": [chart] if chart else [],
         "origin": origin,

@@ -35,12 +35,22 @@ from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.etags import database_etag
 from profiles.models import Platform
 
-# Of a row: what the order and the platform's cores make of its time.
+# Of a row: what the order, the platform's cores and its price make of its time.
 PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "place": Integer(help_text="among all platforms, in the order asked for"),
     "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
     "core_time_s": number(help_text="time_s multiplied by cores"),
     "relative": number(help_text="to the first of all platforms in the order asked for"),
+    "price": number(help_text="per hour, as published; null: nobody did"),
+    "currency": Text(allow_null=True),
+    "price_region": Text(allow_null=True),
+    "price_kind": Text(allow_null=True),
+    "price_date": Text(allow_null=True, help_text="of which the price is"),
+    "cost": number(help_text="of one run: price times time_s; relative where times are"),
+    "pareto": serializers.BooleanField(
+        allow_null=True,
+        help_text="No other of the results is faster and no dearer, or cheaper and no slower.",
+    ),
 }
 # Which platforms have no place, why, and what would give them one.
 REFUSED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {

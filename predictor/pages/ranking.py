@@ -17,6 +17,7 @@ from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
+from predictor.figures.costs import cost_charts
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
@@ -50,6 +51,11 @@ FILTER_TITLES = {
     "min_memory_gib": "Memory in GiB, from",
     "measured": "Measured there",
     "origin": "Reference profiles",
+    "max_price": "Price per hour, to",
+    "max_cost": "Cost of a run, to",
+    "currency": "Currency",
+    "region": "Region of the price",
+    "price_kind": "Kind of price",
 }
 
 
@@ -163,7 +169,14 @@ def ranking_context(
         "known": measured_label(origin),
         "time_unit": unit,
         "cautions": row_cautions(page),
-        "charts": mark_origin(ranking_charts(shown_rows, unit, measured_label(origin), choice), origin),
+        "currency": next((row["currency"] for row in rows if row["currency"]), ""),
+        "charts": mark_origin(
+            [
+                *ranking_charts(shown_rows, unit, measured_label(origin), choice),
+                *cost_charts(rows, {slug: row.name for slug, row in platforms.items()}, unit),
+            ],
+            origin,
+        ),
         "twin": ranking_json_address(request, ranking),
     }
 

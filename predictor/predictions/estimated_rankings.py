@@ -18,7 +18,8 @@ from predictor.core.database import Database
 from predictor.core.mpet.evidence.connections import groups_of_targets
 from predictor.core.references import groups_beside
 from predictor.core.steps import ComputedStep
-from predictor.predictions.ranking_choice import BY_CORE_TIME, RankingChoice
+from predictor.predictions.costs import hourly_prices
+from predictor.predictions.ranking_choice import BY_TIME, ORDERED_BY, RankingChoice, completed_row
 from predictor.predictions.ranking_rows import (
     OTHER_REASON,
     REFUSAL_REASONS,
@@ -95,11 +96,12 @@ class RowOrder:
         self.rows, self.choice = rows, question.choice
         last = RANKED_PER_PAGE * (question.page or 1)
         self.shown = slice(last - RANKED_PER_PAGE, last)
-        self.cores = np.asarray(question.snapshot.database.platform_table["physical_cores"], dtype=np.float64)
-        slugs = question.snapshot.database.platforms
+        self.is_plain = not self.choice.filters and self.choice.by == BY_TIME
         self.platforms: Mapping[str, Any] = {}
-        if self.choice.filters:
+        if not self.is_plain:
+            slugs = question.snapshot.database.platforms
             self.platforms = Platform.objects.defer("placement").in_bulk(slugs, field_name="slug")
+        self.prices = hourly_prices(self.platforms.values(), self.choice.filters) if self.platforms else {}
         self.keys = np.full(len(rows), np.inf)
         self.is_estimate = np.zeros(len(rows), dtype=bool)
         for position in range(len(rows)):
@@ -109,19 +111,19 @@ class RowOrder:
         """Take note of the row as it is now. Rows without a place in this choice come last of all."""
         row = self.rows[position]
         self.is_estimate[position] = row is not None and bool(row.get("estimated"))
-        self.keys[position] = self._key(position, row)
+        self.keys[position] = self._key(row)
 
-    def _key(self, position: int, row: Row | None) -> float:
+    def _key(self, row: Row | None) -> float:
         if row is None or "reason" in row or row["time_s"] is None:
             return np.inf
-        if self.choice.filters:
-            platform = self.platforms.get(row["platform"])
-            if platform is None or not self.choice.takes(platform, row):
-                return np.inf
-        if self.choice.by != BY_CORE_TIME:
+        if self.is_plain:
             return float(row["time_s"])
-        cores = min(float(row["n_best"]), self.cores[position])
-        return float(row["time_s"]) * cores if np.isfinite(cores) else np.inf
+        platform = self.platforms.get(row["platform"])
+        if platform is None:
+            return np.inf
+        completed = completed_row(row, platform, self.prices.get(row["platform"]))
+        value = completed[ORDERED_BY[self.choice.by]]
+        return np.inf if value is None or not self.choice.takes(platform, completed) else float(value)
 
     def still_to_compute(self) -> list[int]:
         """Positions of the estimates on the page, the first first; before them those that could not be estimated."""

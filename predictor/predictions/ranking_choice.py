@@ -9,6 +9,7 @@ from typing import Any
 from mpet_site.web.parameters import Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.assembly import PREDICTION_ORIGINS
+from predictor.predictions.costs import PRICE_PARAMETERS, hourly_prices, mark_pareto, with_cost
 from predictor.predictions.request import InvalidField
 from profiles.measurements import DEVICE_CLASSES
 from profiles.vendors import canonical_vendor
@@ -16,12 +17,14 @@ from profiles.vendors import canonical_vendor
 GIB = 2**30
 LARGEST_MEMORY_GIB = 2**24
 LARGEST_RANKING_PAGE = 2**20
-BY_TIME, BY_CORE_TIME = "time", "core_time"
+BY_TIME, BY_CORE_TIME, BY_COST = "time", "core_time", "cost"
+ORDERED_BY = {BY_TIME: "time_s", BY_CORE_TIME: "core_time_s", BY_COST: "cost"}
+LARGEST_AMOUNT = 1e9
 RANKING_ORDER = OneOf(
     "by",
-    "Rising `time_s`, or rising `core_time_s`: per core instead of per machine.",
+    "Rising `time_s`; `core_time_s`: per core instead of per machine; or `cost`: of one run.",
     default=BY_TIME,
-    choices=(BY_TIME, BY_CORE_TIME),
+    choices=tuple(ORDERED_BY),
 )
 AT_THREAD_COUNT = WholeNumber(
     "n", "Compare at this thread count instead of at the fastest of each platform.", low=1, high=LARGEST_THREAD_COUNT
@@ -46,6 +49,11 @@ def at_most(column: str) -> Callable[[Any, float], bool]:
     return lambda platform, value: (known := getattr(platform, column)) is not None and known <= value
 
 
+def costs_at_most(name: str) -> Callable[[Mapping[str, Any], float], bool]:
+    """A test of a row whose price or cost is known, and not more than the value."""
+    return lambda row, value: row[name] is not None and row[name] <= value
+
+
 def is_text(column: str, write: Callable[[str], str | None] = str) -> Callable[[Any, str], bool]:
     """A test of a platform whose column has the text, in any case; `write` gives its only spelling."""
     return lambda platform, value: (getattr(platform, column) or "").casefold() == str(write(value) or value).casefold()
@@ -67,8 +75,10 @@ RESULT_FILTERS: dict[QueryParameter, Callable[[Mapping[str, Any], Any], bool]] =
     OneOf("origin", "of the references' profiles", choices=PREDICTION_ORIGINS): (
         lambda row, value: bool(row["origin"] == value)
     ),
+    Number("max_price", "price per hour at most", low=0, high=LARGEST_AMOUNT): costs_at_most("price"),
+    Number("max_cost", "cost of a run at most", low=0, high=LARGEST_AMOUNT): costs_at_most("cost"),
 }
-RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS)
+RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS, *PRICE_PARAMETERS)
 
 
 @dataclass(frozen=True)
@@ -95,15 +105,21 @@ class RankingChoice:
         """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
         many times as long as the first it takes. `platforms`: the rows that the viewer sees, by slug; a result on any
         other is left out."""
-        name = "core_time_s" if self.by == BY_CORE_TIME else "time_s"
-        ordered = [with_cores(result, platforms[result["platform"]]) for result in known_on(platforms, results)]
+        prices = hourly_prices(platforms.values(), self.filters)
+        ordered = [
+            completed_row(result, platforms[result["platform"]], prices.get(result["platform"]))
+            for result in known_on(platforms, results)
+        ]
+        name = ORDERED_BY[self.by]
         ordered.sort(key=lambda row: (row[name] is None, row[name]))
         best = ordered[0][name] if ordered else None
         placed = [
             {**result, "place": place, "relative": result[name] and best and result[name] / best}
             for place, result in enumerate(ordered, start=1)
         ]
-        return [row for row in placed if self.takes(platforms[row["platform"]], row)]
+        chosen = [row for row in placed if self.takes(platforms[row["platform"]], row)]
+        mark_pareto(chosen)
+        return chosen
 
     def refused(self, refused: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The platforms of this choice that were refused."""
@@ -132,6 +148,11 @@ def value_in(texts: Mapping[str, str], parameter: QueryParameter) -> Any:
         return parameter.value_of(text)
     except NoSuchValue as error:
         raise InvalidField(parameter.name, str(error)) from error
+
+
+def completed_row(result: Mapping[str, Any], platform: Any, price: Any) -> dict[str, Any]:
+    """The result with what the platform's cores and its price, None where there is none, make of its time."""
+    return with_cost(with_cores(result, platform), price)
 
 
 def with_cores(result: Mapping[str, Any], platform: Any) -> dict[str, Any]:

@@ -50,6 +50,13 @@ RANKING_COLUMNS = (
     "cores",
     "core_time_s",
     "relative",
+    "price",
+    "currency",
+    "price_region",
+    "price_kind",
+    "price_date",
+    "cost",
+    "pareto",
 )
 
 

@@ -14,7 +14,7 @@ from profiles.ceilings import LimitsReader, roofline_of
 from profiles.columns import DELIVERIES_NAMED
 from profiles.derivation import stored_spreads
 from profiles.descriptions import Difference, differences_of
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.repeats import RepeatSpread
 from profiles.stored import stored_curves, stored_features
@@ -136,6 +136,17 @@ class _DescribedSerializer(_OwnedSerializer):
         return list(DifferenceSerializer(differences_of(row, self.context["request"].user), many=True).data)
 
 
+class PriceSerializer(serializers.ModelSerializer):
+    """What a platform cost; `amount` is a decimal number as text."""
+
+    platform: Any = serializers.SlugRelatedField("slug", read_only=True)
+
+    class Meta:
+        model = Price
+        fields = ("platform", "amount", "currency", "per", "region", "kind", "source", "date")
+        read_only_fields = fields
+
+
 class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
     placement = serializers.ListField(
         child=serializers.IntegerField(),
@@ -145,15 +156,20 @@ class PlatformDetailSerializer(_DescribedSerializer, PlatformSerializer):
     )
     roofline = serializers.SerializerMethodField()
     load = serializers.SerializerMethodField()
+    prices = serializers.SerializerMethodField(help_text="the newest of each kind, region and currency")
 
     class Meta(PlatformSerializer.Meta):
-        fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "load", "differences")
+        fields = (*PlatformSerializer.Meta.fields, "placement", "roofline", "load", "prices", "differences")
         read_only_fields = fields
 
     @extend_schema_field(RooflineSerializer)
     def get_roofline(self, platform: Platform) -> dict[str, Any] | None:
         roofline = roofline_of(platform, self.context["request"].user)
         return None if roofline is None else roofline.document
+
+    @extend_schema_field(PriceSerializer(many=True))
+    def get_prices(self, platform: Platform) -> Any:
+        return PriceSerializer(platform.prices.newest().select_related("platform"), many=True).data
 
     @extend_schema_field(LoadSerializer)
     def get_load(self, platform: Platform) -> dict[str, int] | None:

@@ -7,6 +7,7 @@ from profiles.api import views
 urlpatterns = [
     path("platforms/", views.PlatformList.as_view(), name="api-platforms"),
     path("platforms/<slug:slug>/", views.PlatformDetail.as_view(), name="api-platform"),
+    path("prices/", views.PriceList.as_view(), name="api-prices"),
     path("workloads/", views.WorkloadList.as_view(), name="api-workloads"),
     path("workloads/<slug:slug>/", views.WorkloadDetail.as_view(), name="api-workload"),
     path("profiles/", views.ProfileList.as_view(), name="api-profiles"),

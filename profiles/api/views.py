@@ -14,6 +14,7 @@ from mpet_site.web.pagination import KeyPagination
 from profiles.api.serializers import (
     PlatformDetailSerializer,
     PlatformSerializer,
+    PriceSerializer,
     ProfileDetailSerializer,
     ProfileRowSerializer,
     ProfileSerializer,
@@ -26,10 +27,11 @@ from profiles.filters import (
     PROFILE_ORDERINGS,
     WORKLOAD_ORDERINGS,
     PlatformFilter,
+    PriceFilter,
     ProfileFilter,
     WorkloadFilter,
 )
-from profiles.models import Platform, Profile, Workload
+from profiles.models import Platform, Price, Profile, Workload
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
 
 
@@ -70,6 +72,20 @@ class PlatformDetail(RevisionEtag, DetailView, PlatformRead):
                 raise
             query = f"?{request.query_params.urlencode()}" if request.query_params else ""
             return HttpResponsePermanentRedirect(reverse("api-platform", args=[kept.slug]) + query)
+
+
+@extend_schema_view(get=extend_schema(operation_id="prices_list", summary="What machines cost"))
+class PriceList(RevisionEtag, ListView):
+    """Published prices of the platforms that you see, the newest first; `latest=true`: of each kind, region and
+    currency the newest alone."""
+
+    serializer_class = PriceSerializer
+    filterset_class = PriceFilter
+    search_fields = ("platform__slug", "platform__name")
+    ordering_fields: ClassVar = {"platform": "platform__slug", "amount": "amount", "date": "date"}
+
+    def get_queryset(self) -> Any:
+        return Price.objects.visible_to(self.request.user).select_related("platform")
 
 
 class WorkloadRead(GenericAPIView):

@@ -3,6 +3,7 @@
 from profiles.models.descriptions import PlatformDescription, WorkloadDescription
 from profiles.models.leases import LeasedQuerySet, LeasedWork, held
 from profiles.models.platforms import Platform
+from profiles.models.prices import Price
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
 from profiles.models.sources import Revision, Source, WithdrawnSource
 from profiles.models.staging import StagedDelivery
@@ -15,6 +16,7 @@ __all__ = [
     "LeasedWork",
     "Platform",
     "PlatformDescription",
+    "Price",
     "Profile",
     "Revision",
     "Run",

@@ -183,8 +183,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     with django_assert_num_queries(6):
         client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
-    # compilers, how many runs were disturbed; revision and newest profile, neighbours
-    with django_assert_num_queries(11):
+    # compilers, how many runs were disturbed, prices; revision and newest profile, neighbours
+    with django_assert_num_queries(12):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
     # profile, the neighbours

@@ -270,6 +270,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
             str(result["n_best"]),
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
             formatted_number(result["core_time_s"]),
+            "" if result["cost"] is None else f"{formatted_number(result['cost'])} {result['currency']}",
             "estimate" if result["estimated"] else "",
         ]
         for result in ranking.results
@@ -278,7 +279,17 @@ def ranking_report(ranking: Ranking) -> list[str]:
         f"{ranking.workload} by {ranking.method}, version {ranking.method_version}, revision {ranking.revision}",
         "",
     ]
-    heads = ["platform", "n" if ranking.n else "best n", f"time ({unit})", "low", "high", "measured", "core time", ""]
+    heads = [
+        "platform",
+        "n" if ranking.n else "best n",
+        f"time ({unit})",
+        "low",
+        "high",
+        "measured",
+        "core time",
+        "cost",
+        "",
+    ]
     lines += text_table(heads, rows, words=1)
     return lines + [f"{result['platform']}: {result['reason']}" for result in ranking.refused]
 

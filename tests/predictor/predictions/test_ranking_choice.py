@@ -111,7 +111,7 @@ def test_an_address_holds_every_choice_and_its_twin_and_csv_too(client):
     assert [row["platform"] for row in twin["results"]] == ["machine-1"]
     assert twin["settings"]["level"] == 0.8
     lines = client.get(twin_of(page) + "&format=csv").getvalue().decode().splitlines()
-    assert lines[0].endswith("place,cores,core_time_s,relative")
+    assert ",place,cores,core_time_s,relative,price," in lines[0]
     assert len(lines) == 2
     content = page.content.decode()
     assert '<option value="core_time" selected>' in content

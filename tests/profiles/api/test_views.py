@@ -84,6 +84,7 @@ def test_list_rows_are_what_their_own_pages_show():
             assert shown.pop("roofline", None) is None  # a platform's own page has it besides
             assert shown.pop("differences", []) == []  # and a workload's
             assert shown.pop("load", None) is None
+            assert shown.pop("prices", []) == []
             assert not {"placement", "limits", "spread"} & set(row)
             for detail in ("placement", "limits", "spread"):  # of a platform, of a profile
                 shown.pop(detail, None)
@@ -241,12 +242,12 @@ def test_queries_of_a_list(django_assert_num_queries):
 
 def test_queries_of_one_row(django_assert_num_queries):
     """1 the row with all that is joined to it, 2 revision; of platforms and workloads 3 what deliveries say otherwise;
-    of a platform 4 its ceilings, 5 how many runs were disturbed; of a profile 3 its runs, 4 the ceilings of its
-    platform, beside which it is told what limits it."""
+    of a platform 4 its ceilings, 5 how many runs were disturbed, 6 its prices; of a profile 3 its runs, 4 the
+    ceilings of its platform, beside which it is told what limits it."""
     profile = store(sample_measurements(1, 1)).profiles[0]
     client = client_of()
     for path, queries in (
-        (f"platforms/{profile.platform.slug}/", 5),
+        (f"platforms/{profile.platform.slug}/", 6),
         (f"workloads/{profile.workload.slug}/", 3),
         (f"profiles/{profile.uid}/", 4),
     ):

@@ -1,0 +1,88 @@
+"""Costs of a ranking: page, API and command line show the same."""
+
+import datetime
+
+import pytest
+
+from profiles.models import Platform, Price
+from tests.pages import figures_of, store_public
+from tests.predictor.predictions.test_ranking_choice import by_api, by_command, by_page
+
+pytestmark = pytest.mark.django_db
+DAY = datetime.date(2026, 1, 31)
+
+
+def price(number, amount, **changed):
+    values = {"currency": "USD", "per": "hour", "region": "us", "kind": "on-demand", "source": "x", "date": DAY}
+    platform = Platform.objects.get(slug=f"machine-{number}")
+    return Price.objects.create(platform=platform, amount=amount, **values | changed)
+
+
+@pytest.fixture(autouse=True)
+def public():
+    store_public()
+    price(0, "3.6")
+    price(1, "0.36")
+
+
+def test_a_row_has_the_cost_of_a_run(client):
+    rows = {row["platform"]: row for row in by_api(client)["results"]}
+    first = rows["machine-0"]
+    assert first["cost"] == pytest.approx(3.6 / 3600 * first["time_s"])
+    assert (first["price"], first["currency"], first["price_region"]) == (3.6, "USD", "us")
+    assert (first["price_kind"], first["price_date"]) == ("on-demand", "2026-01-31")
+    assert {rows["machine-2"][name] for name in ("price", "currency", "price_date", "cost", "pareto")} == {None}
+
+
+def test_ordered_by_cost_page_api_and_command_agree(client):
+    rows = by_api(client, by="cost")["results"]
+    costs = [row["cost"] for row in rows]
+    assert costs[:2] == sorted(costs[:2])
+    assert costs[2] is None
+    assert [row["place"] for row in rows] == [1, 2, 3]
+    assert rows[1]["relative"] == pytest.approx(costs[1] / costs[0])
+    assert by_command("--by", "cost")["results"] == rows
+    page = by_page(client, by="cost")
+    text = page.content.decode()
+    assert '<option value="cost" selected>' in text
+    assert "0.36" in text and "USD" in text and "2026-01-31" in text
+    drawn = [name for trace in figures_of(page)["cost"]["data"] for name in trace["text"]]
+    assert len(drawn) == 2
+
+
+def test_budgets_leave_out_what_is_dearer_and_what_has_no_price(client):
+    assert [row["platform"] for row in by_api(client, max_price="0.5")["results"]] == ["machine-1"]
+    dearest = max(row["cost"] for row in by_api(client)["results"] if row["cost"])
+    assert {row["platform"] for row in by_api(client, max_cost=str(dearest * 1.01))["results"]} == {
+        "machine-0",
+        "machine-1",
+    }
+    assert by_command("--where", "max_price=0.5")["results"] == by_api(client, max_price="0.5")["results"]
+
+
+def test_the_newest_price_counts_in_one_currency_and_the_cheapest_region():
+    price(0, "1.8", date=DAY + datetime.timedelta(days=1))
+    price(0, "1.7", region="eu")
+    price(0, "0.1", kind="spot")
+    price(0, "0.01", kind="purchase", per="once")
+    price(2, "5", currency="EUR")
+    rows = {row["platform"]: row for row in by_command()["results"]}
+    assert (rows["machine-0"]["price"], rows["machine-0"]["price_region"]) == (1.7, "eu")
+    assert rows["machine-2"]["price"] is None
+    rows = {row["platform"]: row for row in by_command("--where", "region=us", "--where", "price_kind=spot")["results"]}
+    assert (rows["machine-0"]["price"], rows["machine-1"]["price"]) == (0.1, None)
+    rows = {row["platform"]: row for row in by_command("--where", "currency=eur")["results"]}
+    assert (rows["machine-0"]["price"], rows["machine-2"]["price"]) == (None, 5.0)
+
+
+def test_without_prices_nothing_is_said_of_costs(client):
+    Price.objects.all().delete()
+    page = by_page(client)
+    assert "No price of these platforms is known." in " ".join(page.content.decode().split())
+    assert "cost" not in figures_of(page)
+    assert {row["cost"] for row in by_api(client, by="cost")["results"]} == {None}
+
+
+def test_csv_has_the_costs(client):
+    content = client.get("/api/v1/rankings/?workload=app0-section0&by=cost&format=csv").getvalue().decode()
+    assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,cost,pareto")
