@@ -36,6 +36,7 @@ ENDPOINTS = {
     "scaling-models": "api-scaling-models",
     "evaluations": "api-evaluations",
     "evaluations/paper": "api-paper-tables",
+    "dump": "api-dump",
     "kit": "api-kit",
     "kit/guide": "api-kit-guide",
     "schema": "api-schema",

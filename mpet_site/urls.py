@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from mpet_site.web.docs_pages import docs_index, problem_types
+from mpet_site.web.docs_pages import docs_index, document, picture
 from mpet_site.web.glossary_page import glossary
 from mpet_site.web.health import healthz
 
@@ -27,7 +27,8 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
     path("docs/", docs_index, name="docs"),
-    path("docs/api.md", problem_types, name="problem-types"),
+    path("docs/images/<str:name>", picture, name="picture"),
+    path("docs/<path:name>", document, name="document"),
     path("glossary/", glossary, name="glossary"),
     path("healthz", healthz, name="healthz"),
 ]

@@ -10,7 +10,9 @@ class ProfilesConfig(AppConfig):
 
     def ready(self) -> None:
         from profiles.announcing import announce_forgotten  # noqa: PLC0415
+        from profiles.dump.published import publish_if_due  # noqa: PLC0415
         from profiles.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
 
         register_chore("staged deliveries", sweep_abandoned)
         register_chore("announcements", announce_forgotten)
+        register_chore("public dump", publish_if_due, seconds=600)

@@ -23,13 +23,11 @@ NOT_FOUND = "There is nothing here that you may see."
 
 
 class Problem(exceptions.APIException):
-    """An error with a name of its own (an anchor of the page of problem types) and further members. `explanation` is
-    what that page says of it."""
+    """An error with a name of its own, an anchor of docs/api.md, and further members."""
 
     status_code = 400
     name = ""
     title = ""
-    explanation = ""
 
     def __init__(self, detail: str, **members: Any) -> None:
         super().__init__(detail)
@@ -41,10 +39,6 @@ class InvalidRequest(Problem):
 
     name = "invalid-request"
     title = "Invalid request"
-    explanation = (
-        "A query parameter or a field of the body is unknown or has a wrong value. The member errors lists the name of "
-        "each, and the reason; settings.k is the setting k of a method."
-    )
 
     def __init__(self, errors: list[dict[str, str]]) -> None:
         text = " ".join(f"{error['name']}: {error['reason']}" if error["name"] else error["reason"] for error in errors)
@@ -55,10 +49,6 @@ class PayloadTooLarge(Problem):
     status_code = 413
     name = "payload-too-large"
     title = "Payload too large"
-    explanation = (
-        "The body has more bytes than limit_bytes, or is JSON with too many lists, objects or values. Nothing was read "
-        "or stored."
-    )
 
 
 class Conflict(Problem):
@@ -67,10 +57,6 @@ class Conflict(Problem):
     status_code = 409
     name = "conflict"
     title = "Conflict"
-    explanation = (
-        "An upload that cannot be published as it is: it was not accepted, is emulated, or is at odds with what is "
-        "publicly known. The member detail says which."
-    )
 
 
 class Unprocessable(Problem):
@@ -79,10 +65,6 @@ class Unprocessable(Problem):
     status_code = 422
     name = "no-prediction"
     title = "No prediction"
-    explanation = (
-        "The request is valid, but too little was measured to answer it: found candidates where needed are needed. The "
-        "member detail says what is missing."
-    )
 
 
 PROBLEM_TYPES: tuple[type[Problem], ...] = (InvalidRequest, PayloadTooLarge, Conflict, Unprocessable)

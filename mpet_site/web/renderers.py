@@ -46,6 +46,21 @@ class ArchiveRenderer(TarballRenderer):
     format = "tar"
 
 
+class ArchiveOfFilesRenderer(TarballRenderer):
+    media_type = "application/zip"
+    format = "zip"
+
+
+class TextRenderer(TarballRenderer):
+    media_type = "text/plain"
+    format = "txt"
+
+
+class LinesRenderer(TarballRenderer):
+    media_type = "application/jsonl"
+    format = "jsonl"
+
+
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """RFC 4180 lines, the header first. Null is an empty cell."""
     line = io.StringIO()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from profiles.api import views
+from profiles.api import files, views
 
 urlpatterns = [
     path("platforms/", views.PlatformList.as_view(), name="api-platforms"),
@@ -12,4 +12,9 @@ urlpatterns = [
     path("workloads/<slug:slug>/", views.WorkloadDetail.as_view(), name="api-workload"),
     path("profiles/", views.ProfileList.as_view(), name="api-profiles"),
     path("profiles/<uuid:id>/", views.ProfileDetail.as_view(), name="api-profile"),
+    path("profiles/<uuid:id>/extra-p/", files.ProfileExtraP.as_view(), name="api-profile-extra-p"),
+    path("profiles/<uuid:id>/extra-p-lines/", files.ProfileExtraPLines.as_view(), name="api-profile-extra-p-lines"),
+    path("profiles/<uuid:id>/runs/", files.ProfileRuns.as_view(), name="api-profile-runs"),
+    path("dump/", files.PublicDumpView.as_view(), name="api-dump"),
+    path("dump/<slug:form>/", files.PublicDumpFile.as_view(), name="api-dump-file"),
 ]

@@ -25,7 +25,7 @@ TOO_WIDE = """async () => {
   return over();
 }"""  # figures take a moment to follow the width
 WITHOUT_TWIN = {"login", "signup", "password_reset", "password_change", "address", "glossary"}  # nothing there is data
-WITHOUT_TWIN |= {"docs", "problem-types"}
+WITHOUT_TWIN |= {"docs", "document", "picture"}
 WITHOUT_TWIN |= {"publish-upload", "delete-upload", "delete-prediction", "delete-predictions", "delete-account"}
 WITHOUT_TWIN |= {"unstored-measure-next"}  # the API says this of stored predictions
 

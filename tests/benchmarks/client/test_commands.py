@@ -1,6 +1,8 @@
 """Every command against a live server: what it prints, as a table and as JSON, and with which status it ends."""
 
 import json
+import sys
+from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -9,6 +11,11 @@ from mpet.config import Config
 
 from accounts.models import ApiToken
 from benchmarks.models import Upload
+from predictor.core import public_dump
+from predictor.core.errors import PredictionError
+from predictor.core.methods import METHODS
+from profiles.dump.files import DumpError
+from profiles.dump.published import publish_dump
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
 from tests.predictor.conftest import store
@@ -31,7 +38,16 @@ def token(alice):
 
 
 @pytest.fixture
-def mpet(server, token, monkeypatch, capsys):
+def core(monkeypatch):
+    """mpet_core as where its wheel is installed, of the modules that it is built from."""
+    installed = ModuleType("mpet_core")
+    installed.read_dump, installed.DumpError = public_dump.read_dump, DumpError
+    installed.METHODS, installed.PredictionError = METHODS, PredictionError
+    monkeypatch.setitem(sys.modules, "mpet_core", installed)
+
+
+@pytest.fixture
+def mpet(server, token, core, monkeypatch, capsys):
     """Run the command as a shell does: status, standard output, standard error."""
 
     def run(*words, server=server, token=token):
@@ -81,6 +97,24 @@ def test_upload_is_private_unless_public_is_said(mpet, tmp_path):
     broken.write_bytes(b"no tarball")
     status, text, _ = mpet("upload", broken, "--public")
     assert status == 3 and "rejected" in text and "gzip" in text
+
+
+def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tmp_path, settings):
+    settings.STATE_DIR = tmp_path / "state"
+    assert mpet("export", tmp_path / "dump")[0] == 2
+    publish_dump()
+    status, text, _ = mpet("export", tmp_path / "dump", "--format", "sqlite", "--json")
+    assert status == 0 and json.loads(text)["revision"] == 1
+    online = json.loads(mpet("predict", WORKLOAD, TARGET, "--json")[1])
+    offline = json.loads(mpet("predict", WORKLOAD, TARGET, "--data", tmp_path / "dump", "--json")[1])
+    for name in ("time_s", "low_s", "high_s", "speedup"):
+        told, computed = ([point[name] for point in answer["curve"]] for answer in (online, offline))
+        assert computed == pytest.approx(told, rel=1e-12), name
+    status, _, message = mpet("predict", "sort", TARGET, "--data", tmp_path / "dump")
+    assert status == 4 and "'sort' is not in the dump" in message
+    assert mpet("predict", WORKLOAD, TARGET, "--method", "guess", "--data", tmp_path / "dump")[0] == 2
+    assert mpet("predict", WORKLOAD, TARGET, "--data", tmp_path / "state")[0] == 1
+    assert mpet("export", tmp_path / "dump")[0] == 2
 
 
 def test_watch_prints_an_answer_once_until_it_changes(mpet):

@@ -33,7 +33,8 @@ from tests.unchecked import without_checks
 
 pytestmark = pytest.mark.django_db
 
-NOT_JSON = {"api-schema", "api-docs", "api-kit", "api-unknown-path"}
+FILES = {"api-kit", "api-dump-file", "api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"}
+NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", *FILES}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
-VALUES = {"<slug:slug>": "machine-0", "<uuid:id>": str(uuid.UUID(int=1)), "<str:name>": "usl"}
+VALUES = {"<slug:slug>": "machine-0", "<uuid:id>": str(uuid.UUID(int=1)), "<str:name>": "usl", "<slug:form>": "csv"}
 UNKNOWN_PATH = "<anything:path>"
 
 

@@ -309,6 +309,22 @@ def watch(
             print_json(answer.document) if as_json else tables.print_prediction(out, answer)
 
 
+@app.command()
+def export(
+    context: typer.Context,
+    folder: Path = typer.Argument(..., help="Empty, or not there yet."),
+    form: str = typer.Option("csv", "--format", help="csv, parquet or sqlite."),
+    as_json: bool = JSON,
+) -> None:
+    """Fetch everything public as a dump, to work with or to predict from without a server."""
+    with progress_of("fetching"):
+        revision = context.obj.client().export(folder, form)
+    if as_json:
+        print_json({"folder": str(folder), "format": form, "revision": revision})
+    else:
+        out.print(f"revision {revision} in {folder}", markup=False, highlight=False)
+
+
 def main() -> None:
     """Run the command; what goes wrong is one message, not a traceback."""
     try:

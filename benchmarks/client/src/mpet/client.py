@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import shutil
 import time
+import zipfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 
 from mpet.config import chosen_server, chosen_token
-from mpet.errors import NoPrediction, Unreachable, UsageError
+from mpet.errors import MpetError, NoPrediction, Unreachable, UsageError
 from mpet.results import Comparison, Prediction, Ranking, UploadReport
 from mpet.transport import Progress, Transport
 
 UPLOAD_POLL_S = 1.0
+
+
+def unpack_dump(content: bytes, folder: Path) -> None:
+    """The files of the archive, which lie at its root, in a folder that has nothing else."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already, and is no empty folder")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            if any(PurePosixPath(name).name != name or "\\" in name for name in names):
+                raise MpetError("the dump has a member that is no plain file at its root")
+            folder.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                with archive.open(name) as source, (folder / name).open("wb") as file:
+                    shutil.copyfileobj(source, file)
+    except zipfile.BadZipFile as error:
+        raise MpetError(f"the dump is no zip archive: {error}") from error
 
 
 class Client:
@@ -107,6 +128,20 @@ class Client:
             self.transport.sleep(UPLOAD_POLL_S)
             report = self.upload_report(report.id)
         return report
+
+    def export(self, folder: Path, form: str = "csv") -> int:
+        """Fetch the newest public dump into a folder that is empty or not there; its revision. The archive has to have
+        the checksum that the server tells."""
+        dump = self.transport.json("GET", "dump/")
+        chosen = next((file for file in dump["files"] if file["format"] == form), None)
+        if chosen is None:
+            forms = ", ".join(file["format"] for file in dump["files"]) or "none yet"
+            raise UsageError(f"the server has no dump as {form}; it has {forms}")
+        content = self.transport.send("GET", f"dump/{form}/").content
+        if hashlib.sha256(content).hexdigest() != chosen["sha256"]:
+            raise MpetError("the dump did not arrive as it was sent, or a newer one has taken its place: ask again")
+        unpack_dump(content, Path(folder))
+        return int(dump["revision"])
 
     def kit(self) -> bytes:
         """The benchmark kit, as a tarball."""

@@ -1,0 +1,183 @@
+"""The pages of docs/ as HTML, and what is found in them. No page is trusted: whatever HTML is in it is sanitised."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from pathlib import Path, PurePosixPath
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from mdit_py_plugins.anchors import anchors_plugin
+
+from mpet_site.web.searching import words_of_search
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DOCUMENTS = REPOSITORY / "docs"
+PROJECT_PAGES = {name: f"project/{name}" for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
+IMAGES = "images"
+HEADLINE_WEIGHT = 20
+MOST_FOUND = 30
+SNIPPET_CHARACTERS = 160
+ATTRIBUTES = {name: {"id"} for name in ("h1", "h2", "h3", "h4", "h5", "h6")} | {
+    "a": {"href", "id"},
+    "img": {"src", "alt"},
+    "code": {"class"},
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A headline of a page, what stands below it, and the anchor that leads there."""
+
+    title: str
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True)
+class DocumentPage:
+    """One page: its title, its HTML, and its sections."""
+
+    name: str
+    title: str
+    html: str
+    sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A section in which every word of a search occurs."""
+
+    document: DocumentPage
+    section: Section
+    snippet: str
+    weight: int
+
+
+@cache
+def document_names() -> tuple[str, ...]:
+    """Of all pages, as addresses below /docs/."""
+    own = [path.relative_to(DOCUMENTS).as_posix() for path in sorted(DOCUMENTS.rglob("*.md"))]
+    return (*own, *(address for name, address in PROJECT_PAGES.items() if (REPOSITORY / name).is_file()))
+
+
+def read_document(name: str) -> DocumentPage | None:
+    """The page of that name; None where there is none. Only names in the list are ever opened."""
+    return _rendered(name) if name in document_names() else None
+
+
+@cache
+def _rendered(name: str) -> DocumentPage:
+    path = REPOSITORY / PurePosixPath(name).name if name in PROJECT_PAGES.values() else DOCUMENTS / name
+    markdown = _parser()
+    tokens = markdown.parse(path.read_text(encoding="utf-8"))
+    for token in _all_tokens(tokens):
+        for attribute in ("href", "src"):
+            target = token.attrGet(attribute)
+            if isinstance(target, str):
+                token.attrs.pop(attribute)
+                if address := document_link(target, path):
+                    token.attrSet(attribute, address)
+    html = nh3.clean(markdown.renderer.render(tokens, markdown.options, {}), attributes=ATTRIBUTES, link_rel="noopener")
+    sections = tuple(_sections(tokens))
+    return DocumentPage(name, sections[0].title if sections else name, html, sections)
+
+
+def _parser() -> MarkdownIt:
+    return (
+        MarkdownIt("commonmark", {"html": True}).enable("table").use(anchors_plugin, max_level=6, slug_func=anchor_of)
+    )
+
+
+def _all_tokens(tokens: list[Token]) -> list[Token]:
+    return [one for token in tokens for one in (token, *(token.children or ()))]
+
+
+def anchor_of(headline: str) -> str:
+    """As GitHub makes it.
+
+    >>> anchor_of("To add ...")
+    'to-add-'
+    """
+    return re.sub(r"[^\w\- ]", "", headline.lower()).replace(" ", "-")
+
+
+def document_link(target: str, page: Path) -> str:
+    """Where a link of a page leads on the site: other pages and images are here; other files of the repository are not
+    served, and nothing is linked.
+
+    >>> document_link("api.md#errors", DOCUMENTS / "dump.md"), document_link("https://a.org/", DOCUMENTS / "api.md")
+    ('/docs/api.md#errors', 'https://a.org/')
+    """
+    file, mark, anchor = target.partition("#")
+    if not file or "://" in file or file.startswith("mailto:"):
+        return target
+    there = (page.parent / file).resolve()
+    if there.is_relative_to(DOCUMENTS) and there.suffix in (".md", ".png"):
+        inside = there.relative_to(DOCUMENTS).as_posix()
+        return f"/docs/{inside}{mark}{anchor}"
+    if there.parent == REPOSITORY and there.name in PROJECT_PAGES:
+        return f"/docs/{PROJECT_PAGES[there.name]}{mark}{anchor}"
+    return ""
+
+
+def _sections(tokens: list[Token]) -> list[Section]:
+    """Split at the headlines; the anchors are those that the renderer wrote."""
+    sections: list[Section] = []
+    title, anchor, words = "", "", []  # type: ignore[var-annotated]
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open":
+            if title or words:
+                sections.append(Section(title, anchor, " ".join(words)))
+            title, anchor, words = _plain(tokens[place + 1]), str(token.attrGet("id") or ""), []
+        elif token.type in ("inline", "fence", "code_block") and tokens[place - 1].type != "heading_open":
+            words.append(_plain(token))
+    return [*sections, Section(title, anchor, " ".join(words))]
+
+
+def _plain(token: Token) -> str:
+    children = token.children or [token]
+    texts = (child.content for child in children if child.type in ("text", "code_inline", "fence", "code_block"))
+    return unescape(" ".join("".join(text if text.strip() else " " for text in texts).split()))
+
+
+def search_documents(text: str) -> list[Found]:
+    """Sections that have every word, wherever; those with it in their headlines first. Case is ignored."""
+    words = [word.lower() for word in words_of_search(text)]
+    if not words:
+        return []
+    found = []
+    for name in document_names():
+        document = _rendered(name)
+        for section in document.sections:
+            weight = _weight(words, document, section)
+            if weight:
+                found.append(Found(document, section, _snippet(words[0], section.text), weight))
+    return sorted(found, key=lambda one: (-one.weight, one.document.name))[:MOST_FOUND]
+
+
+def _weight(words: list[str], document: DocumentPage, section: Section) -> int:
+    """0 where a word is missing. The title of the page counts as part of its first section."""
+    is_first = section is document.sections[0]
+    headline = f"{document.title if is_first else ''} {section.title}".lower()
+    counts = Counter({word: section.text.lower().count(word) for word in words})
+    if any(not counts[word] and word not in headline for word in words):
+        return 0
+    return sum(min(counts[word], 5) + HEADLINE_WEIGHT * (word in headline) for word in words)
+
+
+def _snippet(word: str, text: str) -> str:
+    start = max(text.lower().find(word) - SNIPPET_CHARACTERS // 3, 0)
+    cut = text[start : start + SNIPPET_CHARACTERS]
+    return f"{'… ' if start else ''}{cut}{' …' if start + SNIPPET_CHARACTERS < len(text) else ''}"
+
+
+def image_path(name: str) -> Path | None:
+    """The picture of that name; None where there is none."""
+    path = DOCUMENTS / IMAGES / name
+    return path if path.suffix == ".png" and path.parent == DOCUMENTS / IMAGES and path.is_file() else None

@@ -1,0 +1,155 @@
+"""What the API hands out as files: the public dump, and a profile in the forms of other tools."""
+
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from mpet_site.web.api import ApiView
+from mpet_site.web.etags import etag_of, respond_unless_unchanged
+from mpet_site.web.renderers import ArchiveOfFilesRenderer, CSVRenderer, LinesRenderer, TextRenderer, csv_lines
+from profiles.derivation import run_tables
+from profiles.dump.files import DUMP_FORMS
+from profiles.dump.published import newest_dump
+from profiles.etags import database_etag
+from profiles.exports import RAW_RUN_COLUMNS, extra_p_lines, extra_p_text, raw_run_rows
+from profiles.models import Profile
+
+
+class DumpFileSerializer(serializers.Serializer):
+    format = serializers.ChoiceField(choices=DUMP_FORMS)
+    name = serializers.CharField()
+    bytes = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    url = serializers.CharField()
+
+
+class DumpSerializer(serializers.Serializer):
+    revision = serializers.IntegerField(allow_null=True, help_text="null: no dump was made yet.")
+    created = serializers.DateTimeField(allow_null=True)
+    files = DumpFileSerializer(many=True)
+
+
+class PublicDumpView(ApiView):
+    """The newest dump of everything public: one archive for each form."""
+
+    @extend_schema(operation_id="dump_read", summary="The public dump", responses={200: DumpSerializer})
+    def get(self, request: Request) -> HttpResponseBase:
+        newest = newest_dump()
+        document: dict[str, Any] = {"revision": None, "created": None, "files": []}
+        if newest is not None:
+            files = [
+                file | {"url": reverse("api-dump-file", args=[file["format"]], request=request)}
+                for file in newest.files
+            ]
+            document = {"revision": newest.revision, "created": newest.created, "files": files}
+        data = DumpSerializer(document).data
+        return respond_unless_unchanged(request, etag_of(repr(data)), lambda: Response(data))
+
+
+class PublicDumpFile(ApiView):
+    """The newest dump in one form, as a zip archive: `csv`, `parquet` or `sqlite`."""
+
+    renderer_classes = (ArchiveOfFilesRenderer,)
+
+    @extend_schema(
+        operation_id="dump_file", summary="The public dump in one form", responses={200: OpenApiTypes.BINARY, 404: None}
+    )
+    def get(self, request: Request, form: str) -> HttpResponseBase:
+        newest = newest_dump()
+        path = None if newest is None else newest.archive(form)
+        if newest is None or path is None:
+            raise Http404
+        name = path.name
+
+        def build() -> HttpResponseBase:
+            try:
+                return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")
+            except FileNotFoundError as error:  # a newer one has just taken its place
+                raise Http404 from error
+
+        return respond_unless_unchanged(request, etag_of(name, newest.created), build)
+
+
+class ProfileFile(ApiView):
+    """One profile as a file: subclasses say of which form."""
+
+    renderer_classes: Any = ()
+    suffix = ""
+
+    def answer(self, request: Request, id: Any) -> HttpResponseBase:
+        profile = get_object_or_404(
+            Profile.objects.visible_to(request.user).select_related("workload", "platform"), uid=id
+        )
+
+        def build() -> HttpResponseBase:
+            runs = run_tables([profile.pk]).get(profile.pk)
+            if runs is None:
+                raise Http404
+            media_type = f"{self.renderer_classes[0].media_type}; charset=utf-8"
+            response = HttpResponse(self.written(profile, runs), content_type=media_type)
+            name = f"{profile.workload.slug}-{profile.platform.slug}{self.suffix}"
+            response["Content-Disposition"] = f'attachment; filename="{name}"'
+            return response
+
+        return respond_unless_unchanged(request, database_etag(request, self.suffix), build)
+
+    def written(self, profile: Profile, runs: Any) -> str:
+        raise NotImplementedError
+
+
+class ProfileExtraP(ProfileFile):
+    """The repeats of each n in Extra-P's text format; its parameter is n, the number of threads."""
+
+    renderer_classes: Any = (TextRenderer,)
+    suffix = ".extra-p.txt"
+
+    @extend_schema(
+        operation_id="profile_extra_p", summary="A profile for Extra-P", responses={200: OpenApiTypes.STR, 404: None}
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        return self.answer(request, id)
+
+    def written(self, profile: Profile, runs: Any) -> str:
+        return extra_p_text(profile.workload.name, runs)
+
+
+class ProfileExtraPLines(ProfileExtraP):
+    """The same as JSON Lines, a run a line."""
+
+    renderer_classes: Any = (LinesRenderer,)
+    suffix = ".extra-p.jsonl"
+
+    @extend_schema(
+        operation_id="profile_extra_p_lines",
+        summary="A profile for Extra-P, as JSON Lines",
+        responses={200: OpenApiTypes.STR, 404: None},
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        return self.answer(request, id)
+
+    def written(self, profile: Profile, runs: Any) -> str:
+        return extra_p_lines(profile.workload.name, runs)
+
+
+class ProfileRuns(ProfileFile):
+    """Every run as it was measured, variations too."""
+
+    renderer_classes: Any = (CSVRenderer,)
+    suffix = ".runs.csv"
+
+    @extend_schema(
+        operation_id="profile_runs", summary="The raw runs of a profile", responses={200: OpenApiTypes.STR, 404: None}
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        return self.answer(request, id)
+
+    def written(self, profile: Profile, runs: Any) -> str:
+        return "".join(csv_lines(RAW_RUN_COLUMNS, raw_run_rows(profile.workload.name, runs)))

@@ -1,0 +1,122 @@
+"""The dump that anybody can download: made at night by a chore of the server, or by `manage.py publish_dump`.
+
+A folder of `dumps/` in the state folder holds one archive for each form, and `dump.json`, which says what they are. The
+folder gets its name when all of it is written, so that no reader sees a part; the two newest stay.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from profiles.dump.export import export_dump
+from profiles.dump.files import DUMP_FORMS
+from profiles.dump.package import file_sha256
+from profiles.models import Revision
+
+CONTENTS_FILE = "dump.json"
+DUMPS_KEPT = 2
+LONGEST_MAKING_S = 6 * 3600  # after which a folder that somebody was making is left over
+
+
+@dataclass(frozen=True)
+class PublishedDump:
+    """What can be downloaded: one archive a form, all of one revision."""
+
+    folder: Path
+    revision: int
+    created: datetime
+    files: list[dict[str, Any]]  # form, name, bytes, sha256
+
+    def archive(self, form: str) -> Path | None:
+        name = next((file["name"] for file in self.files if file["format"] == form), None)
+        return None if name is None else self.folder / name
+
+
+def dumps_folder() -> Path:
+    return Path(settings.STATE_DIR) / "dumps"
+
+
+def newest_dump() -> PublishedDump | None:
+    """The one to download; None before the first was made."""
+    for folder in sorted(dumps_folder().glob("[0-9]*"), reverse=True):
+        with suppress(OSError, ValueError, KeyError, TypeError):  # one that is being removed, or was damaged
+            document = json.loads((folder / CONTENTS_FILE).read_text(encoding="utf-8"))
+            created = datetime.fromisoformat(document["created"])
+            return PublishedDump(folder, int(document["revision"]), created, list(document["files"]))
+    return None
+
+
+def publish_if_due() -> PublishedDump | None:
+    """Publish where the newest dump is a day old, or there is none, and something public has changed since."""
+    if not settings.DUMP_HOURS:
+        return None
+    newest = newest_dump()
+    if newest is not None:
+        is_young = timezone.now() - newest.created < timedelta(hours=settings.DUMP_HOURS)
+        if is_young or newest.revision == Revision.current()[0]:
+            return None
+    return publish_dump()
+
+
+def publish_dump() -> PublishedDump | None:
+    """Make all archives anew; None where another process is making them. Raises ExportError."""
+    home = dumps_folder()
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sweep_making(home)
+    making = home / "making"
+    try:
+        making.mkdir()
+    except FileExistsError:
+        return None
+    try:
+        document = _make_archives(making)
+        (making / CONTENTS_FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        making.rename(home / f"{time.time_ns():020d}")
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    for old in sorted(home.glob("[0-9]*"), reverse=True)[DUMPS_KEPT:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return newest_dump()
+
+
+def _make_archives(folder: Path) -> dict[str, Any]:
+    """One archive a form. Each is of one revision; where it changed in between, all are made again."""
+    while True:
+        files, revisions = [], set()
+        for form in DUMP_FORMS:
+            with tempfile.TemporaryDirectory(dir=folder) as made:
+                exported = export_dump(Path(made) / "mpet", form)
+                archive = folder / f"mpet-{exported.revision}-{form}.zip"
+                _pack(Path(made) / "mpet", archive)
+            revisions.add(exported.revision)
+            described = {"bytes": archive.stat().st_size, "sha256": file_sha256(archive)}
+            files.append({"format": form, "name": archive.name} | described)
+        if len(revisions) == 1:
+            return {"revision": revisions.pop(), "created": timezone.now().isoformat(), "files": files}
+        for archive in folder.glob("*.zip"):
+            archive.unlink()
+
+
+def _pack(folder: Path, archive: Path) -> None:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(folder.iterdir()):
+            packed.write(path, path.name)
+
+
+def _sweep_making(home: Path) -> None:
+    """Take away what a process left that was killed."""
+    with suppress(FileNotFoundError):
+        if time.time() - (home / "making").stat().st_mtime > LONGEST_MAKING_S:
+            shutil.rmtree(home / "making", ignore_errors=True)

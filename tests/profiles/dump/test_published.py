@@ -1,0 +1,92 @@
+"""The dump that a server offers: made when it is due, whole, by one process."""
+
+import hashlib
+import io
+import json
+import time
+import zipfile
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from mpet_site.web.keeper import registered_chores
+from profiles.dump import published
+from profiles.dump.files import DUMP_FORMS
+from tests.profiles.deliveries import deliver
+
+API = "/api/v1/dump/"
+
+
+@pytest.fixture(autouse=True)
+def state(settings, tmp_path, db):
+    settings.STATE_DIR = tmp_path
+    return tmp_path
+
+
+def test_before_the_first_dump_there_is_nothing_to_fetch(client):
+    assert client.get(API).json() == {"revision": None, "created": None, "files": []}
+    assert client.get(f"{API}csv/").status_code == 404
+
+
+def test_every_form_can_be_fetched_and_is_what_was_promised(client):
+    deliver()
+    call_command("publish_dump")
+    document = client.get(API).json()
+    assert [file["format"] for file in document["files"]] == list(DUMP_FORMS)
+    for file in document["files"]:
+        content = b"".join(client.get(file["url"]).streaming_content)
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            descriptor = json.loads(archive.read("datapackage.json"))
+        assert descriptor["mpet"]["revision"] == document["revision"] == 1
+    assert client.get(f"{API}tsv/").status_code == 404
+
+
+def test_it_is_made_when_it_is_due_and_something_changed(settings, monkeypatch):
+    deliver()
+    first = published.publish_if_due()
+    assert published.publish_if_due() is None
+    deliver()
+    assert published.publish_if_due() is None
+    later = timezone.now() + timedelta(hours=25)
+    monkeypatch.setattr(published.timezone, "now", lambda: later)
+    second = published.publish_if_due()
+    assert (first.revision, second.revision) == (1, 2)
+    settings.DUMP_HOURS = 0
+    deliver()
+    assert published.publish_if_due() is None
+
+
+def test_a_server_keeps_that_chore():
+    assert published.publish_if_due in {chore.function for chore in registered_chores()}
+
+
+def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):
+    deliver()
+    made = [published.publish_dump() for _ in range(3)]
+    kept = sorted(path.name for path in (state / "dumps").iterdir())
+    assert kept == [made[1].folder.name, made[2].folder.name]
+    (made[2].folder / published.CONTENTS_FILE).write_text("{")
+    assert published.newest_dump().folder == made[1].folder
+
+
+def test_one_process_makes_it_and_what_a_killed_one_left_is_swept(state, monkeypatch):
+    deliver()
+    (state / "dumps" / "making").mkdir(parents=True)
+    with pytest.raises(CommandError, match="another process"):
+        call_command("publish_dump")
+    now = time.time()
+    monkeypatch.setattr(published.time, "time", lambda: now + 7 * 3600)
+    assert published.publish_dump() is not None
+
+
+def test_a_failure_leaves_nothing(state, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(published, "_pack", fail)
+    with pytest.raises(CommandError, match="disk full"):
+        call_command("publish_dump")
+    assert list((state / "dumps").iterdir()) == []
