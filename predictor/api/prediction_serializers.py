@@ -59,7 +59,17 @@ class MethodField(PlainText):
     """Which there are is for the service to say, with what was meant."""
 
 
-class PredictionRequestSerializer(serializers.Serializer):
+class KnownFieldsSerializer(serializers.Serializer):
+    """Refuses fields that it has not."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs
+
+
+class PredictionRequestSerializer(KnownFieldsSerializer):
     """How would `workload` run on `target`? Slugs, or names that only one row has."""
 
     workload = PlainText(max_length=200)
@@ -103,12 +113,6 @@ class PredictionRequestSerializer(serializers.Serializer):
         PlainNumber(allow_null=True),
         default=None,
     )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
-        return attrs
 
     def to_request(self) -> PredictionRequest:
         values = self.validated_data

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from predictor.api import (
+    batches,
     comparisons,
     evaluations,
     extrapolation,
@@ -29,6 +30,7 @@ urlpatterns = [
     path("compare/workloads/", comparisons.CompareWorkloads.as_view(), name="api-compare-workloads"),
     path("predictions/", predictions.PredictionList.as_view(), name="api-predictions"),
     path("predictions/score/", settled.ScoreView.as_view(), name="api-score"),
+    path("predictions/batch/", batches.PredictionBatch.as_view(), name="api-prediction-batch"),
     path("predictions/possible/", feasibility.FeasibilityView.as_view(), name="api-prediction-possible"),
     path("predictions/preview/", previews.PredictionPreview.as_view(), name="api-prediction-preview"),
     path("predictions/<uuid:id>/", predictions.PredictionDetail.as_view(), name="api-prediction"),

@@ -119,15 +119,28 @@ def name_in_body(body: dict[str, Any]) -> None:
             body[name] = row(kind, body[name])
     if isinstance(body.get("profile"), str) and len(body["profile"]) == 36:
         body["profile"] = row("profiles", body["profile"])
-    if isinstance(body.get("references"), list):
-        body["references"] = [row("platforms", name) if is_name(name) else name for name in body["references"]]
+    for name, kind in (("references", "platforms"), ("targets", "platforms"), ("workloads", "workloads")):
+        if isinstance(body.get(name), list):
+            body[name] = [row(kind, drawn) if is_name(drawn) else drawn for drawn in body[name]]
 
 
-def relate_prediction(body: dict[str, Any], _case: Any) -> None:
-    """Settings are those of the method; strategies and changes those that the scenario takes."""
+def relate_settings(body: dict[str, Any]) -> None:
+    """Settings are those of the method."""
     known = NAMES["settings"][body.get("method") or "mpet"]
     if body.get("settings"):
         body["settings"] = {name: known[name] for name in body["settings"] if name in known}
+
+
+def relate_batch(body: dict[str, Any], _case: Any) -> None:
+    """Estimates are those of methods that have some."""
+    relate_settings(body)
+    if body.get("method") not in ("mpet", "mpet-log", None):
+        body.pop("estimate", None)
+
+
+def relate_prediction(body: dict[str, Any], _case: Any) -> None:
+    """Strategies and changes are those that the scenario takes."""
+    relate_settings(body)
     if body.get("scenario") == "parallelisation":
         body["strategy"] = "dynamic_loop"
     else:
@@ -166,5 +179,6 @@ def say_public(body: dict[str, Any], _case: Any) -> None:
 RELATIONS = {
     "/api/v1/uploads/{id}/": say_public,
     "/api/v1/predictions/": relate_prediction,
+    "/api/v1/predictions/batch/": relate_batch,
     "/api/v1/scaling-models/{name}/": relate_fit,
 }

@@ -32,6 +32,7 @@ NEED_A_TOKEN = {
     f"GET {API}account/export/",
     f"GET {API}tokens/",
     f"GET {API}uploads/",
+    f"POST {API}predictions/batch/",
     f"POST {API}scaling-models/{{name}}/",
     f"POST {API}uploads/",
     f"DELETE {API}predictions/",

@@ -1,0 +1,144 @@
+"""Many predictions in one request, streamed as JSON lines."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from accounts.permissions import MayPredict
+from mpet_site.web.api import StrictView
+from mpet_site.web.fields import Integer, PlainBoolean, PlainInteger, PlainText, Text, number
+from mpet_site.web.plain_json import nan_to_null
+from mpet_site.web.renderers import JSONRenderer
+from predictor.api.prediction_serializers import (
+    PUBLIC_ONLY_HELP,
+    KnownFieldsSerializer,
+    MethodField,
+    object_field,
+    setting_schemas,
+)
+from predictor.api.predictions import problem_of
+from predictor.core.answers import LARGEST_THREAD_COUNT
+from predictor.predictions.batches import MOST_BATCH_TARGETS, MOST_BATCH_WORKLOADS, Batch, BatchRequest
+from predictor.predictions.request import DEFAULT_METHOD, RequestError
+
+JSON_LINES = "application/jsonl"
+
+BatchLineSerializer = inline_serializer(
+    "BatchLine",
+    {
+        "workload": Text(required=False),
+        "target": Text(required=False),
+        "n_best": Integer(
+            required=False, help_text="the thread count with the smallest predicted time, or the n asked for"
+        ),
+        "time_s": number(required=False, help_text="predicted there"),
+        "low_s": number(required=False),
+        "high_s": number(required=False),
+        "measured": serializers.BooleanField(required=False),
+        "measured_time_s": number(required=False),
+        "measured_n": Integer(required=False, allow_null=True),
+        "origin": Text(required=False),
+        "warnings": serializers.ListField(child=Text(), required=False),
+        "estimated": serializers.BooleanField(required=False),
+        "reason": Text(required=False, help_text="why the pair has no prediction"),
+        "lacks": Text(required=False, allow_null=True),
+        "pairs": Integer(required=False, help_text="of the last line: how many were asked for"),
+        "answered": Integer(required=False, help_text="with those skipped"),
+        "next": Integer(required=False, allow_null=True, help_text="what to skip for the rest; null: there is none"),
+        "method": Text(required=False),
+        "method_version": Text(required=False),
+        "revision": Integer(required=False),
+    },
+)
+
+
+class JSONLinesRenderer(JSONRenderer):
+    """A JSON value on each line."""
+
+    media_type = JSON_LINES
+    format = "jsonl"
+
+
+class BatchRequestSerializer(KnownFieldsSerializer):
+    """How would these workloads run on these targets? Slugs, or names that only one row has."""
+
+    workloads = serializers.ListField(
+        child=PlainText(max_length=200), min_length=1, max_length=MOST_BATCH_WORKLOADS, help_text="What to predict."
+    )
+    targets = serializers.ListField(
+        child=PlainText(max_length=200),
+        allow_null=True,
+        default=None,
+        min_length=1,
+        max_length=MOST_BATCH_TARGETS,
+        help_text="Where; null = on every platform.",
+    )
+    method = MethodField(default=DEFAULT_METHOD, allow_null=True, help_text="A name from methods/.")
+    n = PlainInteger(
+        min_value=1,
+        max_value=LARGEST_THREAD_COUNT,
+        allow_null=True,
+        default=None,
+        help_text="The thread count; null = the fastest of each target.",
+    )
+    settings = object_field(
+        setting_schemas(), "Of the method; the rest is its default.", serializers.JSONField(), default=dict
+    )
+    include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
+    public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
+    estimate = PlainBoolean(
+        default=False, help_text="Every pair is estimated, in one pass for each workload, by a method that can."
+    )
+    skip = PlainInteger(
+        min_value=0,
+        max_value=MOST_BATCH_WORKLOADS * MOST_BATCH_TARGETS,
+        default=0,
+        help_text="So many pairs are left out: `next` of the last line of an answer that was cut.",
+    )
+
+    def to_request(self) -> BatchRequest:
+        values = self.validated_data
+        defaults = {"method": values["method"] or DEFAULT_METHOD, "settings": values["settings"] or {}}
+        return BatchRequest(**values | defaults)
+
+
+class PredictionBatch(StrictView):
+    """Many predictions in one request, none of which is kept: a line of JSON for each pair, workload after workload,
+    as soon as it is known, and a last line that sums up.
+
+    A line has what a row of a ranking has, or `reason` and `lacks`. After the seconds that one request may take, the
+    last line's `next` says what to `skip` for the rest.
+    """
+
+    permission_classes = (MayPredict,)
+    renderer_classes = (JSONRenderer, JSONLinesRenderer)
+
+    @extend_schema(
+        operation_id="predictions_batch",
+        summary="Predict many workloads on many targets",
+        request=BatchRequestSerializer,
+        responses={(200, JSON_LINES): BatchLineSerializer, 422: None},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        serializer = BatchRequestSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        try:
+            batch = Batch.of(serializer.to_request(), request.user)
+        except RequestError as error:
+            raise problem_of(error) from error
+        response = StreamingHttpResponse(json_lines(batch.lines(settings.BATCH_SECONDS)), content_type=JSON_LINES)
+        response["Cache-Control"] = "no-store"
+        response["X-Accel-Buffering"] = "no"
+        return response
+
+
+def json_lines(documents: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for document in documents:
+        yield json.dumps(nan_to_null(document), allow_nan=False) + "\n"
