@@ -1,16 +1,18 @@
-"""The forms about accounts: to create one, its address, its password, its tokens."""
+"""The forms about accounts: forgotten and new passwords, tokens, and the end."""
 
 from datetime import timedelta
 from typing import Any
 
+from allauth.account.adapter import get_adapter
+from allauth.account.forms import (
+    ChangePasswordForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    default_token_generator,
+)
+from allauth.account.utils import user_pk_to_url_str
 from django import forms
-from django.contrib.auth.forms import PasswordChangeForm, PasswordResetForm, SetPasswordForm, UserCreationForm
-from django.contrib.auth.models import User
-from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
 
 from accounts.addresses import users_of_address
 from accounts.mails import send_mail_to
@@ -18,32 +20,6 @@ from accounts.models import ApiToken
 
 MOST_ACCOUNTS_IN_MAIL = 20
 LIFETIMES = [("30", "30 days"), ("365", "a year"), ("", "until it is revoked")]
-
-
-class SignUpForm(UserCreationForm):
-    class Meta(UserCreationForm.Meta):
-        model = User
-        fields = ("username", "email")
-        help_texts = {
-            "email": "Optional. One mail with a link is sent to it. Once that is opened, a forgotten password can be "
-            "set anew by mail; nothing else is sent."
-        }
-
-
-class AddressForm(forms.ModelForm):
-    """A new address takes the password: it can be used to set a new one."""
-
-    password = forms.CharField(
-        strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}), label="Your password"
-    )
-
-    class Meta:
-        model = User
-        fields = ("email",)
-
-    def clean_password(self) -> None:
-        if not self.instance.check_password(self.cleaned_data["password"]):
-            raise forms.ValidationError("This is not your password.")
 
 
 class ClosingForm(forms.Form):
@@ -66,31 +42,33 @@ class ClosingForm(forms.Form):
     def __init__(self, *args: Any, user: Any = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.user = user
+        if not user.has_usable_password():  # who signs in elsewhere has none, and has just signed in again
+            del self.fields["password"]
 
     def clean_password(self) -> None:
         if not self.user.check_password(self.cleaned_data["password"]):
             raise forms.ValidationError("This is not your password.")
 
 
-class ForgottenPasswordForm(PasswordResetForm):
-    """One mail to a confirmed address, whoever many accounts have it; whether it was sent is told to nobody."""
+class ForgottenPasswordForm(ResetPasswordForm):
+    """One mail to a verified address, whoever many accounts have it; whether it was sent is told to nobody."""
 
-    def save(self, *_args: Any, request: HttpRequest, **_options: Any) -> None:  # type: ignore[override]
-        users = [user for user in users_of_address(self.cleaned_data["email"]) if user.has_usable_password()]
-        accounts = [
-            (user.get_username(), reset_link(request, user))
-            for user in users[:MOST_ACCOUNTS_IN_MAIL]
-            if user.email == users[0].email
-        ]
+    def clean_email(self) -> str:
+        return str(self.cleaned_data["email"]).lower()
+
+    def save(self, request: HttpRequest, **_options: Any) -> str:
+        email: str = self.cleaned_data["email"]
+        users = [user for user in users_of_address(email) if user.has_usable_password()]
+        accounts = [(user.get_username(), reset_link(request, user)) for user in users[:MOST_ACCOUNTS_IN_MAIL]]
         if accounts:
             context = {"accounts": accounts, "site": request.get_host()}
-            send_mail_to(users[0].email, "A new password", "accounts/reset_mail.txt", context)
+            send_mail_to(email, "A new password", "accounts/reset_mail.txt", context)
+        return email
 
 
 def reset_link(request: HttpRequest, user: Any) -> str:
-    key = urlsafe_base64_encode(force_bytes(user.pk))
-    token = default_token_generator.make_token(user)
-    return request.build_absolute_uri(reverse("password_reset_confirm", args=[key, token]))
+    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+    return get_adapter(request).get_reset_password_from_key_url(key)
 
 
 class RevokingTokens(forms.Form):
@@ -103,19 +81,18 @@ class RevokingTokens(forms.Form):
         help_text="All other sessions end in any case. Programs that use a token stop until they are given a new one.",
     )
 
-    def save(self, commit: bool = True) -> Any:
-        user = super().save(commit)  # type: ignore[misc]
+    def save(self) -> None:
+        super().save()  # type: ignore[misc]
         if self.cleaned_data["revoke_tokens"]:
-            ApiToken.objects.filter(user=user).revoke()
-        return user
+            ApiToken.objects.filter(user=self.user).revoke()
 
 
-class NewPasswordForm(RevokingTokens, SetPasswordForm):
-    field_order = ("new_password1", "new_password2", "revoke_tokens")
+class NewPasswordForm(RevokingTokens, ResetPasswordKeyForm):
+    field_order = ("password1", "password2", "revoke_tokens")
 
 
-class ChangedPasswordForm(RevokingTokens, PasswordChangeForm):
-    field_order = ("old_password", "new_password1", "new_password2", "revoke_tokens")
+class ChangedPasswordForm(RevokingTokens, ChangePasswordForm):
+    field_order = ("oldpassword", "password1", "password2", "revoke_tokens")
 
 
 class TokenForm(forms.Form):

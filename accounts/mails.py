@@ -18,11 +18,16 @@ MAIL_THREAD = "accounts-mail"
 
 
 def send_mail_to(address: str, subject: str, template: str, context: Mapping[str, Any]) -> bool:
-    """Sends it, in a thread; False where too many mails went to this address lately, whoever asked for them."""
+    """Sends a text of our own; False where it was not sent."""
+    return send_message(EmailMessage(subject, render_to_string(template, dict(context)), to=[address]))
+
+
+def send_message(message: EmailMessage) -> bool:
+    """Sends it, in a thread; False where too many mails went to its address lately, whoever asked for them."""
+    (address,) = message.to
     if seconds_to_wait("mail", address.casefold()):
         logger.warning("Too many mails to one address: this one is not sent")
         return False
-    message = EmailMessage(subject, render_to_string(template, dict(context)), to=[address])
     threading.Thread(target=send_or_log, args=(message,), name=MAIL_THREAD).start()
     return True
 

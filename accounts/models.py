@@ -1,4 +1,4 @@
-"""API tokens, of which only the digest is stored, and the mail addresses that their owners confirmed."""
+"""API tokens, of which only the digest is stored."""
 
 import hashlib
 import secrets
@@ -108,15 +108,3 @@ class ApiToken(models.Model):
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
-
-
-class ConfirmedAddress(models.Model):
-    """The mail address of a user, once its owner has opened a link that was sent to it. Mail about the account goes
-    there, and to no other address; where the user's address is changed, this one no longer counts."""
-
-    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="confirmed_address")
-    email = models.EmailField()
-    confirmed_at = models.DateTimeField(auto_now=True)
-
-    def __str__(self) -> str:
-        return self.email

@@ -1,34 +1,57 @@
-"""The addresses of the pages about accounts."""
+"""The addresses of the pages about accounts.
 
-from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmView
+Those of django-allauth are below `accounts/` too (mpet_site/urls.py). The ones that guess or send mail are named here
+first, where what one address sends is counted; and those that people know from before lead to them.
+"""
+
+from allauth.account import views as account_views
+from allauth.account.decorators import secure_admin_login
+from allauth.mfa.base import views as mfa_views
+from django.contrib import admin
 from django.urls import path
 from django.views.generic import RedirectView
 
 from accounts import views
-from accounts.forms import ChangedPasswordForm, NewPasswordForm
+from mpet_site.web.throttling import limit_posts
+
+FORMER = {  # path -> name of the page that has taken its place
+    "password_change/": "password_change",
+    "password_change/done/": "account",
+    "password_reset/": "password_reset",
+    "password_reset/done/": "account_reset_password_done",
+    "reset/done/": "account_reset_password_from_key_done",
+    "reset/<uidb64>/<token>/": "password_reset",
+    "address/": "address",
+    "address/<str:token>/": "address",
+}
+
+
+class FormerAddress(RedirectView):
+    """What the address had in it was good for the former page alone."""
+
+    permanent = True
+
+    def get_redirect_url(self, *args: object, **kwargs: object) -> str | None:
+        return super().get_redirect_url()
+
 
 urlpatterns = [
-    path("accounts/login/", views.LoginView.as_view(), name="login"),
-    path("accounts/signup/", views.SignUpView.as_view(), name="signup"),
+    path("accounts/login/", limit_posts("login")(views.SignInView.as_view()), name="login"),
+    path("accounts/logout/", account_views.logout, name="logout"),
+    path("accounts/signup/", limit_posts("signup")(account_views.signup), name="signup"),
+    path("accounts/email/", limit_posts("reset")(account_views.email), name="address"),
+    path("accounts/password/change/", limit_posts("login")(account_views.password_change), name="password_change"),
+    path("accounts/password/reset/", limit_posts("reset")(account_views.password_reset), name="password_reset"),
+    path("accounts/reauthenticate/", limit_posts("login")(account_views.reauthenticate), name="reauthenticate"),
+    path("accounts/2fa/authenticate/", limit_posts("login")(mfa_views.authenticate), name="second-factor"),
+    path("accounts/2fa/reauthenticate/", limit_posts("login")(mfa_views.reauthenticate), name="second-factor-again"),
+    *(path(f"accounts/{former}", FormerAddress.as_view(pattern_name=name)) for former, name in FORMER.items()),
     path("accounts/me/", views.account, name="account"),
     path("accounts/export/", views.export_account, name="export-account"),
-    path("accounts/delete/", views.ClosingView.as_view(), name="delete-account"),
-    path("accounts/address/", views.AddressView.as_view(), name="address"),
-    path("accounts/address/<str:token>/", views.confirm_address_link, name="confirm-address"),
-    path(
-        "accounts/password_change/",
-        PasswordChangeView.as_view(form_class=ChangedPasswordForm),
-        name="password_change",
-    ),
-    path("accounts/password_reset/", views.ForgottenPasswordView.as_view(), name="password_reset"),
-    path(
-        "accounts/reset/<uidb64>/<token>/",
-        PasswordResetConfirmView.as_view(form_class=NewPasswordForm),
-        name="password_reset_confirm",
-    ),
-    path("admin/login/", views.admin_login, name="admin-login"),
-    path("admin/password_change/", RedirectView.as_view(pattern_name="password_change"), name="admin-password"),
+    path("accounts/delete/", limit_posts("login")(views.ClosingView.as_view()), name="delete-account"),
     path("accounts/tokens/", views.tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", views.revoke_token, name="revoke-token"),
     path("accounts/tokens/<int:pk>/rotate/", views.rotate_token, name="rotate-token"),
+    path("admin/login/", limit_posts("login")(secure_admin_login(admin.site.login)), name="admin-login"),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="password_change"), name="admin-password"),
 ]

@@ -1,11 +1,11 @@
-"""The pages to sign in, to create an account, and for its address, password and tokens."""
+"""The pages of an account that are ours: what is kept, tokens, the end. The others are django-allauth's."""
 
 from typing import Any
 
+from allauth.account.views import LoginView
 from django.conf import settings
-from django.contrib import admin, messages
-from django.contrib.auth import get_user_model, login, logout
-from django.contrib.auth import views as auth_views
+from django.contrib import messages
+from django.contrib.auth import get_user_model, logout
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse
@@ -16,107 +16,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.generic import FormView
 
-from accounts.addresses import confirm_address, has_confirmed_address, send_confirmation_link, user_of_link
 from accounts.archive_response import archive_response
 from accounts.belongings import belongings_of, close_account
-from accounts.forms import AddressForm, ClosingForm, ForgottenPasswordForm, SignUpForm, TokenForm
+from accounts.forms import ClosingForm, TokenForm
 from accounts.models import ApiToken
 from mpet_site.web.pages import json_address
-from mpet_site.web.throttling import client_address, seconds_to_wait, too_many_requests
+from mpet_site.web.throttling import seconds_to_wait, too_many_requests
 
 
-class ThrottledForm(FormView):
-    """A form that one address may send so often only; what comes too soon is not even read."""
-
-    throttle_scope: str
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if wait_s := seconds_to_wait(self.throttle_scope, client_address(request)):
-            context = self.get_context_data(form=self.get_form_class()(), wait_s=wait_s)
-            return self.render_to_response(context, status=429, headers={"Retry-After": str(wait_s)})
-        return super().post(request, *args, **kwargs)
+class SignInView(LoginView):
+    """Leads to signing up where that is open."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(signup=settings.SIGNUP, **kwargs)
-
-
-class LoginView(ThrottledForm, auth_views.LoginView):
-    throttle_scope = "login"
-
-
-def admin_login(request: HttpRequest) -> HttpResponse:
-    """The admin's own page to sign in; its attempts and those of the other page are counted together."""
-    if request.method == "POST" and (wait_s := seconds_to_wait(LoginView.throttle_scope, client_address(request))):
-        return too_many_requests(request, wait_s)
-    return admin.site.login(request)
-
-
-class SignUpView(auth_views.RedirectURLMixin, ThrottledForm):
-    """Makes an account and signs in with it; says whom to ask where MPET_SIGNUP is off."""
-
-    throttle_scope = "signup"
-    form_class = SignUpForm
-    template_name = "accounts/sign_up.html"
-    next_page = settings.LOGIN_REDIRECT_URL
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if settings.SIGNUP:
-            return super().dispatch(request, *args, **kwargs)
-        return self.render_to_response({"signup": False}, status=403)
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(next=self.get_redirect_url(), **kwargs)
-
-    def form_valid(self, form: SignUpForm) -> HttpResponse:
-        user = form.save()
-        login(self.request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
-        if user.email:
-            tell_whether_sent(self.request, send_confirmation_link(self.request, user))
-        return super().form_valid(form)
-
-
-def tell_whether_sent(request: HttpRequest, was_sent: bool) -> None:
-    if was_sent:
-        messages.info(request, "A link to confirm your address is on its way to it. Open it within three days.")
-    else:
-        messages.warning(request, "Too many mails went to this address lately. Ask for the link again tomorrow.")
-
-
-class AddressView(LoginRequiredMixin, ThrottledForm):
-    """The user's mail address, and whether it is confirmed. What is sent here sends the link to confirm it."""
-
-    throttle_scope = "reset"
-    form_class = AddressForm
-    template_name = "accounts/address.html"
-    success_url = reverse_lazy("address")
-
-    def get_form_kwargs(self) -> dict[str, Any]:
-        user: Any = self.request.user
-        own = get_user_model()._default_manager.get(pk=user.pk)  # the form changes it before it is valid
-        return super().get_form_kwargs() | {"instance": own}
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        confirmed = has_confirmed_address(self.request.user)
-        return super().get_context_data(confirmed=confirmed, section="tokens", **kwargs)
-
-    def form_valid(self, form: AddressForm) -> HttpResponse:
-        user = form.save()
-        if user.email and not has_confirmed_address(user):
-            tell_whether_sent(self.request, send_confirmation_link(self.request, user))
-        return redirect(self.get_success_url())
-
-
-@require_safe
-@never_cache
-def confirm_address_link(request: HttpRequest, token: str) -> HttpResponse:
-    """The link that was sent: whoever opens it reads the mail of that address."""
-    user = user_of_link(token)
-    if user is None:
-        return render(request, "accounts/old_link.html", status=400)
-    if request.method == "GET":
-        confirm_address(user)
-        messages.success(request, f"{user.email} is confirmed as the address of {user.get_username()}.")
-    return redirect("address" if request.user.is_authenticated else "login")
+        context: dict[str, Any] = super().get_context_data(signup=settings.SIGNUP, **kwargs)
+        return context
 
 
 @login_required
@@ -136,10 +49,9 @@ def export_account(request: HttpRequest) -> HttpResponseBase:
     return archive_response(request.user, request)
 
 
-class ClosingView(LoginRequiredMixin, ThrottledForm):
+class ClosingView(LoginRequiredMixin, FormView):
     """Asks before the account goes with all that is private to it, or names it."""
 
-    throttle_scope = "login"
     form_class = ClosingForm
     template_name = "confirm.html"
     consequences = (
@@ -170,11 +82,6 @@ class ClosingView(LoginRequiredMixin, ThrottledForm):
         logout(self.request)
         messages.success(self.request, "The account is deleted.")
         return redirect("home")
-
-
-class ForgottenPasswordView(ThrottledForm, auth_views.PasswordResetView):
-    throttle_scope = "reset"
-    form_class = ForgottenPasswordForm
 
 
 @never_cache

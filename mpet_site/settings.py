@@ -63,6 +63,12 @@ INSTALLED_APPS = [
     "benchmarks",
     "accounts",
     "operations",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
+    "allauth.socialaccount",
+    "django.contrib.humanize",
     "django_tasks",
     "django_tasks_db",  # after benchmarks, whose db_worker says that it is alive
 ]
@@ -80,6 +86,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "allauth.usersessions.middleware.UserSessionsMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "mpet_site.web.middleware.PageRateMiddleware",
     "mpet_site.web.middleware.ParameterBoundsMiddleware",
@@ -166,6 +174,50 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
+# Accounts are django-allauth's. Names are made here, and several accounts may claim one address until one of them has
+# verified it, so that no form says who has an account (docs/decisions/mail-addresses.md). The first backend is what
+# sessions from before name.
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_PREVENT_ENUMERATION = "strict"
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_FORMS = {
+    "reset_password": "accounts.forms.ForgottenPasswordForm",
+    "reset_password_from_key": "accounts.forms.NewPasswordForm",
+    "change_password": "accounts.forms.ChangedPasswordForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "MPET"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_PROVIDERS: dict[str, dict] = {}
+SIGN_IN_ORIGINS = []  # of the pages that a form here may lead to
+if github_id := env.str("MPET_GITHUB_CLIENT_ID", default=""):
+    github = {"client_id": github_id, "secret": env.str("MPET_GITHUB_CLIENT_SECRET")}
+    SOCIALACCOUNT_PROVIDERS["github"] = {"APPS": [github], "SCOPE": ["user:email"]}
+    SIGN_IN_ORIGINS.append("https://github.com")
+    INSTALLED_APPS.append("allauth.socialaccount.providers.github")
+if oidc_server := env.str("MPET_OIDC_SERVER_URL", default=""):
+    oidc = {
+        "provider_id": "oidc",
+        "name": env.str("MPET_OIDC_NAME", default="OpenID Connect"),
+        "client_id": env.str("MPET_OIDC_CLIENT_ID"),
+        "secret": env.str("MPET_OIDC_CLIENT_SECRET"),
+        "settings": {"server_url": oidc_server},
+    }
+    SOCIALACCOUNT_PROVIDERS["openid_connect"] = {"APPS": [oidc], "OAUTH_PKCE_ENABLED": True}
+    SIGN_IN_ORIGINS.append("/".join(oidc_server.split("/")[:3]))
+    INSTALLED_APPS.append("allauth.socialaccount.providers.openid_connect")
+
 # Mail is sent to confirm an address, and for forgotten passwords to those that are confirmed.
 vars().update(env.email_url("MPET_EMAIL_URL", default="consolemail://"))
 DEFAULT_FROM_EMAIL = env.str("MPET_EMAIL_FROM", default="mpet@localhost")
@@ -246,6 +298,7 @@ REST_FRAMEWORK = {
         "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
         "export": env.str("MPET_THROTTLE_EXPORT", default="10/hour") or None,
         "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,
+        "verification": env.str("MPET_THROTTLE_VERIFICATION", default="1/day") or None,
     },
     "NUM_PROXIES": env.int("MPET_PROXIES", default=0),
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

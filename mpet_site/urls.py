@@ -23,7 +23,7 @@ urlpatterns = [
     path("", include("benchmarks.urls")),
     path("", include("accounts.urls")),
     path("", include("operations.urls")),
-    path("accounts/", include("django.contrib.auth.urls")),
+    path("accounts/", include("allauth.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
     path("docs/", docs_index, name="docs"),

@@ -20,7 +20,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "img-src 'self' data:",
         "object-src 'none'",
         "base-uri 'self'",
-        "form-action 'self'",
+        " ".join(("form-action 'self'", *settings.SIGN_IN_ORIGINS)),
         "frame-ancestors 'none'",
     )
 )

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import ipaddress
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from rest_framework.throttling import BaseThrottle
 
 from mpet_site.web.rate_counts import count_event
 
+_View = Callable[..., HttpResponseBase]
 SECONDS_OF_PERIOD = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 NETWORK_BITS = 64  # of an IPv6 address: what one customer of a provider has at least
 
@@ -89,6 +93,21 @@ def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
     response["Retry-After"] = str(wait_s)
     response["Cache-Control"] = "no-store"
     return response
+
+
+def limit_posts(scope: str) -> Callable[[_View], _View]:
+    """Of a view: what is sent to it from one address too soon is answered with 429, and not even read."""
+
+    def limit(view: _View) -> _View:
+        @wraps(view)
+        def limited(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method == "POST" and (wait_s := seconds_to_wait(scope, client_address(request))):
+                return too_many_requests(request, wait_s)
+            return view(request, *args, **kwargs)
+
+        return limited
+
+    return limit
 
 
 def may_compute(request: Any) -> bool:

@@ -71,7 +71,7 @@ def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, set
     page.get_by_role("link", name="Measure your machine").first.click()
     assert "./mpet-profile --upload" in page.locator("main").inner_text()
     page.goto(urljoin(page.url, reverse("signup")))
-    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Email").fill("ada@example.org")
     for field in page.locator("input[type=password]").all():
         field.fill("a word of her own 7")
     page.get_by_role("button", name="Create account").click()

@@ -25,7 +25,10 @@ TOO_WIDE = """async () => {
   return over();
 }"""  # figures take a moment to follow the width
 WITHOUT_TWIN = {"login", "signup", "password_reset", "password_change", "address", "glossary"}  # nothing there is data
-WITHOUT_TWIN |= {"docs", "document", "picture"}
+WITHOUT_TWIN |= {"document", "picture"}
+WITHOUT_TWIN |= {"docs", "problem-types", "mfa_index", "usersessions_list", "socialaccount_connections"}
+WITHOUT_TWIN |= {"account_inactive", "account_email_verification_sent", "account_reset_password_done"}
+WITHOUT_TWIN |= {"account_reset_password_from_key_done", "socialaccount_login_cancelled"}
 WITHOUT_TWIN |= {"publish-upload", "delete-upload", "delete-prediction", "delete-predictions", "delete-account"}
 WITHOUT_TWIN |= {"unstored-measure-next"}  # the API says this of stored predictions
 

@@ -35,14 +35,19 @@ NO_PAGES = {
     "admin-password",
     "confirm-address",
     "healthz",
-    "password_reset_confirm",
-    "password_reset_done",
-    "password_reset_complete",
-    "password_change_done",
+    "metrics",
+    *("account_confirm_email", "account_confirm_login_code", "account_reset_password_from_key", "account_set_password"),
+    *("reauthenticate", "second-factor", "second-factor-again"),
+    *("mfa_activate_totp", "mfa_deactivate_totp", "mfa_download_recovery_codes", "mfa_generate_recovery_codes"),
+    *("mfa_view_recovery_codes", "socialaccount_signup", "socialaccount_login_error"),
+    # the same pages by django-allauth's names
+    *("account_login", "account_logout", "account_signup", "account_email", "account_reauthenticate"),
+    *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
 OWN = (
     *("upload", "uploads", "tokens", "password_change", "address"),
     *("own-predictions", "delete-predictions", "account", "delete-account"),
+    *("mfa_index", "usersessions_list", "socialaccount_connections"),
 )
 # How many figures a page has at least; the others have none.
 CHARTS = {
@@ -185,7 +190,7 @@ def _names(resolver: URLResolver) -> list[str]:
     found: list[str] = []
     for entry in resolver.url_patterns:
         if isinstance(entry, URLPattern):
-            found.append(entry.name)
+            found += [entry.name] * bool(entry.name)
         elif str(entry.pattern) not in {"api/v1/", "admin/"}:
             found += _names(entry)
     return found

@@ -198,7 +198,7 @@ def test_trust_7_the_admin_is_no_way_around_the_limit_of_passwords(limit):
     make_user("root", password=PASSWORD, is_staff=True, is_superuser=True)
     client = Client()
     guesses = [{"username": "root", "password": f"wrong {number}"} for number in range(4)]
-    assert [client.post("/admin/login/", guess).status_code for guess in guesses] == [200, 200, 200, 429]
+    assert [client.post("/admin/login/", guess).status_code for guess in guesses] == [302, 302, 302, 429]
     client.post("/admin/login/", {"username": "root", "password": PASSWORD})
     assert client.get("/admin/").status_code == 302
 
@@ -212,8 +212,8 @@ def test_trust_8_requests_to_reset_a_password_are_limited(limit):
 def test_trust_8_a_stranger_s_address_gets_few_mails_however_many_accounts_claim_it(limit):
     limit(mail="5/day")
     for number in range(21):
-        fields = {"username": f"ada{number}", "email": ADDRESS, "password1": PASSWORD, "password2": PASSWORD}
-        assert Client().post(reverse("signup"), fields).status_code == 302
+        fields = {"email": ADDRESS, "password1": PASSWORD, "password2": PASSWORD}
+        assert Client().post(reverse("signup"), fields).status_code == 302, number
     sent_at_sign_up = mails()
     Client().post(reverse("password_reset"), {"email": ADDRESS})
     assert sent_at_sign_up <= 5

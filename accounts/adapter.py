@@ -1,0 +1,52 @@
+"""What django-allauth does differently here: names, who may sign up, which mail goes where."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
+from django.contrib.sites.shortcuts import get_current_site
+from django.http import HttpRequest
+from django.utils.crypto import get_random_string
+from rest_framework.throttling import BaseThrottle
+
+from accounts.mails import send_message
+from mpet_site.web.throttling import seconds_to_wait
+
+NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
+NAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
+UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return bool(settings.SIGNUP)
+
+    def populate_username(self, request: HttpRequest, user: Any) -> None:
+        """A name by chance: one that is chosen, or made from an address, tells whether another has it already."""
+        if not user.username:
+            user.username = f"user-{get_random_string(NAME_LENGTH, NAME_CHARACTERS)}"
+
+    def should_send_confirmation_mail(self, request: HttpRequest, email_address: Any, signup: bool) -> bool:
+        """At signing up, and not again at every signing in."""
+        return signup
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        """Once a day at most to one address, whoever asks and however many accounts claim it."""
+        if not seconds_to_wait("verification", emailconfirmation.email_address.email.casefold()):
+            super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Beside the answer, so that its time says nothing."""
+        known = {"request": self.request, "email": email, "current_site": get_current_site(self.request)}
+        send_message(self.render_mail(template_prefix, email, known | context))
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """As MPET_PROXIES tells it."""
+        text = BaseThrottle().get_ident(request) or UNKNOWN_ADDRESS  # type: ignore[arg-type]
+        try:
+            return str(ipaddress.ip_address(text))
+        except ValueError:
+            return UNKNOWN_ADDRESS
