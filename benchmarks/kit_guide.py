@@ -58,6 +58,14 @@ def kit_steps(site: str) -> list[Step]:
             'make sizes NAME="what to call this machine"',
         ),
         Step(
+            "stress-ng",
+            "Compare it with thousands of servers: stress-ng, ten minutes",
+            "Public fleets of servers were measured with stress-ng. Where it is installed here, the kit runs it as "
+            "they did, and your own programs can be predicted on them. Only the same version of stress-ng does the "
+            "same work.",
+            'make stress-ng NAME="what to call this machine"',
+        ),
+        Step(
             "upload",
             "Send the newest tarball",
             "With a token of scope “upload”, to this server: the kit knows where it came from; URL=… names another. "

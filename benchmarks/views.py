@@ -18,6 +18,7 @@ from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.services import receive_tarball
+from benchmarks.stress_ng import stress_ng_versions
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.columns import (
@@ -46,6 +47,7 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
         "version": kit_version(),
         "steps": kit_steps(site),
         "workloads": workloads,
+        "stress_ng_versions": stress_ng_versions(request.user),
         "section": "measure",
         "twin": json_address("api-kit-guide"),
     }

@@ -265,8 +265,14 @@ class KitWorkloadSerializer(serializers.Serializer):
     here_because = serializers.CharField()
 
 
+class StressNgVersionSerializer(serializers.Serializer):
+    version = serializers.CharField()
+    platforms = serializers.IntegerField(help_text="that have its results")
+
+
 class KitGuideSerializer(serializers.Serializer):
     version = serializers.CharField()
     url = serializers.URLField(help_text="The kit as a tarball.")
     steps = KitStepSerializer(many=True)
     workloads = KitWorkloadSerializer(many=True)
+    stress_ng_versions = StressNgVersionSerializer(many=True)

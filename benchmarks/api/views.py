@@ -26,6 +26,7 @@ from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.services import receive_tarball
+from benchmarks.stress_ng import stress_ng_versions
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
@@ -171,7 +172,9 @@ class KitGuide(ApiView):
         operation_id="kit_guide", summary="How to measure a machine", responses={200: KitGuideSerializer, 404: None}
     )
     def get(self, request: Request) -> Response:
-        return Response(KitGuideSerializer(kit_guide_document(request.build_absolute_uri("/"))).data)
+        document = kit_guide_document(request.build_absolute_uri("/"))
+        versions = stress_ng_versions(request.user)
+        return Response(KitGuideSerializer(document | {"stress_ng_versions": versions}).data)
 
 
 def kit_guide_document(site: str) -> dict[str, Any]:
