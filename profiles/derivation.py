@@ -20,7 +20,7 @@ from profiles.scaling.repeats import RepeatSpread, RepeatSummary, repeat_spread,
 PROFILES_PER_QUERY = 500  # profiles in one query
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
-RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
+STORED_RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
 DERIVED_COLUMNS = (
     *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
     *("run_count", "disturbed_count", "standard_error"),
@@ -152,7 +152,7 @@ def _rows_by_profile(
 def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
     """The runs of each profile, variations too, in the order in which they were stored; of more than `most` of all
     profiles together those of the first repeats."""
-    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, RUN_COLUMNS, most)}
+    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, most)}
 
 
 def stored_spread(profile: Profile) -> RepeatSpread | None:
@@ -165,7 +165,7 @@ def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
     read at once."""
     spreads: dict[int, RepeatSpread] = {}
     for keys in _keys_within(profiles, MOST_RUNS_OF_SPREAD):
-        rows = _rows_by_profile(Run, keys, RUN_COLUMNS, MOST_RUNS_OF_SPREAD, size=None, clock_mhz=None)
+        rows = _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, MOST_RUNS_OF_SPREAD, size=None, clock_mhz=None)
         spreads |= {key: repeat_spread(_run_table(of_profile)) for key, of_profile in rows}
     return spreads
 

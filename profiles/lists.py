@@ -25,6 +25,7 @@ from profiles.filters import (
 )
 from profiles.measurements import ORIGINS
 from profiles.models import Platform, Profile, Source, Workload
+from profiles.namesakes import name_told_apart, tell_apart
 from profiles.page_cache import kept_for_visitors
 from profiles.vendors import canonical_vendor
 
@@ -155,5 +156,5 @@ def profiles(request: HttpRequest) -> HttpResponse:
 
 def choices_of(model: Any, user: Any) -> list[tuple[str, str]]:
     """Slugs and names to choose from; none where there are too many."""
-    rows = list(model.objects.offered_to(user).values_list("slug", "name")[: MOST_CHOICES + 1])
-    return rows if len(rows) <= MOST_CHOICES else []
+    rows = list(model.objects.offered_to(user)[: MOST_CHOICES + 1])
+    return [(row.slug, name_told_apart(row)) for row in tell_apart(rows, user)] if len(rows) <= MOST_CHOICES else []

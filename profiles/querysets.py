@@ -92,7 +92,7 @@ class PlatformQuerySet(MeasuredQuerySet):
 
 class WorkloadQuerySet(MeasuredQuerySet):
     searched = ("name", "slug", "application", "section", "runtime", "strategy")
-    named_by = ("slug", "name", "input")
+    named_by = ("slug", "name", "input", "version")
 
 
 class DescriptionQuerySet(models.QuerySet):

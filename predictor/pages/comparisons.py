@@ -33,6 +33,7 @@ from predictor.pages.presenting import names_by_slug
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload
+from profiles.namesakes import tell_apart
 from profiles.page_cache import kept_for_visitors
 
 WORKLOADS_IN_FIGURE_9 = 8
@@ -97,7 +98,7 @@ def compare(request: HttpRequest, kind: Kind) -> HttpResponse:
             return redirect(f"{request.path}?{urlencode({parameter: default} | public, doseq=True)}")
     build = platforms_context if kind == "platforms" else workloads_context
     offered = {
-        name: MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST]
+        name: tell_apart(MODEL_OF_KIND[name].objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user)
         for name in ("platforms", "workloads")
     }
     context = {

@@ -13,6 +13,7 @@ from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from predictor.snapshot.cache import read_database
+from profiles.namesakes import name_told_apart, tell_apart
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
@@ -29,8 +30,10 @@ def mixing_choices(method: str, chosen: str) -> list[tuple[str, bool]]:
 
 
 def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) -> list[tuple[str, str]]:
-    """Slugs and names to choose from, the chosen one among them; `scaling`: of what ran with more than one thread."""
-    rows = list(model.objects.offered_to(user, scaling=scaling).values_list("slug", "name")[:MOST_OFFERED])
+    """Slugs and names to choose from, the chosen one among them, those of one name with what tells them apart;
+    `scaling`: of what ran with more than one thread."""
+    offered = tell_apart(model.objects.offered_to(user, scaling=scaling)[:MOST_OFFERED], user)
+    rows = [(row.slug, name_told_apart(row)) for row in offered]
     return rows if not chosen or chosen in dict(rows) else [(chosen, chosen), *rows]
 
 

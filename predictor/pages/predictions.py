@@ -22,7 +22,7 @@ from predictor.pages.forms import PredictionForm
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
-from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
+from predictor.pages.presenting import answer_facts, breakpoints_of, told_rows_by_slug
 from predictor.predictions.age import age_notes
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
@@ -31,6 +31,7 @@ from predictor.predictions.request import RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
 from profiles.models import Platform, Profile, Workload
+from profiles.namesakes import tell_apart
 from profiles.page_cache import kept_for_visitors
 
 NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy", "public_only")
@@ -62,8 +63,8 @@ def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
         ),
         "named": named_fields(request),
         "has_private": Profile.objects.has_private_of(request.user),
-        "workloads": Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
-        "platforms": Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST],
+        "workloads": tell_apart(Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
+        "platforms": tell_apart(Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
         "section": "predict",
         "twin": json_address("api-methods"),
     }
@@ -262,4 +263,4 @@ def rows_named_in(user: Any, rows: list[dict[str, Any]]) -> tuple[dict[str, Plat
     """By slug, the stored platforms and workloads that rows with a platform, a workload or both name."""
     platforms = {row["platform"] for row in rows if "platform" in row}
     workloads = {row["workload"] for row in rows if "workload" in row}
-    return rows_by_slug(Platform, user, platforms), rows_by_slug(Workload, user, workloads)
+    return told_rows_by_slug(Platform, user, platforms), told_rows_by_slug(Workload, user, workloads)

@@ -8,6 +8,7 @@ from typing import Any
 from predictor.predictions.confidence import width_in_words
 from profiles.figures import Breakpoints
 from profiles.models import Platform
+from profiles.namesakes import tell_apart
 
 
 def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -42,6 +43,13 @@ def answer_facts(answer: Mapping[str, Any]) -> dict[str, Any]:
 def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
     """The platforms or workloads of these slugs that the user may see."""
     return {row.slug: row for row in model.objects.visible_to(user).filter(slug__in=set(slugs))}
+
+
+def told_rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
+    """The same, for a table that names them: those of one name are told apart (`profiles.namesakes`)."""
+    rows = rows_by_slug(model, user, slugs)
+    tell_apart(rows.values(), user)
+    return rows
 
 
 def names_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, str]:

@@ -1,14 +1,16 @@
 """Two profiles of one pair, and two workloads of one name, can be told apart wherever they are listed."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.urls import reverse
 
 from profiles.ingest import ingest
 from profiles.models import Platform, Source, Workload
-from tests.pages import text_of
-from tests.samples import sample_measurements, sample_workload
+from profiles.namesakes import name_told_apart, tell_apart
+from tests.pages import text_of, user
+from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
 FROM_PROFILES = re.compile(r'^SELECT (?!1 ).*"profiles_source"."label".* FROM "profiles_profile" ')
@@ -59,3 +61,82 @@ def test_workloads_of_one_name_say_their_input(client):
         words = text_of(client.get(address))
         assert "4096 x 4096" in words, address
         assert "256 x 256" in words, address
+
+
+OTHER_CPU = "Another CPU @ 3.0GHz"
+
+
+@pytest.fixture
+def twins():
+    """Two machines of one name, and one workload of one name and input in two runtimes, from two deliveries."""
+    for label, seed, runtime, cpu in (
+        ("first.tar.gz", 1, "mpal", "Example CPU"),
+        ("second.tar.gz", 2, "libgomp", OTHER_CPU),
+    ):
+        measurements = sample_measurements(3, 4, seed=seed)
+        measurements.platforms[0] = sample_platform(0, name="twin", cpu_model=cpu)
+        for index, record in enumerate(measurements.workloads):
+            section = {"runtime": runtime} if index == 0 else {}
+            measurements.workloads[index] = replace(record, **section)
+        ingest(measurements, kind="tarball", label=label, sha256=str(seed) * 64, owner=None, private=False)
+    slugs = list(Platform.objects.filter(name="twin").values_list("slug", flat=True))
+    workloads = list(Workload.objects.filter(name="app0/section0").values_list("slug", flat=True))
+    assert (len(slugs), len(workloads)) == (2, 2)
+    return slugs, workloads
+
+
+def option_texts(page, slugs) -> set[str]:
+    """What a list to choose from says of each of these."""
+    content = page.content.decode()
+    found = [re.search(rf'<option value="{slug}"[^>]*>(.*?)</option>', content, re.DOTALL) for slug in slugs]
+    return {" ".join(match.group(1).split()) for match in found}
+
+
+@pytest.mark.parametrize("name", ["home", "what-if", "ranking", "predict", "compare-platforms", "profiles"])
+def test_lists_to_choose_from_say_which_delivery_a_twin_came_from(client, twins, name):
+    _, workloads = twins
+    pair = {"workload": workloads[0], "target": "machine-1"} if name in ("what-if", "ranking") else {}
+    chosen = {"platform": ["machine-1", "machine-2"]} if name == "compare-platforms" else pair
+    page = client.get(reverse(name), chosen)
+    assert page.status_code == 200
+    for slugs in twins if name != "ranking" else (workloads,):
+        texts = option_texts(page, slugs)
+        assert any("first.tar.gz" in text for text in texts), texts
+        assert any("second.tar.gz" in text for text in texts), texts
+    if name != "ranking":
+        assert not any(".tar.gz" in text for text in option_texts(page, ["machine-1"]))
+
+
+def test_rankings_and_candidates_say_it_too(client, twins):
+    shared = Workload.objects.get(name="app0/section1").slug
+    ranking = text_of(client.get(reverse("ranking"), {"workload": shared}))
+    answer = text_of(client.get(reverse("unstored-answer"), {"workload": shared, "target": "machine-1"}))
+    for words in (ranking, answer):
+        assert "first.tar.gz" in words
+        assert "second.tar.gz" in words
+    assert ranking.count("twin measured here first.tar.gz") == 1
+    assert ranking.count("twin measured here second.tar.gz") == 1
+
+
+def test_a_private_namesake_is_none_for_others(client):
+    store_measured("public.tar.gz", 1)
+    ada = user("ada")
+    measurements = sample_measurements(1, 1, seed=2)
+    measurements.platforms[0] = sample_platform(0, cpu_model=OTHER_CPU)
+    ingest(measurements, kind="tarball", label="mine.tar.gz", sha256="2" * 64, owner=ada, private=True)
+    assert Platform.objects.filter(name="machine-0").count() == 2
+    for viewer, told in ((None, [""]), (ada, ["mine.tar.gz", "public.tar.gz"])):
+        rows = tell_apart(Platform.objects.visible_to(viewer).order_by("pk"), viewer)
+        assert sorted(row.delivered_by.split(", ")[0] for row in rows) == told
+
+
+def test_inputs_tell_workloads_apart_without_their_deliveries(client):
+    store_measured("full.tar.gz", 1, input="4096 x 4096")
+    store_measured("quick.tar.gz", 2, input="256 x 256")
+    told = {name_told_apart(row) for row in tell_apart(Workload.objects.all(), None)}
+    assert told == {"app0/section0 (4096 x 4096, version 1)", "app0/section0 (256 x 256, version 1)"}
+
+
+def test_telling_apart_takes_two_queries(twins, django_assert_num_queries):
+    with django_assert_num_queries(3):  # the rows, those of the same names, their deliveries
+        tell_apart(Platform.objects.all(), None)

@@ -179,8 +179,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
         client.get(reverse("platforms"))
     with django_assert_num_queries(7):
         client.get(reverse("workloads"))
-    # platforms and workloads to choose from, count, keys of the page, its rows, sources
-    with django_assert_num_queries(6):
+    # platforms and workloads to choose from, and what has their names, count, keys of the page, its rows, sources
+    with django_assert_num_queries(8):
         client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
     # compilers, how many runs were disturbed, prices; revision and newest profile, neighbours

@@ -240,10 +240,10 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
             client.get(reverse(name))
         with django_assert_num_queries(4):
             client.get(reverse(name))
-    # revision and newest, names of the chosen, names of the shared, the relative among them, two lists to choose from,
-    # sources
-    with django_assert_num_queries(8):
+    # revision and newest, names of the chosen, names of the shared, the relative among them, two lists to choose from
+    # and what has their names, sources
+    with django_assert_num_queries(10):
         client.get(platforms(0, 1, 2))
     # and the platform, instead of the names of the shared
-    with django_assert_num_queries(8):
+    with django_assert_num_queries(10):
         client.get(workloads("app0-section0", "app0-section1"))

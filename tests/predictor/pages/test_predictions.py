@@ -255,20 +255,20 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     for origins in (("measured",), ("simulated",)):
         read_database(origins=origins)  # made once a revision and process
     first_pair(None)  # so is the choice of what the front page begins with
-    # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from; the
-    # latest; the newest evaluation, with baselines or without; sources; four counts; the prediction: revision, newest,
-    # the target and its ceilings, virtualised references, its sources; platforms by name
-    with django_assert_num_queries(21):
+    # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from, and
+    # what has their names; the latest; the newest evaluation, with baselines or without; sources; four counts; the
+    # prediction: revision, newest, the target and its ceilings, virtualised references, its sources; platforms by name
+    with django_assert_num_queries(23):
         client.get(reverse("home"))
-    # workloads and platforms to offer
-    with django_assert_num_queries(2):
+    # workloads and platforms to offer, and what has their names
+    with django_assert_num_queries(4):
         client.get(reverse("predict"))
     # and whether the two exist; what connects them: revision, newest profile
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(8):
         client.get(reverse("predict"), QUESTION)
-    # the prediction, the platforms and the workloads that it names; candidates' curves: revision, newest profile; what
-    # was withdrawn of what it rests on
-    with django_assert_num_queries(6):
+    # the prediction, the platforms and the workloads that it names, and what has their names; candidates' curves:
+    # revision, newest profile; what was withdrawn of what it rests on
+    with django_assert_num_queries(8):
         client.get(reverse("prediction", args=[prediction.uid]))
 
 

@@ -104,8 +104,9 @@ def test_private_platforms_are_ranked_for_their_owner_alone(client, public):
 
 def test_the_ranking_takes_a_fixed_number_of_queries(client, public, django_assert_num_queries):
     page(client)
-    # workloads to offer; revision, newest profile; platforms by name; their prices; the workload
-    with django_assert_num_queries(6):
+    # workloads to offer, and of their names; revision, newest profile; platforms, of their names, and their prices; the
+    # workload
+    with django_assert_num_queries(8):
         page(client)
 
 
