@@ -142,8 +142,8 @@ def _sections(tokens: list[Token]) -> list[Section]:
 
 def _plain(token: Token) -> str:
     children = token.children or [token]
-    texts = (child.content for child in children if child.type in ("text", "code_inline", "fence", "code_block"))
-    return unescape(" ".join("".join(text if text.strip() else " " for text in texts).split()))
+    texts = ("" if child.type.startswith("html") else child.content or " " for child in children if not child.nesting)
+    return unescape(" ".join("".join(texts).split()))
 
 
 def search_documents(text: str) -> list[Found]:

@@ -1,11 +1,13 @@
 """Every command against a live server: what it prints, as a table and as JSON, and with which status it ends."""
 
 import json
+import re
 import sys
 from types import ModuleType
 
 import pandas as pd
 import pytest
+import typer
 from mpet import Client, cli
 from mpet.config import Config
 
@@ -185,3 +187,26 @@ def test_completion_and_help_need_no_server(mpet):
         status, text, _ = mpet(command, "--help")
         assert status == 0 and "Usage" in text, command
         assert f"mpet {command}" in (ROOT / "docs" / "client.md").read_text()
+
+
+DOCUMENTED = ("docs/tutorial/*.md", "docs/audiences.md", "docs/client.md", "docs/dump.md", "docs/mpet-core.md")
+
+
+def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
+    group = typer.main.get_command(cli.app)
+    lines = [
+        line
+        for pattern in DOCUMENTED
+        for path in ROOT.glob(pattern)
+        for line in re.findall(r"(?:^ {4}|`)mpet ([a-z][^`\n#]*)", path.read_text(), flags=re.M)
+    ]
+    assert len(lines) > 30
+    for line in lines:
+        name, *words = line.split()
+        assert name in group.commands, line
+        known = {
+            option for parameter in group.commands[name].params for option in parameter.opts + parameter.secondary_opts
+        }
+        own = words[: words.index("./my_program")] if "./my_program" in words else words
+        options = {re.sub(r"[^-a-z].*", "", word.strip("[]()")) for word in own if word.strip("[(").startswith("--")}
+        assert options <= known | {"--help", "--server", "--token"}, line

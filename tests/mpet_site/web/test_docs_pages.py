@@ -83,6 +83,9 @@ def test_search_finds_sections_by_all_words_headlines_first(client):
     assert "at most 10 words" in client.get("/docs/", {"q": "a " * 11}).content.decode()
     planted = client.get("/docs/", {"q": "<script>alert(1)"}).content.decode()
     assert "<script>alert" not in planted
+    settings = documents.read_document("settings.md").sections
+    assert "Every gunicorn process" in next(one.text for one in settings if one.title == "Chores")
+    assert "there is nothing to schedule" in next(one.text for one in settings if one.title == "Chores")
     for found in documents.search_documents("lease"):
         assert "lease" in f"{found.section.title} {found.section.text} {found.document.title}".lower()
 
