@@ -23,11 +23,12 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run test check format client core schema benchmark screenshots page-weights lock clean help
+.PHONY: run test check audit format client core schema benchmark screenshots page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
+	@echo "make audit         look up what is pinned among the known vulnerabilities (asks pypi.org)"
 	@echo "make format        apply the formatter and safe lint fixes"
 	@echo "make client        build the client's wheel in build/client/"
 	@echo "make core          build the wheel of mpet-core, the methods without a server, in build/core/"
@@ -74,6 +75,11 @@ check: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	MPET_HTTPS=1 $(MANAGE) check --deploy --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
+
+audit: | $(BIN)/python
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	build/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

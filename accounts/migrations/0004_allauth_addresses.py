@@ -25,9 +25,8 @@ def take_addresses(apps, schema_editor):
 def give_addresses_back(apps, schema_editor):
     verified = apps.get_model("account", "EmailAddress").objects.filter(verified=True, primary=True)
     ConfirmedAddress = apps.get_model("accounts", "ConfirmedAddress")
-    ConfirmedAddress.objects.bulk_create(
-        ConfirmedAddress(user_id=user, email=email) for user, email in verified.values_list("user", "email")
-    )
+    for user, email in verified.values_list("user", "user__email"):
+        ConfirmedAddress.objects.update_or_create(user_id=user, defaults={"email": email})
 
 
 class Migration(migrations.Migration):
@@ -40,5 +39,4 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunPython(take_addresses, give_addresses_back),
-        migrations.DeleteModel(name="ConfirmedAddress"),
     ]
