@@ -10,12 +10,12 @@ import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.comparisons.documents import (
-    LARGEST_MAP,
     LARGEST_MATRIX,
     DistanceMatrix,
     MapPoint,
     SimilarityMap,
     map_of,
+    mapped_positions,
     matrix_of,
     positions_with_most_profiles,
 )
@@ -67,9 +67,9 @@ class MapQuestion:
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
         database = self.snapshot.database
-        chosen = positions_with_most_profiles(database, "workloads", LARGEST_MAP)
-        sums = DistanceSums(database, "workloads", chosen, chosen)
-        yield from steps_of_sums(sums, lambda means: map_document(map_of(database, chosen, means.mean)))
+        chosen, landmarks = mapped_positions(database)
+        sums = DistanceSums(database, "workloads", chosen, landmarks)
+        yield from steps_of_sums(sums, lambda means: map_document(map_of(database, chosen, landmarks, means.mean)))
 
 
 def steps_of_sums(sums: DistanceSums, document: Callable[[MeanDistances], dict[str, Any]]) -> Iterator[ComputedStep]:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from mpet_site.web.pages import json_address
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion, map_from, matrix_from
 from predictor.comparisons.selection import MODEL_OF_KIND, ComparedProfiles
-from predictor.core.comparisons.documents import LARGEST_MAP, LARGEST_MATRIX, DistanceMatrix, SimilarityMap
+from predictor.core.comparisons.documents import LARGEST_MATRIX, MOST_MAPPED, DistanceMatrix, SimilarityMap
 from predictor.core.comparisons.mean_distances import Kind
 from predictor.figures.comparisons import MapPlace, map_chart
 from predictor.pages.comparisons import compared_profiles, datasets_compared, selecting_parameters, short_names
@@ -65,7 +65,7 @@ def map_context(
         "apart": [place for place in places if not np.isfinite(place.x)],
         "places": places,
         "marked": names.get(mark),
-        "is_cut": len(places) == LARGEST_MAP,
+        "is_cut": len(places) == MOST_MAPPED,
         "section": "map",
         "sources": datasets_compared(selection),
         "twin": json_address("api-workload-map", query=urlencode(selecting_parameters(request, selection))),

@@ -12,6 +12,7 @@ from predictor.core.comparisons.mean_distances import (
     Kind,
     MeanDistances,
     distances_to_all,
+    map_by_landmarks,
     map_in_plane,
     mean_distances,
 )
@@ -20,7 +21,9 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 LARGEST_MATRIX = 40
-LARGEST_MAP = 400
+LARGEST_MAP = 400  # workloads: of more, so many are landmarks, by which the others are placed
+MOST_MAPPED = 20_000  # workloads
+LANDMARKS = 200
 
 # What Figure 9 of the paper shows, in percent; its L1-LDM/L1-LD is none of the 84 elements, the stores' miss rate is.
 COMPARED_CHARACTERISTICS = {
@@ -184,16 +187,26 @@ def workload_map(database: Database) -> SimilarityMap:
 
 
 def _workload_map(database: Database) -> SimilarityMap:
-    chosen = positions_with_most_profiles(database, "workloads", LARGEST_MAP)
-    return map_of(database, chosen, mean_distances(database, "workloads", chosen, chosen).mean)
+    chosen, landmarks = mapped_positions(database)
+    return map_of(database, chosen, landmarks, mean_distances(database, "workloads", chosen, landmarks).mean)
 
 
-def map_of(database: Database, chosen: Sequence[int], mean: FloatArray) -> SimilarityMap:
-    """The map of the workloads at these positions, from their mean distances (K, K)."""
-    others = mean + np.where(np.eye(len(chosen), dtype=bool), np.nan, 0.0)
-    comparable = np.isfinite(others).any(axis=1)
-    points = np.full((len(chosen), 2), np.nan)
-    points[comparable], stress = map_in_plane(mean[np.ix_(comparable, comparable)])
+def mapped_positions(database: Database) -> tuple[list[int], list[int]]:
+    """The workloads on the map, and those of them that are landmarks: all where they are few enough."""
+    chosen = positions_with_most_profiles(database, "workloads", MOST_MAPPED)
+    return chosen, chosen if len(chosen) <= LARGEST_MAP else chosen[:: -(-len(chosen) // LANDMARKS)]
+
+
+def map_of(database: Database, chosen: Sequence[int], landmarks: Sequence[int], mean: FloatArray) -> SimilarityMap:
+    """The map of the workloads at these positions, from their mean distances (K, L) to the landmarks among them."""
+    places = np.searchsorted(chosen, landmarks)
+    if len(places) < len(chosen):
+        points, stress = map_by_landmarks(mean, places)
+    else:
+        others = mean + np.where(np.eye(len(chosen), dtype=bool), np.nan, 0.0)
+        comparable = np.isfinite(others).any(axis=1)
+        points = np.full((len(chosen), 2), np.nan)
+        points[comparable], stress = map_in_plane(mean[np.ix_(comparable, comparable)])
     strategies = database.workload_table["strategy"]
     return SimilarityMap(
         database.revision,

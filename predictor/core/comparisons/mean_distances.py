@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
 from sklearn.manifold import MDS
 
+from predictor.core.comparisons.masked_rows import MaskedRows
 from predictor.core.database import Database
 from predictor.core.normalise import normalise
 from predictor.core.threads import single_thread
@@ -17,6 +18,8 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 Kind = Literal["platforms", "workloads"]
 LARGEST_DISTANCE = 1.0  # of Eq. 13; also of what nothing connects
+NEAREST_LANDMARKS, LANDMARK_ROUNDS = 3, 30  # where a point begins, and how often it is moved
+MANY_PAIRS = 1 << 16  # are computed in 32 bits
 SMALLEST_EDGE = 1e-9  # 0 is "no way" to scipy
 
 
@@ -88,24 +91,18 @@ class DistanceSums:
 
 
 def masked_distances(ours: FloatArray, theirs: FloatArray) -> FloatArray:
-    """D (Eq. 13) of every row (K, E) of `ours` and (M, E) of `theirs`, (K, M), as products of matrices.
+    """D (Eq. 13) of every row (K, E) of `ours` and (M, E) of `theirs`, (K, M); NaN where no element is valid in both.
 
-        D^2 = (sum x^2 valid_y + sum valid_x y^2 - 2 sum x y) / sum valid_x valid_y,    x = y = 0 where invalid
-
-    NaN where no element is valid in both. Elements that no row has change nothing and are left out: profiles of times
-    alone have 2 of the 84. The difference of rounded products errs by about 1e-8 where two vectors are alike.
+    Elements that no row has change nothing and are left out: profiles of times alone have 2 of the 84. Many pairs are
+    computed in 32 bits, and err by 1e-6 at most (see `MaskedRows`).
 
     >>> masked_distances(np.array([[0.0, 1.0, np.nan]]), np.array([[1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]])).round(3)
     array([[0.707,   nan]])
     """
     occurs = ~(np.isnan(ours).all(axis=0) | np.isnan(theirs).all(axis=0))
-    ours, theirs = ours[:, occurs], theirs[:, occurs]
-    valid_x, valid_y = (~np.isnan(ours)).astype(np.float64), (~np.isnan(theirs)).astype(np.float64)
-    x, y = np.nan_to_num(ours), np.nan_to_num(theirs)
-    squares = (x * x) @ valid_y.T + valid_x @ (y * y).T - 2.0 * (x @ y.T)
-    count = valid_x @ valid_y.T
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0) / np.where(count > 0, count, np.nan)))
+    dtype = np.float32 if len(ours) * len(theirs) >= MANY_PAIRS else np.float64
+    rows = MaskedRows.of(theirs[:, occurs], dtype)
+    return np.asarray(MaskedRows.of(ours[:, occurs], dtype, rows.centre).distances_to(rows), dtype=np.float64)
 
 
 def place_of_each(chosen: IntArray, largest: int) -> IntArray:
@@ -187,3 +184,39 @@ def map_in_plane(distances: FloatArray) -> tuple[FloatArray, float]:
     turned = centred @ axes.T
     turned *= np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     return turned, float(scaling.stress_)
+
+
+def map_by_landmarks(distances: FloatArray, landmarks: IntArray) -> tuple[FloatArray, float]:
+    """A map of K points by their distances to L of them, the landmarks: these are mapped by `map_in_plane`, and each
+    other point is put where its distances to them are kept best (majorisation with fixed landmarks).
+
+        x <- mean over landmarks j of y_j + d_j (x - y_j) / |x - y_j|
+
+    Parameters: `distances` (K, L), NaN = undefined; `landmarks` (L,), their positions among the K. Returns (K, 2)
+    without unit, NaN for a point without any distance to another, and Kruskal's stress over all K x L pairs. O(K L).
+
+    >>> points, stress = map_by_landmarks(np.array([[0.0, 0.5], [0.5, 0.0], [0.2, 0.3]]), np.array([0, 1]))
+    >>> points.round(6).tolist(), round(stress, 6)
+    ([[0.0, 0.0], [0.5, 0.0], [0.2, 0.0]], 0.0)
+    """
+    fixed, _ = map_in_plane(distances[landmarks])
+    given = np.isfinite(distances)
+    count = given.sum(axis=1)
+    d = np.where(given, distances, 0.0)
+    nearest = np.argsort(np.where(given, distances, np.inf), axis=1)[:, :NEAREST_LANDMARKS]
+    weight = np.take_along_axis(given / (d + SMALLEST_EDGE), nearest, axis=1)
+    weight /= np.maximum(weight.sum(axis=1, keepdims=True), SMALLEST_EDGE)
+    points = np.einsum("kn,knx->kx", weight, fixed[nearest])
+    for _ in range(LANDMARK_ROUNDS):
+        gap = points[:, None] - fixed
+        length = np.sqrt(np.einsum("klx,klx->kl", gap, gap))
+        ratio = np.where(given, d / np.maximum(length, SMALLEST_EDGE), 0.0)
+        points = (given @ fixed + np.einsum("kl,klx->kx", ratio, gap)) / np.maximum(count, 1)[:, None]
+    points[landmarks] = fixed
+    others = given.copy()
+    others[landmarks, np.arange(len(landmarks))] = False
+    points[~others.any(axis=1)] = np.nan
+    length = np.sqrt(((points[:, None] - fixed) ** 2).sum(axis=2))
+    errors = np.where(others, length - d, 0.0)
+    total = (d[others] ** 2).sum()
+    return points, float(np.sqrt(np.nansum(errors**2) / total)) if total else 0.0

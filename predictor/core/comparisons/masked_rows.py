@@ -1,0 +1,113 @@
+"""Distances of very many vectors with invalid elements, as products of matrices, block by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from profiles.arrays import FloatArray
+
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 4096  # of a product: it stays in the processor's caches until it is finished
+LEAST_PRODUCT_SQUARE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-10}  # below, products lose the digits
+ALIKE_AT_ONCE = 1 << 14  # of alike vectors, which are subtracted one by one
+
+Elements = NDArray[Any]  # of 32 or 64 bits
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedRows:
+    """Vectors (N, E) made ready for products: `factors` (N, 3 E) are [valid, x^2, x], x = 0 where invalid.
+
+    Rows that are compared have the same elements, and the same `centre` (E,), which is taken off: differences do not
+    change, and their digits are kept.
+    """
+
+    rows: FloatArray  # (N, E), NaN = invalid
+    centre: FloatArray
+    factors: Elements
+    is_whole: bool  # every element of every vector is valid
+
+    @classmethod
+    def of(cls, rows: FloatArray, dtype: DTypeLike = np.float64, centre: FloatArray | None = None) -> MaskedRows:
+        """O(N E). `dtype`: numpy's float64, or float32, which takes half the time and errs by 1e-6 at most."""
+        if centre is None:
+            centre = _means(rows)
+        valid = ~np.isnan(rows)
+        E = rows.shape[1]
+        factors = np.zeros((len(rows), 3 * E), dtype=dtype)
+        factors[:, :E] = valid
+        np.subtract(rows, centre, out=factors[:, 2 * E :], where=valid, casting="same_kind")
+        np.multiply(factors[:, 2 * E :], factors[:, 2 * E :], out=factors[:, E : 2 * E])
+        return cls(rows, centre, factors, bool(valid.all()))
+
+    def distances_to(self, others: MaskedRows) -> Elements:
+        """The root mean square difference D (Eq. 13) of every row (K, E) and every other one (M, E), (K, M).
+
+            D^2 = (sum x^2 valid_y + sum valid_x y^2 - 2 sum x y) / sum valid_x valid_y
+
+        NaN where no element is valid in both. Where a difference of rounded products has too few digits, the vectors
+        are subtracted from each other. In 32 bits an element errs by at most 1e-6 of 1.
+
+        >>> rows = np.array([[0.0, 1.0, np.nan], [1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]])
+        >>> one = MaskedRows.of(rows[:1])
+        >>> one.distances_to(MaskedRows.of(rows[1:], centre=one.centre)).round(3)
+        array([[0.707,   nan]])
+        """
+        found = np.empty((len(self.factors), len(others.factors)), dtype=self.factors.dtype)
+        if not self.rows.shape[1]:
+            found[:] = np.nan
+            return found
+        for top in range(0, len(found), BLOCK_ROWS):
+            ours = self.factors[top : top + BLOCK_ROWS]
+            left = _left_factors(ours)
+            for start in range(0, found.shape[1], BLOCK_COLUMNS):
+                stop = start + BLOCK_COLUMNS
+                block = found[top : top + BLOCK_ROWS, start:stop]
+                self._fill(block, left, others, slice(start, stop), top)
+        return found
+
+    def _fill(self, block: Elements, left: Elements, others: MaskedRows, columns: slice, top: int) -> None:
+        """One block of the distances."""
+        E = self.rows.shape[1]
+        theirs = others.factors[columns]
+        np.matmul(left, theirs.T, out=block)
+        if self.is_whole and others.is_whole:
+            block *= 1.0 / E
+        else:
+            count = left[:, E : 2 * E] @ theirs[:, :E].T
+            with np.errstate(divide="ignore", invalid="ignore"):
+                np.divide(block, count, out=block)
+            block[count == 0] = np.nan
+        alike = np.argwhere(block < LEAST_PRODUCT_SQUARE[block.dtype])
+        np.maximum(block, 0.0, out=block)
+        np.sqrt(block, out=block)
+        for start in range(0, len(alike), ALIKE_AT_ONCE):
+            row, column = alike[start : start + ALIKE_AT_ONCE].T
+            block[row, column] = _subtracted(self.rows[top + row], others.rows[columns.start + column])
+
+
+def _left_factors(factors: Elements) -> Elements:
+    """[x^2, valid, -2 x] of [valid, x^2, x]."""
+    E = factors.shape[1] // 3
+    left = np.empty_like(factors)
+    left[:, :E], left[:, E : 2 * E] = factors[:, E : 2 * E], factors[:, :E]
+    np.multiply(factors[:, 2 * E :], -2.0, out=left[:, 2 * E :])
+    return left
+
+
+def _subtracted(ours: FloatArray, theirs: FloatArray) -> FloatArray:
+    """D of vectors pair by pair; all of them share an element."""
+    difference = ours - theirs
+    valid = ~np.isnan(difference)
+    difference[~valid] = 0.0
+    return np.asarray(np.sqrt(np.einsum("pe,pe->p", difference, difference) / valid.sum(axis=1)))
+
+
+def _means(rows: FloatArray) -> FloatArray:
+    """The mean of the valid values of each element; 0 where there is none."""
+    valid = ~np.isnan(rows)
+    total = np.where(valid, rows, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum(valid.sum(axis=0), 1))

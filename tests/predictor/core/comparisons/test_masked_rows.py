@@ -1,0 +1,106 @@
+"""Distances as products of matrices: those of the vectors one by one, in 64 and in 32 bits, however they are cut."""
+
+import numpy as np
+import pytest
+
+from predictor.core.comparisons import documents, masked_rows, mean_distances
+from predictor.core.comparisons.documents import workload_map
+from predictor.core.comparisons.masked_rows import MaskedRows
+from predictor.core.comparisons.mean_distances import map_by_landmarks
+from predictor.core.distance import distance
+from tests.predictor.core.curves import curve_database
+
+TOLERANCE = {np.float64: 1e-12, np.float32: 1e-6}
+EVERY_DTYPE = pytest.mark.parametrize("dtype", TOLERANCE)
+
+
+def vectors(seed, count, elements=84, invalid=0.3):
+    """Some are alike, some nearly, and one has no valid element."""
+    rng = np.random.default_rng(seed)
+    rows = rng.random((count, elements))
+    rows[1::4] = rows[::4][: len(rows[1::4])]
+    rows[2::8] = rows[::8][: len(rows[2::8])] + 1e-7 * rng.random((len(rows[2::8]), elements))
+    rows[rng.random(rows.shape) < invalid] = np.nan
+    if invalid:
+        rows[-1] = np.nan
+    return np.clip(rows, 0.0, 1.0)
+
+
+def found(ours, theirs, dtype):
+    right = MaskedRows.of(theirs, dtype)
+    return MaskedRows.of(ours, dtype, right.centre).distances_to(right)
+
+
+@EVERY_DTYPE
+@pytest.mark.parametrize("invalid", [0.0, 0.3, 0.95])
+@pytest.mark.parametrize("blocks", [(256, 4096), (3, 5)])
+def test_they_are_the_distances_one_by_one(monkeypatch, dtype, invalid, blocks):
+    monkeypatch.setattr(masked_rows, "BLOCK_ROWS", blocks[0])
+    monkeypatch.setattr(masked_rows, "BLOCK_COLUMNS", blocks[1])
+    monkeypatch.setattr(masked_rows, "ALIKE_AT_ONCE", 7)
+    ours, theirs = vectors(1, 20, invalid=invalid), vectors(2, 33, invalid=invalid)
+    expected = distance(ours[:, None], theirs)
+    assert np.isnan(expected).any() == (invalid > 0)
+    np.testing.assert_allclose(found(ours, theirs, dtype), expected, rtol=0, atol=TOLERANCE[dtype])
+    among = found(ours, ours, dtype)
+    np.testing.assert_allclose(among, distance(ours[:, None], ours), rtol=0, atol=TOLERANCE[dtype])
+    assert among.dtype == dtype
+
+
+@EVERY_DTYPE
+def test_alike_vectors_are_0_apart_and_tiny_distances_keep_their_digits(dtype):
+    rows = 0.9 + np.random.default_rng(3).random((6, 84)) * 1e-6
+    rows[1] = rows[0]
+    between = found(rows, rows, dtype)
+    assert between[0, 1] == 0.0
+    np.testing.assert_allclose(between, distance(rows[:, None], rows), rtol=1e-6, atol=0)
+
+
+@EVERY_DTYPE
+def test_without_elements_nothing_has_a_distance(dtype):
+    assert np.isnan(found(np.zeros((2, 0)), np.zeros((3, 0)), dtype)).all()
+
+
+def test_mean_distances_in_32_bits_are_those_of_64_also_where_rows_are_hidden(monkeypatch):
+    database = curve_database(4, 30, 8, missing=0.2).without([3, 3, 7], [1, 2, 5])
+    exact = mean_distances.mean_distances(database, "platforms", range(30), range(30))
+    monkeypatch.setattr(mean_distances, "MANY_PAIRS", 1)
+    quick = mean_distances.mean_distances(database, "platforms", range(30), range(30))
+    assert quick.count.tolist() == exact.count.tolist()
+    np.testing.assert_allclose(quick.mean, exact.mean, rtol=0, atol=1e-6)
+
+
+def distances_between(points, others):
+    return np.hypot(*(points[:, None] - others).transpose(2, 0, 1))
+
+
+def test_points_of_a_plane_are_found_again_by_their_distances_to_landmarks():
+    points = np.random.default_rng(5).random((300, 2))
+    landmarks = np.arange(0, 300, 15)
+    places, stress = map_by_landmarks(distances_between(points, points[landmarks]), landmarks)
+    np.testing.assert_allclose(distances_between(places, places), distances_between(points, points), atol=1e-3)
+    assert stress < 1e-3
+
+
+def test_undefined_distances_count_nothing_and_a_point_without_any_has_no_place():
+    points = np.random.default_rng(6).random((80, 2))
+    landmarks = np.arange(0, 80, 4)
+    distances = distances_between(points, points[landmarks])
+    distances[np.random.default_rng(7).random(distances.shape) < 0.2] = np.nan
+    distances[landmarks] = distances_between(points[landmarks], points[landmarks])
+    distances[5] = np.nan
+    places, _ = map_by_landmarks(distances, landmarks)
+    assert np.isnan(places[5]).all()
+    kept = np.delete(np.arange(80), 5)
+    np.testing.assert_allclose(distances_between(places[kept], places[landmarks]),
+                               distances_between(points[kept], points[landmarks]), atol=5e-3)  # fmt: skip
+
+
+def test_of_very_many_workloads_all_are_on_the_map(monkeypatch):
+    database = curve_database(8, 6, 40, missing=0.0)
+    whole = workload_map(database)
+    monkeypatch.setattr(documents, "LARGEST_MAP", 30)
+    monkeypatch.setattr(documents, "LANDMARKS", 20)
+    cut = documents._workload_map(database)
+    assert [point.workload for point in cut.points] == [point.workload for point in whole.points]
+    assert all(np.isfinite(point.x) for point in cut.points)
