@@ -6,6 +6,7 @@ build them, `profiles.ingest` stores them, `profiles.scaling` computes on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -189,3 +190,37 @@ class Measurements:
     source: str = ""
     note: str = ""
     warnings: list[str] = field(default_factory=list)
+
+
+def join_deliveries(deliveries: Sequence[Measurements]) -> Measurements:
+    """Several deliveries of one origin as one, of which platforms come one after the other; a workload that several
+    have, by name, runtime, input and version, stands once. What belongs to a single delivery (environment, log,
+    licence, ...) is left out.
+
+    >>> machine, fft = PlatformRecord("a", "cpu"), WorkloadRecord("fft")
+    >>> one, other = (Measurements("measured", {}, [platform], [fft], []) for platform in (machine, machine))
+    >>> joined = join_deliveries([one, other])
+    >>> len(joined.platforms), len(joined.workloads)
+    (2, 1)
+    """
+    origins = {delivery.origin for delivery in deliveries}
+    if len(origins) != 1:
+        raise ValueError(f"deliveries of one origin, not of {', '.join(sorted(origins)) or 'none'}")
+    joined = Measurements(origins.pop(), {}, [], [], [])
+    positions: dict[tuple[str | None, ...], int] = {}
+    for delivery in deliveries:
+        first_platform, of_workload = len(joined.platforms), []
+        joined.platforms.extend(delivery.platforms)
+        for index, record in enumerate(delivery.workloads):
+            identity = (record.name, record.runtime, record.input, record.version)
+            if identity not in positions:
+                positions[identity] = len(joined.workloads)
+                joined.workloads.append(record)
+                if index in delivery.time_kinds:
+                    joined.time_kinds[positions[identity]] = delivery.time_kinds[index]
+            of_workload.append(positions[identity])
+        joined.profiles.extend(
+            replace(profile, platform=first_platform + profile.platform, workload=of_workload[profile.workload])
+            for profile in delivery.profiles
+        )
+    return joined

@@ -1,0 +1,203 @@
+"""The paper's case study (Section 4.2): the stages of programs on a machine where nobody ran them, by MPET and by what
+one would do instead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.answers import Query
+from predictor.core.database import Database
+from predictor.core.errors import PredictionError
+from predictor.core.methods import get_method
+from profiles.arrays import FloatArray, IntArray
+from profiles.scaling.roofline import Roofline
+
+CASE_APPLICATIONS = ("hog", "sgm")
+FIRST_LEVEL_PENALTY, LAST_LEVEL_PENALTY = 10.0, 100.0  # cycles of a miss, as KCachegrind's cycle estimation counts them
+METHOD_OF_WAY = {
+    "MPET": "mpet",
+    "MPET 2020": "mpet2020",
+    "one speed ratio": "speed-ratio",
+    "clock scaling": "frequency-scaling",
+}
+ROOFLINE, INSTRUCTIONS = "roofline", "instructions"
+CASE_WAYS = (*METHOD_OF_WAY, ROOFLINE, INSTRUCTIONS)
+
+
+@dataclass(frozen=True)
+class StageCost:
+    """What a stage executes on one thread: instructions, misses of the first and of the last level cache; from
+    Cachegrind, or from counters. `seconds`: processor time it took to count them; 0 where a run counts by the way."""
+
+    instructions: float
+    first_level_misses: float
+    last_level_misses: float
+    seconds: float = 0.0
+
+    @property
+    def cycles(self) -> float:
+        """KCachegrind's cycle estimation: one cycle an instruction, 10 a first level miss, 100 a last level miss.
+
+        >>> StageCost(1000.0, 20.0, 3.0).cycles
+        1500.0
+        """
+        return (
+            self.instructions
+            + FIRST_LEVEL_PENALTY * self.first_level_misses
+            + LAST_LEVEL_PENALTY * self.last_level_misses
+        )
+
+
+@dataclass(frozen=True)
+class StageQuestion:
+    """A stage (a workload) on a target, known on one reference; `n`: the thread counts measured on both, (J,)."""
+
+    workload: int
+    reference: int
+    target: int
+    n: IntArray
+    reference_s: FloatArray
+    measured_s: FloatArray
+
+
+@dataclass(frozen=True)
+class StagePrediction:
+    """One stage by one way: seconds (J,) predicted and measured, `seconds` of processor time that the answer took."""
+
+    reference: str
+    target: str
+    stage: str
+    way: str
+    n: IntArray
+    predicted_s: FloatArray
+    measured_s: FloatArray
+    seconds: float
+
+    @property
+    def deviation(self) -> float:
+        """The mean over n of (predicted - measured)/measured in percent."""
+        return float(100 * (self.predicted_s / self.measured_s - 1).mean())
+
+    @property
+    def error(self) -> float:
+        """The mean over n of |predicted - measured|/measured in percent.
+
+        >>> one = StagePrediction("a", "b", "c", "MPET", np.array([1, 2]), np.array([1.1, 0.9]), np.ones(2), 0.0)
+        >>> round(one.deviation, 9), round(one.error, 9)
+        (0.0, 10.0)
+        """
+        return float(100 * np.abs(self.predicted_s / self.measured_s - 1).mean())
+
+
+@dataclass(frozen=True)
+class CaseFacts:
+    """What the other ways need: ceilings by platform, bounds (`memory`, `computation`, ...) and costs by workload."""
+
+    rooflines: Mapping[str, Roofline]
+    bounds: Mapping[str, str]
+    costs: Mapping[str, StageCost]
+
+
+def stage_questions(database: Database, reference: int, target: int) -> Iterator[StageQuestion]:
+    """The stages of CASE_APPLICATIONS measured on both platforms, in the order of the database."""
+    for workload in case_workloads(database):
+        rows = database.lookup([reference, target], workload, range(len(database.groups)))
+        if (rows < 0).any():
+            continue
+        (n, reference_s), (n_target, target_s) = (database.curve(int(row)) for row in rows)
+        both, ours, theirs = np.intersect1d(n, n_target, return_indices=True)
+        if len(both):
+            yield StageQuestion(workload, reference, target, both.astype(np.int64), reference_s[ours], target_s[theirs])
+
+
+def case_workloads(database: Database) -> list[int]:
+    """The workloads of the case study's applications, also where their names are marked as simulated."""
+    applications = [str(name).removesuffix(" (simulated)") for name in database.workload_table["application"]]
+    return [index for index, name in enumerate(applications) if name in CASE_APPLICATIONS]
+
+
+def case_predictions(
+    database: Database,
+    reference: int,
+    target: int,
+    facts: CaseFacts,
+    *,
+    hide_programs: bool = True,
+    all_references: bool = False,
+) -> Iterator[StagePrediction]:
+    """Every stage by every way that can answer. Hidden on the target are all stages of both applications, so that all
+    other workloads are known there; unless `hide_programs`, the stage alone, as in the paper. MPET, MPET 2020, the
+    speed ratio and the clocks know the stage on the reference alone, or on all machines but the target where
+    `all_references`."""
+    for question in stage_questions(database, reference, target):
+        known = database.without(target, case_workloads(database) if hide_programs else question.workload)
+        for way in CASE_WAYS:
+            started, counting_s = time.process_time(), 0.0
+            if way in METHOD_OF_WAY:
+                predicted_s = _times_by_method(known, METHOD_OF_WAY[way], question, all_references=all_references)
+            else:
+                estimate = times_by_roofline if way == ROOFLINE else times_by_instructions
+                predicted_s = estimate(known, facts, question)
+                cost = facts.costs.get(database.workloads[question.workload]) if way == INSTRUCTIONS else None
+                counting_s = 0.0 if cost is None else cost.seconds
+            if predicted_s is None or not np.isfinite(predicted_s).all():
+                continue
+            yield StagePrediction(
+                database.platforms[reference],
+                database.platforms[target],
+                database.workloads[question.workload],
+                way,
+                question.n,
+                predicted_s,
+                question.measured_s,
+                time.process_time() - started + counting_s,
+            )
+
+
+def _times_by_method(known: Database, name: str, question: StageQuestion, *, all_references: bool) -> FloatArray | None:
+    method = get_method(name)
+    references = None if all_references else (question.reference,)
+    query = Query(question.workload, question.target, references=references, n=tuple(question.n.tolist()))
+    try:
+        return method.predict(known, query, method.settings()).time_s
+    except PredictionError:
+        return None
+
+
+def times_by_roofline(known: Database, facts: CaseFacts, question: StageQuestion) -> FloatArray | None:
+    """The reference's times by the ratio of the ceilings that bind the stage, (J,) in seconds:
+
+        t_T(n) = t_P(n) c_P(n)/c_T(n)
+
+    with c the bandwidth of n threads where the workload is bound by memory, else their peak arithmetic (Williams et
+    al. 2009). NaN where one of the two was not measured at n; None without rooflines or a bound.
+    """
+    names = (known.platforms[question.reference], known.platforms[question.target])
+    bound = facts.bounds.get(known.workloads[question.workload])
+    if bound is None or not all(name in facts.rooflines for name in names):
+        return None
+    ceilings = np.full((2, len(question.n)), np.nan)
+    for row, name in enumerate(names):
+        for column, n in enumerate(question.n.tolist()):
+            roof = facts.rooflines[name].roof_at(n)
+            if roof is not None and roof.n == n:
+                ceilings[row, column] = roof.bytes_per_s if bound == "memory" else roof.flop_per_s
+    return np.asarray(question.reference_s * ceilings[0] / ceilings[1])
+
+
+def times_by_instructions(known: Database, facts: CaseFacts, question: StageQuestion) -> FloatArray | None:
+    """Estimated cycles over the target's clock, divided by n, (J,) in seconds: no measured time takes part.
+
+        t_T(n) = (instructions + 10 first level misses + 100 last level misses)/(f_T n)
+
+    NaN where the target's clock is unknown; None where nobody counted the stage.
+    """
+    cost = facts.costs.get(known.workloads[question.workload])
+    if cost is None:
+        return None
+    hertz = 1e6 * float(known.platform_table["base_mhz"][question.target])
+    return np.asarray(cost.cycles / (hertz * question.n))
