@@ -88,6 +88,26 @@ def shortened_label(label: str) -> str:
     return label if len(label) <= LABEL_CHARACTERS else label[: LABEL_CHARACTERS - 1].rstrip() + "…"
 
 
+def shortened_labels(labels: Sequence[str]) -> list[str]:
+    """Where several have the same beginning, their ends tell them apart.
+
+    >>> shortened_labels(["KVM guest, 2 vCPUs of an AMD EPYC", "KVM guest, 2 vCPUs of an Intel Xeon", "laptop"])
+    ['…of an AMD EPYC', '…of an Intel Xeon', 'laptop']
+    """
+    count = Counter(map(shortened_label, labels))
+    return [label_end(label) if count[shortened_label(label)] > 1 else shortened_label(label) for label in labels]
+
+
+def label_end(label: str) -> str:
+    """
+    >>> label_end("KVM guest, 2 vCPUs of an AMD EPYC")
+    '…of an AMD EPYC'
+    """
+    end = label[1 - LABEL_CHARACTERS :]
+    _, _, words = end.partition(" ")
+    return f"…{words.strip() or end}"
+
+
 def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> go.Scatter:
     finite = [index for index, value in enumerate(values) if np.isfinite(value)]
     return go.Scatter(
@@ -148,7 +168,7 @@ def dot_chart(
             categoryorder="array",
             categoryarray=labels_drawn[::-1],
             tickvals=labels_drawn,
-            ticktext=[shortened_label(label) for label in labels_drawn],
+            ticktext=shortened_labels(labels_drawn),
         ),
         Table(
             columns,

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from predictor.figures.platforms import MOST_DOTS, PlatformTime, dot_chart, sequential_charts
+from predictor.figures.platforms import LABEL_CHARACTERS, MOST_DOTS, PlatformTime, dot_chart, sequential_charts
 
 ROWS = [
     PlatformTime("Quick", "quick", 1.0, 0.8, 1.5, measured_s=1.2, n=8),
@@ -50,3 +50,10 @@ def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
     assert [row[:1] + row[4:] for row in dots.table.rows] == [("Here", 4.5, 1), ("There", 6.0, 1)]
     assert dots.table.rows[0][1:4] == (4.0, 3.0, 5.0)
     assert np.isnan(dots.table.rows[1][1])
+
+
+def test_platforms_with_the_same_beginning_have_ticks_of_their_own():
+    names = [f"KVM guest, 2 vCPUs of an {cpu}" for cpu in ("AMD EPYC", "Intel Xeon with AMX", "Intel Xeon with 105 MB")]
+    ticks = chart([PlatformTime(name, name, 1.0) for name in names]).figure.layout.yaxis.ticktext
+    assert len(set(ticks)) == 3
+    assert all(len(tick) <= LABEL_CHARACTERS for tick in ticks)
