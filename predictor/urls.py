@@ -13,6 +13,7 @@ from predictor.pages import (
     programs,
     ranking,
     settled,
+    sharing,
     what_if,
 )
 
@@ -44,5 +45,7 @@ urlpatterns = [
     path("predictions/answer/", predictions.unstored_answer, name="unstored-answer"),
     path("predictions/answer/measure-next/", predictions.next_measurements_of_question, name="unstored-measure-next"),
     path("predictions/<uuid:uid>/", predictions.prediction, name="prediction"),
+    path("predictions/<uuid:uid>/badge.svg", sharing.badge, name="badge"),
+    path("predictions/<uuid:uid>/embed/", sharing.embed, name="embed"),
     path("predictions/<uuid:uid>/measure-next/", predictions.next_measurements_page, name="measure-next"),
 ]

@@ -23,6 +23,7 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, told_rows_by_slug
+from predictor.pages.sharing import shared_answer
 from predictor.predictions.age import age_notes
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
@@ -106,6 +107,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "is_own": request.user.is_authenticated
         and Prediction.objects.asked_by(request.user).filter(pk=stored.pk).exists(),
         "outdated": age_notes(stored),
+        "shared": shared_answer(stored.answer) if stored.private_to_id is None else None,
         "next_address": reverse("measure-next", args=[stored.uid]),
         "twin": json_address("api-prediction", stored.uid),
     }
