@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import IO, Any
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -18,11 +18,44 @@ from profiles.measurements import Measurements, PlatformRecord
 from profiles.models import Platform, Source
 
 
+@dataclass(frozen=True)
+class ForeignReading:
+    """How a file of another tool is to be read: its format, the machine where the file does not say it, the columns of
+    a plain CSV."""
+
+    form: str
+    platform: PlatformRecord | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """As an upload keeps it."""
+        return {"platform": None if self.platform is None else asdict(self.platform), "columns": dict(self.columns)}
+
+    @classmethod
+    def of_document(cls, form: str, document: Mapping[str, Any]) -> ForeignReading:
+        facts = document["platform"]
+        if facts is not None:
+            placement = facts["placement"]
+            facts = PlatformRecord(**facts | {"placement": None if placement is None else tuple(placement)})
+        return cls(form, facts, document["columns"])
+
+    def sha256_of(self, sha256: str) -> str:
+        """Of a file of that sha256, read so: read otherwise it is another delivery."""
+        return hashlib.sha256(
+            f"{sha256} {self.form} {json.dumps(self.document(), sort_keys=True)}".encode()
+        ).hexdigest()
+
+    def read(self, file: IO[bytes], name: str) -> Measurements:
+        """Raises ArchiveError."""
+        content = file.read(settings.UPLOAD_MAX_PACKED_BYTES + 1)
+        return read_files(self.form, [ForeignFile(name, content)], self.platform, self.columns)
+
+
 def known_platform(slug: str, user: Any) -> PlatformRecord:
     """What is known of a platform that the user sees; a delivery that says it is of that platform. Raises
     Platform.DoesNotExist."""
     row = Platform.objects.visible_to(user or AnonymousUser()).get(slug=slug)
-    record = {field.name: getattr(row, field.name) for field in fields(PlatformRecord)}
+    record = {column.name: getattr(row, column.name) for column in fields(PlatformRecord)}
     return PlatformRecord(**record | {"placement": None if row.placement is None else tuple(row.placement)})
 
 

@@ -75,6 +75,12 @@ class Upload(LeasedWork):
     )
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
     licence = models.CharField(max_length=20, choices=Licence, default=Licence.AS_SOURCE)
+    form = models.CharField(
+        max_length=30, blank=True, default="", help_text="as in benchmarks.formats.FORMATS; empty: a results tarball"
+    )
+    reading = models.JSONField(
+        null=True, blank=True, help_text="of a file of another tool: the platform's facts, or null, and the columns"
+    )
     status = models.CharField(max_length=12, choices=Status, default=Status.RECEIVED)
     filename = models.CharField(max_length=255)
     file = models.FileField(upload_to="uploads/", blank=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import IO
 
 from django.conf import settings
 from django.db import OperationalError
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
+from benchmarks.foreign import ForeignReading
 from benchmarks.models import LeaseLostError, Upload, report_entry
 from profiles.ingest import IngestError, IngestResult, ingest
+from profiles.measurements import Measurements
 from profiles.models import Source, held
 from profiles.models.leases import MOST_ATTEMPTS
 from profiles.quality import quality_warnings
@@ -66,9 +69,18 @@ def archive_limits() -> Limits:
     )
 
 
+def reading_of(upload: Upload) -> ForeignReading | None:
+    return None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
+
+
+def read_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -> Measurements:
+    """A results tarball, or a file of another tool. Raises ArchiveError."""
+    return read_archive(file, limits=archive_limits()) if reading is None else reading.read(file, name)
+
+
 def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
-        measurements = read_archive(file, limits=archive_limits())
+        measurements = read_upload(file, upload.filename, reading_of(upload))
     if upload.licence != Upload.Licence.AS_SOURCE:
         measurements = replace(measurements, licence=upload.licence)
     doubts = quality_warnings(measurements)
@@ -81,7 +93,7 @@ def _ingest_upload(upload: Upload) -> Upload:
 
     ingest(
         measurements,
-        kind=Source.Kind.TARBALL,
+        kind=Source.Kind.FILES if upload.form else Source.Kind.TARBALL,
         label=upload.filename,
         sha256=upload.sha256,
         owner=upload.owner,

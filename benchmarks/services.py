@@ -14,6 +14,7 @@ from django.core.files import File
 from django.db import DatabaseError, IntegrityError, transaction
 
 from benchmarks import tasks
+from benchmarks.foreign import ForeignReading
 from benchmarks.models import Upload, report_entry
 
 UPLOAD_PIECE_BYTES = 1 << 20
@@ -21,11 +22,18 @@ UPLOAD_IN_MEMORY_BYTES = 4 << 20
 
 
 def receive_tarball(
-    file: IO[bytes], owner: Any, visibility: str, filename: str, licence: str = Upload.Licence.AS_SOURCE
+    file: IO[bytes],
+    owner: Any,
+    visibility: str,
+    filename: str,
+    licence: str = Upload.Licence.AS_SOURCE,
+    *,
+    reading: ForeignReading | None = None,
 ) -> Upload:
-    """Keep a tarball and have it processed, now or by a worker (MPET_TASKS). The same bytes from the same owner answer
-    with the first upload, whatever visibility and licence are asked for now; a rejected one may be tried again."""
-    upload = keep_tarball(file, owner, visibility, filename, licence)
+    """Keep a tarball, or a file of another tool with how it is to be read, and have it processed, now or by a worker
+    (MPET_TASKS). The same bytes, read alike, from the same owner answer with the first upload, whatever visibility and
+    licence are asked for now; a rejected one may be tried again."""
+    upload = keep_tarball(file, owner, visibility, filename, licence, reading=reading)
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         tasks.hand_on(upload)
         upload.refresh_from_db()
@@ -33,9 +41,15 @@ def receive_tarball(
 
 
 def keep_tarball(
-    file: IO[bytes], owner: Any, visibility: str, filename: str, licence: str = Upload.Licence.AS_SOURCE
+    file: IO[bytes],
+    owner: Any,
+    visibility: str,
+    filename: str,
+    licence: str = Upload.Licence.AS_SOURCE,
+    *,
+    reading: ForeignReading | None = None,
 ) -> Upload:
-    """Keep a tarball for `process`. One over the size limit is rejected, and not kept."""
+    """Keep a tarball or a file of another tool for `process`. One over the size limit is rejected, and not kept."""
     filename = PurePath(filename.replace("\\", "/")).name[:255] or "results.tar.gz"
     with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
         sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
@@ -44,7 +58,9 @@ def keep_tarball(
             visibility=visibility,
             licence=licence,
             filename=filename,
-            sha256=sha256,
+            sha256=sha256 if reading is None else reading.sha256_of(sha256),
+            form="" if reading is None else reading.form,
+            reading=None if reading is None else reading.document(),
             size_bytes=size_bytes,
             report={},
         )

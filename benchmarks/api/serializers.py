@@ -7,10 +7,14 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
+from benchmarks.archive import ArchiveError
+from benchmarks.archive.platforms import read_platform_file
+from benchmarks.foreign import ForeignReading, known_platform
+from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
 from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
-from profiles.models import Profile
+from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source
 
 ReportSerializer = inline_serializer(
@@ -113,11 +117,84 @@ class UploadRequestSerializer(serializers.Serializer):
         help_text="Under which others may use it; shown wherever its numbers are.",
     )
 
+    form = serializers.ChoiceField(
+        sorted(FORMATS), required=False, help_text="of a file of another tool; without it: a results tarball"
+    )
+    platform = serializers.CharField(
+        required=False, max_length=200, help_text="slug of the machine; of a file of another tool that does not say it"
+    )
+    platform_json = serializers.CharField(
+        required=False, max_length=100_000, help_text="the same as a platform.json of mpet-results/1"
+    )
+    columns = serializers.JSONField(
+        required=False, help_text='of a plain CSV, as {"n": "Threads", "time_ms": "Milliseconds"}'
+    )
+    preview = serializers.BooleanField(
+        default=False, help_text="store nothing, and answer with what would be understood"
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))
         if unknown:
             raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        of_tarball = [
+            name for name in ("platform", "platform_json", "columns") if name in attrs and "form" not in attrs
+        ]
+        if of_tarball:
+            raise InvalidRequest([{"name": name, "reason": "A tarball takes none: say a form."} for name in of_tarball])
+        if "platform" in attrs and "platform_json" in attrs:
+            raise InvalidRequest([{"name": "platform_json", "reason": "Say platform or platform_json."}])
         return attrs
+
+    def validate_columns(self, columns: Any) -> dict[str, str]:
+        if not isinstance(columns, dict) or not all(isinstance(title, str) for title in columns.values()):
+            raise serializers.ValidationError("An object of texts.")
+        return columns
+
+    def reading(self) -> ForeignReading | None:
+        """Of valid data. Raises InvalidRequest where the machine is not known or cannot be."""
+        sent, user = self.validated_data, self.context["request"].user
+        if "form" not in sent:
+            return None
+        try:
+            platform = known_platform(sent["platform"], user) if "platform" in sent else None
+            if "platform_json" in sent:
+                platform = read_platform_file(sent["platform_json"].encode("utf-8", "replace"))
+        except Platform.DoesNotExist as error:
+            raise InvalidRequest([{"name": "platform", "reason": "There is no such platform."}]) from error
+        except ArchiveError as error:
+            raise InvalidRequest([{"name": "platform_json", "reason": str(error)}]) from error
+        return ForeignReading(sent["form"], platform, sent.get("columns", {}))
+
+
+UnderstoodSerializer = inline_serializer(
+    "Understood",
+    {
+        "errors": inline_serializer(
+            "UnderstoodError",
+            {
+                "member": serializers.CharField(allow_null=True),
+                "line": serializers.IntegerField(allow_null=True),
+                "reason": serializers.CharField(),
+            },
+            many=True,
+        ),
+        "warnings": serializers.ListField(child=serializers.CharField()),
+        "platform": serializers.DictField(allow_null=True, help_text="its facts; null where there are errors"),
+        "workloads": inline_serializer(
+            "UnderstoodWorkload",
+            {
+                "name": serializers.CharField(),
+                **{name: serializers.CharField(allow_null=True) for name in ("version", "input", "runtime")},
+                "time_kind": serializers.CharField(),
+                "runs": serializers.IntegerField(),
+                "n": serializers.ListField(child=serializers.IntegerField()),
+                "time_s": serializers.ListField(child=serializers.FloatField(), help_text="median of each n"),
+            },
+            many=True,
+        ),
+    },
+)
 
 
 @extend_schema_field({"type": "string", "pattern": "^public$"})

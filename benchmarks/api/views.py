@@ -17,6 +17,7 @@ from accounts.permissions import MayUpload
 from benchmarks.api.serializers import (
     KitGuideSerializer,
     PublicationSerializer,
+    UnderstoodSerializer,
     UploadRequestSerializer,
     UploadRowSerializer,
     UploadSerializer,
@@ -27,6 +28,7 @@ from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.services import receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
+from benchmarks.understanding import understood
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
@@ -77,19 +79,22 @@ class UploadList(ListView):
 
     @extend_schema(
         operation_id="uploads_create",
-        summary="Send a results tarball",
+        summary="Send a results tarball, or a file of another tool",
         request=UploadRequestSerializer,
-        responses={201: UploadSerializer, 202: UploadSerializer},
+        responses={200: UnderstoodSerializer, 201: UploadSerializer, 202: UploadSerializer},
     )
     def post(self, request: Request) -> Response:
-        sent = UploadRequestSerializer(data=request.data)
+        sent = UploadRequestSerializer(data=request.data, context={"request": request})
         sent.is_valid(raise_exception=True)
         file = sent.validated_data["file"]
         if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
             limit = settings.UPLOAD_MAX_PACKED_BYTES
             raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
         visibility, licence = sent.validated_data["visibility"], sent.validated_data["licence"]
-        upload = receive_tarball(file, request.user, visibility, file.name, licence)
+        reading = sent.reading()
+        if sent.validated_data["preview"]:
+            return Response(understood(file, file.name, reading))
+        upload = receive_tarball(file, request.user, visibility, file.name, licence, reading=reading)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass

@@ -51,7 +51,7 @@ def test_a_bad_tarball_is_rejected_with_the_reason_and_nothing_is_stored(ada):
 
 
 def test_work_left_to_a_worker_is_202(ada, monkeypatch):
-    monkeypatch.setattr("benchmarks.api.views.receive_tarball", lambda file, owner, *_: later(owner))
+    monkeypatch.setattr("benchmarks.api.views.receive_tarball", lambda file, owner, *_, **__: later(owner))
     response = send(ada)
     assert (response.status_code, response.json()["status"]) == (202, "processing")
     upload = Upload.objects.get()
