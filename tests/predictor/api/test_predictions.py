@@ -130,7 +130,7 @@ def test_without_a_token_the_same_answer_is_not_kept(ada, database):
     assert "Location" not in response
     assert not Prediction.objects.exists()
     stored = ask(ada).json()
-    kept = {"id", "url", "created_at", "settlement", "withdrawn"}
+    kept = {"id", "url", "created_at", "settlement", "withdrawn", "outdated"}
     assert response.json() == {"id": None, "url": None} | {name: stored[name] for name in stored.keys() - kept}
     assert client_of().get(stored["url"]).status_code == 200
     problem_in(ask(client_of(), n=[0]), 400)
