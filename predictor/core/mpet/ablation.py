@@ -37,6 +37,13 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
     "no shift": replace(DEFAULTS, shift=0.0),
 }
+CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
+    "no features": replace(DEFAULTS, features=0.0),
+    "features of the curve": replace(DEFAULTS, feature_kind="curve"),
+    "features of the parts": replace(DEFAULTS, feature_kind="parts"),
+    "all features": replace(DEFAULTS, feature_kind="all"),
+    "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
+}
 REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
 
 
@@ -46,7 +53,10 @@ def ablation_methods() -> list[Method[Any]]:
     >>> [method.name for method in ablation_methods()][:2]
     ['mpet: nothing filled in', 'mpet: filled in whatever it tells']
     """
-    changed = {name: partial(predict_mpet, h=changes) for name, changes in CHANGED_HYPERPARAMETERS.items()}
+    changed = {
+        name: partial(predict_mpet, h=changes)
+        for name, changes in (CHANGED_HYPERPARAMETERS | CHANGED_FEW_REFERENCES).items()
+    }
     counted = {name: partial(_with_references, most=most) for name, most in REFERENCE_LIMITS.items()}
     return [
         replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()

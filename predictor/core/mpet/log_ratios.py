@@ -34,15 +34,16 @@ class AskedWorkloads(NamedTuple):
     """A, and after it C known workloads, asked for as if T lacked them: how wrong that is tells how wrong A may be.
 
     `checked` (C,): the positions of these workloads; `curves` (1 + C, J, R) on the references, and where the
-    references have them, `is_measured` (1 + C, R).
+    references have them, `is_measured` (1 + C, R). `is_family` (C, B): what T would lack together with each.
     """
 
     checked: IntArray
     curves: FloatArray
     is_measured: BoolArray
+    is_family: BoolArray
 
     @classmethod
-    def choose(cls, evidence: Evidence, *, checks: bool) -> AskedWorkloads:
+    def choose(cls, evidence: Evidence, *, checks: bool, families: IntArray | None = None) -> AskedWorkloads:
         """A alone, or with at most 16 workloads of T that references have, which also have another one of T's."""
         checked, is_measured = np.zeros(0, dtype=np.int64), evidence.is_known.T[:0, :-1]
         if checks:
@@ -52,15 +53,19 @@ class AskedWorkloads(NamedTuple):
             is_measured = is_measured[checked]
         curves = knots_first(evidence.curves)[:, :-1].take(checked, axis=2).transpose(2, 0, 1)
         of_a = np.ones((1, len(evidence.platforms)), dtype=bool)
+        families = np.arange(len(evidence.workloads)) if families is None else families
         return cls(
             checked,
             np.concatenate([evidence.of_workload.T[None], curves]),
             np.concatenate([of_a, is_measured]),
+            families[checked, None] == families,
         )
 
     def without_themselves(self, values: FloatArray, instead: FloatArray | float = 0.0) -> FloatArray:
-        """Values (1 + C, B), of which those of a workload for itself are replaced, in place."""
-        values[1 + np.arange(len(self.checked)), self.checked] = instead
+        """Values (1 + C, B), of which those of a workload for itself and its family are replaced, in place."""
+        values[1:][self.is_family] = np.broadcast_to(instead, self.is_family.shape[:1]).repeat(
+            self.is_family.sum(axis=1)
+        )
         return values
 
 
@@ -77,7 +82,13 @@ class LogRatios(NamedTuple):
 
 
 def log_transfer(
-    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, *, checks: bool = True
+    evidence: Evidence,
+    parts: CurveParts,
+    metadata: PlatformMetadata,
+    level: float,
+    *,
+    checks: bool = True,
+    families: IntArray | None = None,
 ) -> Transfer:
     """Workloads weighted by their positive correlation with A; platforms by how well one ratio fits all workloads.
 
@@ -85,9 +96,10 @@ def log_transfer(
         u_p = exp(-(D_p - least D) / least D),   t(T,A) = sum_p u_p (z(p,A) + sum_b v_b (z(T,b) - z(p,b)))
 
     with u and v brought to sum 1. Without `checks` no known workload calibrates the interval: half of it is three
-    standard deviations.
+    standard deviations. With `families` (B,) of the workloads, one that is checked is asked for as if T lacked all of
+    its family.
     """
-    asked_workloads = AskedWorkloads.choose(evidence, checks=checks)
+    asked_workloads = AskedWorkloads.choose(evidence, checks=checks, families=families)
     correlation = parts.correlation
     v = np.concatenate([correlation[None], parts.correlations(asked_workloads.checked)])
     v = asked_workloads.without_themselves(np.maximum(v, 0.0) ** 2 + CORRELATION_WEIGHT_FLOOR)

@@ -23,12 +23,15 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
 from predictor.core.mpet.measurement_noise import widen_by_noise
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
+from predictor.core.mpet.robust_ratios import application_families, robust_transfer, widen_for_stranger
 from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
 DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
+LOG_WIDENING = 1.25  # of the interval of positive weights, calibrated on other applications than A's
+FEW_APPLICATIONS = 4  # on T, and none is A's: then its workloads do not tell which transfer is the best for A
 FEWEST_STEADIED_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 RATIO_ERRORS_CORRELATION = 0.9  # about how the errors of the two transfers by ratios correlate
 PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with either
@@ -52,7 +55,7 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     """Predict the curve of A on T with the transfer that suits the number of references. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata, h)
-    transfer = _transfer(evidence, parts, metadata, settings.level, h)
+    transfer = _transfer(database, evidence, parts, settings.level, h)
     return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
 
 
@@ -60,7 +63,7 @@ def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -
     """Predict the curve of A on T with positive weights only. Raises a PredictionError."""
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata)
-    transfer = _positive_transfer(evidence, parts, metadata, settings.level)
+    transfer = _positive_transfer(database, evidence, parts, metadata, settings.level)
     return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
 
 
@@ -69,15 +72,37 @@ def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None
     check_evidence(database, query)
 
 
-def _positive_transfer(evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float) -> Transfer:
-    """As `_transfer`, without the Gaussian process."""
+def _positive_transfer(
+    database: Database, evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float
+) -> Transfer:
+    """As `_transfer`, without the Gaussian processes."""
     references = len(evidence.platforms)
-    if references == 1:
-        return small_transfer(evidence, level)
-    by_correlation = log_transfer(evidence, parts, metadata, level)
-    if references >= FEWEST_CORRELATION_REFERENCES:
-        return by_correlation
-    return mean_transfer([by_correlation, small_transfer(evidence, level)], RATIO_ERRORS_CORRELATION)
+    families, applications = application_families(database, evidence)
+    if references >= FEWEST_STEADIED_REFERENCES:
+        transfer = log_transfer(evidence, parts, metadata, level, families=families)
+        if not applications:
+            return transfer
+        return replace(
+            transfer, half_width=widen_for_stranger(LOG_WIDENING * transfer.half_width, applications, references)
+        )
+    robust = robust_transfer(database, evidence, level, explain=False)
+    if 0 < applications <= FEW_APPLICATIONS:
+        return robust
+    return _mean_of_few([robust], evidence, parts, metadata, level)
+
+
+def _mean_of_few(
+    transfers: list[Transfer], evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float
+) -> Transfer:
+    """The mean of `transfers` and of those by ratios that suit the number of references."""
+    references = len(evidence.platforms)
+    of_ratios = []
+    if references > 1:
+        of_ratios.append(log_transfer(evidence, parts, metadata, level))
+    if references < FEWEST_CORRELATION_REFERENCES:
+        of_ratios.append(small_transfer(evidence, level))
+    alike = PROCESS_ERRORS_CORRELATION if len(transfers) > 1 else RATIO_ERRORS_CORRELATION
+    return mean_transfer([*of_ratios, *transfers], alike)
 
 
 def evidence_with_parts(
@@ -94,27 +119,28 @@ def evidence_with_parts(
 
 
 def _transfer(
-    evidence: Evidence, parts: CurveParts, metadata: PlatformMetadata, level: float, h: Hyperparameters
+    database: Database,
+    evidence: Evidence,
+    parts: CurveParts,
+    level: float,
+    h: Hyperparameters,
 ) -> Transfer:
     """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
-    references = len(evidence.platforms)
-    if references == 1:
-        return small_transfer(evidence, level)
-    plain = log_transfer(evidence, parts, metadata, level, checks=references < FEWEST_STEADIED_REFERENCES)
+    references, metadata = len(evidence.platforms), platform_metadata(database)
     if references >= FEWEST_STEADIED_REFERENCES:
+        plain = log_transfer(evidence, parts, metadata, level, checks=False)
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
         both = mean_with_neighbours(wide, evidence, metadata, level, h)
         steady = steady_transfer(both, plain, evidence.measured_on_target, h.other_share)
         # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
         departs = DEPARTURE_WIDENING * (steady.value - wide.value)
         return replace(steady, half_width=np.hypot(both.half_width, departs))
-    transfers = [plain]
-    if references < FEWEST_CORRELATION_REFERENCES:
-        transfers.append(small_transfer(evidence, level))
+    transfers = [robust_transfer(database, evidence, level, h)]
+    if 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
+        return transfers[0]
     if references >= FEWEST_PROCESS_REFERENCES:
         transfers.append(gaussian_transfer(evidence, parts, metadata, level, h))
-        return mean_transfer(transfers, PROCESS_ERRORS_CORRELATION)
-    return mean_transfer(transfers, RATIO_ERRORS_CORRELATION)
+    return _mean_of_few(transfers, evidence, parts, metadata, level)
 
 
 MPET = Method(

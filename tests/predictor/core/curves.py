@@ -92,3 +92,19 @@ def without_rows(arrays, dropped):
     for name in ("curve_n", "curve_time_s"):
         result[name] = np.asarray(arrays[name]).reshape(-1, length)[keep].ravel()
     return result
+
+
+def counted_database():
+    """T is slower by twice a counter of the workload, which times on the references do not show."""
+    random = np.random.default_rng(5)
+    arrays = curve_arrays(5, 2, 40, missing=0.0, noise=0.0)
+    counter = random.random(40)
+    p, w = np.array(arrays["platform_index"]), np.array(arrays["workload_index"])
+    size = random.normal(size=40)
+    time_s = np.exp(size[w] + 2 * counter[w] * (p == 1))[:, None] / np.array(COUNTS)
+    features = time_only_features(COUNTS, time_s)
+    features[:, -2] = counter[w]
+    features[:, 6] = random.random(40)[w]  # of another kind, and of no use
+    return Database.build(
+        **arrays | {"features": features, "t1_s": time_s[:, 0], "curve_time_s": time_s.ravel()}
+    ), counter

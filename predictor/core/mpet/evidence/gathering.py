@@ -164,7 +164,9 @@ def _rows(
         others = _relatives(database, query, _reference_platforms(database, query, groups))
         if len(others):
             more = visible_table(database, others, groups, evaluated)
-            shares = more.take(workloads, axis=1).max(axis=1) >= 0
+            shares = (more.take(workloads, axis=1).max(axis=1) >= 0) & (more.take(missing, axis=1).max(axis=1) >= 0)
+            if not shares.any():
+                return table.take(np.append(workloads, query.workload), axis=1), platforms, workloads
             platforms = np.append(platforms, others[shares])
             table = np.concatenate([table[:-1], more[shares], table[-1:]])
             workloads = np.append(workloads, missing)

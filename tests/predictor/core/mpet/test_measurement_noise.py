@@ -106,7 +106,7 @@ def test_one_reference_by_hand():
     arrays = curve_arrays(3, 2, missing=0.0)
     noisy = answer_with("mpet", arrays, standard_error=0.1 * (arrays["workload_index"] == WORKLOAD))
     expected = np.hypot(half_widths(answer_with("mpet", arrays)), 1.6448536 * 0.1)
-    np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-6)
+    np.testing.assert_allclose(half_widths(noisy), expected, rtol=1e-5)  # between knots interpolated
 
 
 def test_the_carried_variance_is_that_of_simulated_noise():

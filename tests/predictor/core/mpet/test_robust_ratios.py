@@ -1,0 +1,124 @@
+"""What few references say: median ratios, workloads like A, and intervals for strangers."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from predictor.core.answers import Query
+from predictor.core.database import Database
+from predictor.core.methods import METHODS
+from predictor.core.mpet.evidence.gathering import gather_evidence
+from predictor.core.mpet.hyperparameters import Hyperparameters
+from predictor.core.mpet.robust_ratios import (
+    application_families,
+    guess_by_medians,
+    held_curves,
+    robust_transfer,
+    widen_for_stranger,
+)
+from tests.predictor.core.curves import counted_database, curve_arrays
+
+MPET = METHODS["mpet"]
+BOTH = pytest.mark.parametrize("name", ["mpet", "mpet-log"])
+
+
+def database_with(applications=None, platforms=4, workloads=12, seed=3, **changed):
+    arrays = curve_arrays(seed, platforms, workloads, missing=0.0) | changed
+    if applications is not None:
+        arrays["workload_table"] = {"application": list(applications)}
+    return Database.build(**arrays)
+
+
+def evidence_of(database, workload=0, target=1):
+    return gather_evidence(database, Query(workload, target))
+
+
+def test_an_absurd_workload_moves_no_median():
+    database = database_with()
+    evidence = evidence_of(database)
+    curves = held_curves(database, evidence)
+    before = guess_by_medians(curves, evidence.is_known).value[-1]
+    curves[-1, 3] += 9.0
+    after = guess_by_medians(curves, evidence.is_known).value[-1]
+    assert np.abs(after - before).max() < 0.3
+
+
+def test_a_reference_with_even_ratios_counts_more():
+    random = np.random.default_rng(1)
+    curves = random.normal(size=(3, 9, 4))
+    curves[0] = curves[2] + 0.01 * random.normal(size=(9, 4)) - 1.0
+    assert guess_by_medians(curves, np.ones((3, 8), dtype=bool)).weights[0] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("applications", "expected"),
+    [
+        (["a", "b", "b", "c", "c"], ([0, 0, 1, 1], 2)),
+        (["a", "a", "b", "c", "c"], ([0, 1, 2, 3], 0)),  # a sibling on T
+        (["", "b", "b", "c", "c"], ([0, 1, 2, 3], 0)),  # of no application
+        (["a", "b", "c", "d", "e"], ([0, 1, 2, 3], 0)),  # all alone, as every workload is
+        (["a", "b", "b", "b", "b"], ([0, 1, 2, 3], 1)),  # of one alone nothing can be left out together
+        (["a", "b", "b", "", ""], ([0, 0, 1, 2], 3)),
+    ],
+)
+def test_a_stranger_is_of_an_application_that_t_lacks(applications, expected):
+    database = database_with(applications, workloads=5)
+    families, count = application_families(database, evidence_of(database))
+    assert count == expected[1]
+    same = np.equal.outer(families, families)
+    assert same.tolist() == np.equal.outer(expected[0], expected[0]).tolist()
+
+
+def test_a_left_out_application_says_nothing_of_its_own():
+    """The errors of b's workloads are those of a database in which T has no other workload of b."""
+    names = ["a"] + 6 * ["b"] + 5 * ["c"]
+    database = database_with(names, platforms=2)
+    evidence = evidence_of(database)
+    errors = robust_transfer(database, evidence, 0.9, explain=False).errors_on_target.T
+    others = np.flatnonzero([names[b] != "b" for b in evidence.workloads])
+    curves = held_curves(database, evidence)
+    guesses = guess_by_medians(curves[:, np.append(others, -1)], evidence.is_known[:, others])
+    for b in np.flatnonzero([names[b] == "b" for b in evidence.workloads]):
+        expected = curves[-1, b] - (curves[0, b] + guesses.centre[0])
+        np.testing.assert_allclose(errors[b], expected, atol=1e-12)
+
+
+@BOTH
+def test_a_stranger_has_a_wider_interval(name):
+    names = ["a"] + 6 * ["b"] + 5 * ["c"]
+    widths = []
+    for applications in (names, ["b", *names[1:]]):
+        database = database_with(applications, platforms=3)
+        answer = METHODS[name].predict(database, Query(0, 1), METHODS[name].settings())
+        widths.append(np.log(answer.high_s / answer.low_s))
+    assert (widths[0] > widths[1]).all()
+
+
+def test_many_references_and_applications_widen_less():
+    narrow = np.array([0.1])
+    assert widen_for_stranger(narrow, 2, 1) > widen_for_stranger(narrow, 2, 9) > narrow
+    assert widen_for_stranger(narrow, 1, 1) > widen_for_stranger(narrow, 2, 1) > widen_for_stranger(narrow, 9, 1)
+
+
+def test_counters_on_the_reference_tell_which_workloads_are_like_a():
+    database, counter = counted_database()
+    errors = {}
+    for variance in (0.0, 1.0):
+        off = []
+        for workload in range(40):
+            evidence = evidence_of(database, workload)
+            transfer = robust_transfer(database, evidence, 0.9, replace(Hyperparameters(), features=variance))
+            off.append(transfer.value[0] - evidence.of_workload[0, 0] - 2 * counter[workload])
+        errors[variance] = np.sqrt(np.mean(np.square(off)))
+    assert errors[1.0] < 0.5 * errors[0.0]
+
+
+def test_a_counter_of_the_asked_pair_is_not_read():
+    database, _ = counted_database()
+    row = database.lookup(1, 0, 0)
+    features = database.features.copy()
+    features[row] = 1e9
+    planted = replace(database, features=features, _derived={})
+    answers = [MPET.predict(each, Query(0, 1), MPET.settings()).time_s for each in (database, planted)]
+    np.testing.assert_array_equal(*answers)
