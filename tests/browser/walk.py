@@ -44,6 +44,7 @@ NO_PAGES = {
     *("account_login", "account_logout", "account_signup", "account_email", "account_reauthenticate"),
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
+NO_PAGES |= {"badge", "embed", "picture"}  # what pages, here and elsewhere, show
 OWN = (
     *("upload", "uploads", "tokens", "password_change", "address"),
     *("own-predictions", "delete-predictions", "account", "delete-account"),
@@ -97,6 +98,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
     ApiToken.issue(owner, name="laptop")
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {
+        "document": reverse("document", args=["api.md"]),
         "platform": reverse("platform", args=[profile.platform.slug]),
         "workload": reverse("workload", args=[profile.workload.slug]),
         "workload, cost": reverse("workload", args=[profile.workload.slug]) + "?show=cost",
