@@ -30,6 +30,7 @@ NEAREST_REFERENCES = 16  # of each target
 MOST_PAIRS = 1 << 21  # of platforms and workloads: bounds the memory
 MOST_WORKLOADS, FEWEST_WORKLOADS = 192, 16  # those known on the most platforms
 MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
+MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms whose distances from each other say what is typical
 TARGETS_AT_ONCE = 128  # bounds the memory
 
@@ -91,6 +92,7 @@ class SharedCurves:
         references = np.flatnonzero(table[:, workload] >= 0)
         if not len(references):
             return None
+        references = _thinned(references, platform_metadata(database))
         rows_of_a = table[references, workload]
         columns = evaluated.measured_in(evaluated.pattern[rows_of_a])
         columns = columns[evenly_spaced(evaluated.log_n[columns], ESTIMATE_COLUMNS)]
@@ -129,6 +131,14 @@ class SharedCurves:
     def averaged(self) -> IntArray:
         """The references that A's mean curve is made of."""
         return self.references[:: -(-len(self.references) // MOST_AVERAGED_PLATFORMS)]
+
+
+def _thinned(references: IntArray, metadata: PlatformMetadata) -> IntArray:
+    """At most 4,096 references, ascending: of very many, as equal a share of each `cpu_model` as can be."""
+    if len(references) <= MOST_ESTIMATE_REFERENCES:
+        return references
+    by_model = references[np.argsort(metadata.cpu[references], kind="stable")]
+    return np.sort(by_model[:: -(-len(by_model) // MOST_ESTIMATE_REFERENCES)])
 
 
 def _most_known(table: IntArray, workload: int) -> IntArray:

@@ -52,7 +52,7 @@ def nearest_platforms(
     """
     most_workloads = max(MOST_INDEX_PROFILES // len(platforms), FEWEST_INDEX_WORKLOADS)
     target = _levels_of_target(database, query, groups, min(most_workloads, MOST_INDEX_WORKLOADS))
-    patterns = evaluated_curves(database).pattern[database.lookup(platforms, query.workload, groups)]
+    patterns = evaluated_curves(database).pattern[_rows_on_platforms(database, query, groups)[platforms]]
     platforms, patterns = platforms[patterns > 0], patterns[patterns > 0]
     if not len(target.workloads):
         return platforms
@@ -64,7 +64,17 @@ def nearest_platforms(
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
     distance += evaluated_curves(database).outside[target.columns].mean(axis=0).take(patterns)
-    return np.sort(platforms[np.argsort(distance, kind="stable")[:most]])
+    return np.sort(platforms[np.argpartition(distance, most - 1)[:most]])
+
+
+def _rows_on_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:
+    """The row of A on each platform, of several groups the first; -1 = none (P,)."""
+    rows = database.rows_of_workload(query.workload)
+    row_of = np.full(len(database.platforms), -1)
+    for group in reversed(groups):
+        of_group = rows[database.group[rows] == group]
+        row_of[database.platform_index[of_group]] = of_group
+    return row_of
 
 
 def _levels_of_target(database: Database, query: Query, groups: tuple[int, ...], most: int) -> LevelsOfTarget:
@@ -99,6 +109,17 @@ def _levels(database: Database, column: int) -> NDArray[np.float32]:
     )
 
 
+def _platforms_by_workload(database: Database) -> NDArray[np.int32]:
+    """The platform of every profile in the order of `Database.rows_by_workload`; -1: it has no curve."""
+
+    def compute() -> NDArray[np.int32]:
+        order = database.rows_by_workload()[0]
+        usable = evaluated_curves(database).pattern[order] > 0
+        return np.where(usable, database.platform_index[order], -1).astype(np.int32)
+
+    return database.derive("platforms_by_workload", compute)
+
+
 def _variances(
     database: Database, target: LevelsOfTarget, groups: tuple[int, ...], platforms: IntArray
 ) -> tuple[FloatArray, IntArray]:
@@ -107,13 +128,15 @@ def _variances(
     starts, stops = (np.searchsorted(of_workload, target.workloads, side=side) for side in ("left", "right"))
     lengths = stops - starts
     positions, b = stretch_positions(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
-    rows = order[positions]
-    place = np.full(len(database.platforms), -1)
+    platform_of = _platforms_by_workload(database)
+    place = np.full(len(database.platforms) + 1, -1, dtype=np.int32)  # the last is no platform
     place[platforms] = np.arange(len(platforms))
-    p = place[database.platform_index[rows]]
-    counts = (p >= 0) & (evaluated_curves(database).pattern[rows] > 0) & ~database.hidden[rows]
+    p = place[platform_of[positions]]
+    counts = p >= 0
+    if len(database.hidden_rows):
+        counts &= ~database.hidden[order[positions]]
     if len(database.groups) > 1:
-        counts &= _is_of_first_group(database, rows, groups, counts)
+        counts &= _is_of_first_group(database, order[positions], groups, counts)
     positions, b, p = positions[counts], b[counts], p[counts]
     sums, squares = np.zeros(len(platforms)), np.zeros(len(platforms))
     for column, level in zip(target.columns.tolist(), target.levels, strict=True):

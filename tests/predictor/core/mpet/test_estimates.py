@@ -110,3 +110,15 @@ def test_each_target_is_compared_in_its_own_group():
     for target in (0, 9, 10, 19):
         refused = method.refusal(database, Query(WORKLOAD, target), method.settings()) is not None
         assert np.isnan(found.time_s[target]) == refused
+
+
+def test_of_very_many_references_each_model_keeps_its_share(monkeypatch):
+    database = curve_database(11, 60, 10, missing=0.0)
+    every = estimate_targets(database, WORKLOAD, every_target(database))
+    monkeypatch.setattr(estimates, "MOST_ESTIMATE_REFERENCES", 30)
+    some = estimates.SharedCurves.of(database, WORKLOAD, (0,))
+    assert len(some.references) == 30
+    models = [database.platform_table["cpu_model"][platform] for platform in some.references]
+    assert len(set(models)) == 30  # of thirty models of two platforms each
+    thinned = estimate_targets(database, WORKLOAD, every_target(database))
+    assert np.median(np.abs(np.log(thinned.time_s / every.time_s))) < 0.1
