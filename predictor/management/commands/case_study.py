@@ -14,11 +14,11 @@ from django.core.management.base import BaseCommand, CommandError
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.case_study import CaseFacts, StageCost, StagePrediction, case_predictions
 from predictor.core.database import Database
+from predictor.core.tabulated import database_from_measurements
 from predictor.figures.case_study import deviation_chart, mean_cost_and_error, ways_of, worth_chart
 from predictor.management.figures import write_figures
 from predictor.management.scaling_studies import read_kits
 from predictor.management.tables import formatted_number, text_table
-from predictor.snapshot.measurements import database_from_measurements
 from profiles.figures import mark_origin
 from profiles.measurements import CounterTable, Measurements, join_deliveries
 from profiles.scaling.roofline import read_roofline

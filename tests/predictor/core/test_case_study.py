@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from predictor.snapshot.measurements import database_from_measurements
 
 from predictor.core.case_study import CASE_WAYS, CaseFacts, StageCost, case_predictions, case_workloads
+from predictor.core.tabulated import database_from_measurements
 from profiles.measurements import join_deliveries
 from profiles.readers import KIT_RESULTS, read_measurements
 from profiles.scaling.roofline import read_roofline

@@ -95,7 +95,7 @@ def test_what_was_measured_once_is_said_and_widens_the_interval(db, platform, mo
     assert 0 < once < of_all
     rows = {row["platform"]: row["warnings"] for row in rank_platforms("app0-section0").results}
     assert said_of_single_runs(rows["machine-1"]) == [said]
-    monkeypatch.setattr("predictor.snapshot.building.run_deviations", lambda values: values["t1_s"] * np.nan)
+    monkeypatch.setattr("predictor.core.assembly.run_deviations", lambda values: values["t1_s"] * np.nan)
     Revision.raise_for(None)
     unknown = predict(REQUEST).answer
     assert (half_widths(answer) > half_widths(unknown)).all()
