@@ -270,8 +270,8 @@ def test_a_long_one_is_computed_behind_the_request(client, program, started):  #
 
 def test_the_page_takes_a_fixed_number_of_queries(client, program, django_assert_num_queries):
     client.get(program)
-    # source, names, regions' keys, profiles; revision, newest profile; the platforms of the ranking, of their names, and
-    # their prices
+    # source, names, regions' keys, profiles; revision, newest profile; the platforms of the ranking, of their names,
+    # and their prices
     with django_assert_num_queries(9):
         client.get(program)
 
