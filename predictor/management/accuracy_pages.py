@@ -4,11 +4,14 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from predictor.core.methods import METHODS
 from predictor.management.accuracy_studies import (
     ACCURACY_PAGES,
+    FEW_DATASETS,
+    FEW_QUESTIONS,
     LARGE,
     QUESTIONS,
     StoredResult,
@@ -25,7 +28,7 @@ NOTHING = "–"
 LINE_LENGTH = 120
 MEAN_AND_MEDIAN = ("mean", "median")
 WITH_TAIL = (*MEAN_AND_MEDIAN, "p95")
-QUESTION_TITLES: dict[StudyQuestion, str] = {
+QUESTION_TITLES: dict[str, str] = {
     "pair": "pair",
     "cpu_model": "cpu_model",
     "microarchitecture": "microarchitecture",
@@ -340,6 +343,22 @@ def independent_table(results: Results) -> str:
     return markdown_table(["method", *others], rows)
 
 
+def few_table(name: str, results: Results) -> str:
+    """Errors by the number of references, a row for each method, and how good the intervals are."""
+    by_question = [results[Study(name, question).name]["results"] for question in FEW_QUESTIONS]
+    rows = [
+        [f"`{method}`", *(slashed_numbers(of_methods[method]["full"], MEAN_AND_MEDIAN) for of_methods in by_question)]
+        for method in by_question[0]
+    ]
+    for method in ("mpet", "mpet-log"):
+        chosen = [of_methods[method] for of_methods in by_question]
+        rows.append([f"interval of `{method}`: coverage / width", *map(interval_cell, chosen)])
+        keys = ("interval_score", "constant_interval_score")
+        scores = [" / ".join(f"{of_method[key]:.2f}" for key in keys) for of_method in chosen]
+        rows.append([f"its score / of one width for all, `{method}`", *scores])
+    return markdown_table(["R", *(question.removeprefix("references-") for question in FEW_QUESTIONS)], rows)
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary_table,
     "harder": harder_table,
@@ -347,9 +366,16 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "intervals": intervals_table,
     "intervals of mpet-log": log_intervals_table,
     "independent": independent_table,
+    **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
-FRAMED_PAGES = ("accuracy.md", "baselines.md", "accuracy/intervals.md", "accuracy/independent.md")
+FRAMED_PAGES = (
+    "accuracy.md",
+    "baselines.md",
+    "accuracy/intervals.md",
+    "accuracy/independent.md",
+    "accuracy/few-references.md",
+)
 
 
 def accuracy_documents(results: Results) -> dict[Path, str]:

@@ -17,7 +17,12 @@ from predictor.core.methods import METHODS
 StoredResult = Mapping[str, Any]
 StudyQuestion = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5", "9x12", "16x16"]
 
+FewQuestion = Literal["references-1", "references-2", "references-3", "references-5", "references-10", "references-20"]
+
 QUESTIONS: tuple[StudyQuestion, ...] = get_args(StudyQuestion)
+FEW_QUESTIONS: tuple[FewQuestion, ...] = get_args(FewQuestion)
+FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
+FEW_METHODS = ("--method", "mpet,mpet-log,speed-ratio-per-n,ridge,kernel-ridge,low-rank")
 ACCURACY_PAGES = settings.BASE_DIR / "docs" / "accuracy"
 RESULTS_FOLDER = ACCURACY_PAGES / "results"
 SHARED_DATA = "../shared/data"
@@ -33,7 +38,7 @@ class Study:
     """One evaluation: of which dataset, what is asked, and which profiles are drawn."""
 
     dataset: str
-    question: StudyQuestion
+    question: StudyQuestion | FewQuestion
     draw: str = ""  # empty: the draw of the full tables
     methods: tuple[str, ...] = ALL_METHODS
     sample: tuple[str, ...] = ("--sample", "300", "--seed", "7")
@@ -54,11 +59,13 @@ class Study:
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
         """The arguments of `manage.py evaluate`; `data`: the folder of the datasets."""
         subject = ["--database"] if self.preparation else ["--dataset", f"{data}/{self.dataset}"]
-        return [*subject, *self.methods, *protocol_options(self.question), *self.sample]
+        return [*subject, *self.methods, *protocol_options(self.question, self.dataset), *self.sample]
 
 
-def protocol_options(question: StudyQuestion) -> tuple[str, ...]:
+def protocol_options(question: StudyQuestion | FewQuestion, dataset: str = "") -> tuple[str, ...]:
     """The options of `evaluate` that say what is hidden."""
+    if question in FEW_QUESTIONS:
+        return ("--holdout", FEW_DATASETS[dataset], "--references", question.removeprefix("references-"), "--unlike")
     if question in ("9x12", "16x16"):
         return ("--cut", question, "--cuts", "6")
     holdout, _, probes = question.partition("-k")
@@ -80,6 +87,9 @@ def published_studies() -> Iterator[Study]:
             else:
                 yield Study(dataset, question)
     yield from further_draws()
+    for dataset in FEW_DATASETS:
+        for few in FEW_QUESTIONS:
+            yield Study(dataset, few, methods=FEW_METHODS)
 
 
 def further_draws() -> Iterator[Study]:

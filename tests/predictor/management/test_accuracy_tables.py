@@ -93,6 +93,9 @@ def numbers(statistics):
 def test_a_question_becomes_options_of_evaluate():
     assert protocol_options("pair") == ("--holdout", "pair")
     assert protocol_options("microarchitecture-k5") == ("--holdout", "microarchitecture", "--probes", "5")
+    assert protocol_options("references-3", "sparecores-suites") == (
+        *("--holdout", "application", "--references", "3", "--unlike"),
+    )
     assert protocol_options("9x12") == ("--cut", "9x12", "--cuts", "6")
 
 
