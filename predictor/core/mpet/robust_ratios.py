@@ -183,10 +183,15 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     """How far T's workloads are from the guess (B, J), each without what its own family does to the medians."""
     count = int(families.max()) + 1
     errors = guesses.departure.copy()
+    is_whole = not np.isnan(guesses.gap).any()
     if count == 1 or count > MOST_RECENTRED:
         return errors
     for family in range(count):
         members = families == family
+        if is_whole:  # all references at once
+            centre = np.median(guesses.gap[:, ~members], axis=1)
+            errors[members] += guesses.weights @ (guesses.centre - centre)
+            continue
         for p, weight in enumerate(guesses.weights):
             others = guesses.gap[p, ~members]
             others = others[~np.isnan(others[:, 0])]
