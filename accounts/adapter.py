@@ -16,7 +16,7 @@ from accounts.mails import send_message
 from mpet_site.web.throttling import seconds_to_wait
 
 NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
-NAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
+USERNAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
 
 
@@ -27,7 +27,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def populate_username(self, request: HttpRequest, user: Any) -> None:
         """A name by chance: one that is chosen, or made from an address, tells whether another has it already."""
         if not user.username:
-            user.username = f"user-{get_random_string(NAME_LENGTH, NAME_CHARACTERS)}"
+            user.username = f"user-{get_random_string(USERNAME_LENGTH, NAME_CHARACTERS)}"
 
     def should_send_confirmation_mail(self, request: HttpRequest, email_address: Any, signup: bool) -> bool:
         """At signing up, and not again at every signing in."""

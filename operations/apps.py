@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from mpet_site.web.keeper import register_chore
 
-HOUR_S = 3_600.0
+EVERY_HOUR_S = 3_600.0
 
 
 class OperationsConfig(AppConfig):
@@ -14,5 +14,5 @@ class OperationsConfig(AppConfig):
         from operations.metrics import sweep_metrics  # noqa: PLC0415  models are not there before
         from operations.retention import apply_retention  # noqa: PLC0415
 
-        register_chore("metrics", sweep_metrics, seconds=HOUR_S)
-        register_chore("retention", apply_retention, seconds=HOUR_S)
+        register_chore("metrics", sweep_metrics, seconds=EVERY_HOUR_S)
+        register_chore("retention", apply_retention, seconds=EVERY_HOUR_S)

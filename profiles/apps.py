@@ -15,4 +15,4 @@ class ProfilesConfig(AppConfig):
 
         register_chore("staged deliveries", sweep_abandoned)
         register_chore("announcements", announce_forgotten)
-        register_chore("public dump", publish_if_due, seconds=600)
+        register_chore("public dump", publish_if_due, seconds=600, soon=False)

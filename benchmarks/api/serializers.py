@@ -12,7 +12,7 @@ from benchmarks.archive.platforms import read_platform_file
 from benchmarks.foreign import ForeignReading, known_platform
 from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
-from mpet_site.web.problems import InvalidRequest
+from mpet_site.web.problems import InvalidRequest, UnfittingFields
 from profiles.descriptions import differences_in
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source
@@ -141,14 +141,15 @@ class UploadRequestSerializer(serializers.Serializer):
             name for name in ("platform", "platform_json", "columns") if name in attrs and "form" not in attrs
         ]
         if of_tarball:
-            raise InvalidRequest([{"name": name, "reason": "A tarball takes none: say a form."} for name in of_tarball])
+            reason = "A tarball takes none: say a form."
+            raise UnfittingFields([{"name": name, "reason": reason} for name in of_tarball])
         if "platform" in attrs and "platform_json" in attrs:
-            raise InvalidRequest([{"name": "platform_json", "reason": "Say platform or platform_json."}])
+            raise UnfittingFields([{"name": "platform_json", "reason": "Say platform or platform_json."}])
         return attrs
 
     def validate_columns(self, columns: Any) -> dict[str, str]:
         if not isinstance(columns, dict) or not all(isinstance(title, str) for title in columns.values()):
-            raise serializers.ValidationError("An object of texts.")
+            raise UnfittingFields([{"name": "columns", "reason": "An object of texts."}])
         return columns
 
     def reading(self) -> ForeignReading | None:

@@ -81,7 +81,7 @@ class UploadList(ListView):
         operation_id="uploads_create",
         summary="Send a results tarball, or a file of another tool",
         request=UploadRequestSerializer,
-        responses={200: UnderstoodSerializer, 201: UploadSerializer, 202: UploadSerializer},
+        responses={200: UnderstoodSerializer, 201: UploadSerializer, 202: UploadSerializer, 422: None},
     )
     def post(self, request: Request) -> Response:
         sent = UploadRequestSerializer(data=request.data, context={"request": request})

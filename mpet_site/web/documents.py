@@ -27,6 +27,7 @@ ATTRIBUTES = {name: {"id"} for name in ("h1", "h2", "h3", "h4", "h5", "h6")} | {
     "a": {"href", "id"},
     "img": {"src", "alt"},
     "code": {"class"},
+    "table": {"tabindex"},
 }
 
 
@@ -77,6 +78,8 @@ def _rendered(name: str) -> DocumentPage:
     markdown = _parser()
     tokens = markdown.parse(path.read_text(encoding="utf-8"))
     for token in _all_tokens(tokens):
+        if token.type == "table_open":  # wide ones scroll, by keyboard too
+            token.attrSet("tabindex", "0")
         for attribute in ("href", "src"):
             target = token.attrGet(attribute)
             if isinstance(target, str):

@@ -27,6 +27,7 @@ class Chore:
     name: str
     function: Callable[[], Any]
     seconds: float | None
+    soon: bool = True
 
     @property
     def interval_s(self) -> float:
@@ -43,7 +44,8 @@ class Chore:
 
     def keep(self, stop: threading.Event) -> None:
         """Again and again until told to stop. No connection to the database is kept from turn to turn."""
-        delay = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not take turns at the same moment
+        apart = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not take turns at the same moment
+        delay = apart if self.soon else apart + self.interval_s
         while not stop.wait(delay):
             try:
                 self.run()
@@ -94,10 +96,10 @@ class _Keeper:
 _keeper = _Keeper()
 
 
-def register_chore(name: str, function: Callable[[], Any], seconds: float | None = None) -> None:
-    """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and soon after a process starts, in a
-    thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
-    _keeper.chores[name] = Chore(name, function, seconds)
+def register_chore(name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True) -> None:
+    """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and `soon` after a process starts, in
+    a thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
+    _keeper.chores[name] = Chore(name, function, seconds, soon)
 
 
 def registered_chores() -> tuple[Chore, ...]:

@@ -49,6 +49,7 @@ def with_cost(result: Mapping[str, Any], price: Any) -> dict[str, Any]:
     times are relative so are costs. None where no price is known.
 
     >>> from datetime import date
+    >>> from decimal import Decimal
     >>> from types import SimpleNamespace
     >>> price = SimpleNamespace(amount=Decimal("0.36"), currency="EUR", region="x", kind="spot", date=date(2026, 1, 2))
     >>> row = with_cost({"time_s": 100.0}, price)

@@ -59,7 +59,7 @@ class LinearLaw(ScalingModel):
         The fit keeps coefficients at or above 0; an interval may reach below, which then means "may be absent".
 
         >>> from predictor.scaling_models.amdahl import Amdahl
-        >>> low, high = Amdahl().fit([[1], [2], [4]], [8.0, 4.4, 2.6]).confidence_intervals()["t1_s"]
+        >>> low, high = Amdahl().fit([[1], [2], [4]], [8.0, 4.5, 2.6]).confidence_intervals()["t1_s"]
         >>> bool(low < 8.0 < high)
         True
         """

@@ -21,6 +21,7 @@ from profiles.dump.tables import JSON_TYPES, DumpColumn, DumpTable
 
 SQLITE_FILE = "mpet.sqlite"
 DUMP_ROWS_AT_ONCE = 20_000
+LARGEST_CELL = 1 << 27  # characters; a stored prediction is one
 SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
 DumpRow = tuple[Any, ...]
 
@@ -159,7 +160,7 @@ def _write_csv(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
 
 
 def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
-    csv.field_size_limit(1 << 27)  # a stored prediction is one cell
+    before = csv.field_size_limit(LARGEST_CELL)
     try:
         with path.open(newline="", encoding="utf-8") as file:
             reader = csv.reader(file, strict=True)
@@ -170,6 +171,8 @@ def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
                 yield cells
     except (csv.Error, UnicodeDecodeError) as error:
         raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
+    finally:
+        csv.field_size_limit(before)
 
 
 def _write_sqlite(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:

@@ -7,7 +7,10 @@ folder gets its name when all of it is written, so that no reader sees a part; t
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 import zipfile
@@ -20,13 +23,15 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from profiles.dump.export import export_dump
+from profiles.dump.export import ExportError, export_dump
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.package import file_sha256
 from profiles.models import Revision
 
 CONTENTS_FILE = "dump.json"
 DUMPS_KEPT = 2
+MOST_ROUNDS = 5
+LEAST_PRIORITY = 19
 LONGEST_MAKING_S = 6 * 3600  # after which a folder that somebody was making is left over
 
 
@@ -58,16 +63,25 @@ def newest_dump() -> PublishedDump | None:
     return None
 
 
-def publish_if_due() -> PublishedDump | None:
-    """Publish where the newest dump is a day old, or there is none, and something public has changed since."""
+def dump_is_due() -> bool:
+    """Whether the newest dump is a day old, or there is none, and something public has changed since."""
     if not settings.DUMP_HOURS:
-        return None
+        return False
     newest = newest_dump()
-    if newest is not None:
-        is_young = timezone.now() - newest.created < timedelta(hours=settings.DUMP_HOURS)
-        if is_young or newest.revision == Revision.current()[0]:
-            return None
-    return publish_dump()
+    if newest is None:
+        return True
+    is_young = timezone.now() - newest.created < timedelta(hours=settings.DUMP_HOURS)
+    return not is_young and newest.revision != Revision.current()[0]
+
+
+def publish_if_due() -> None:
+    """Have a process of low priority make the dump where it is due, and wait for it: a thread of this one would take
+    minutes of processor time from its requests."""
+    if not dump_is_due():
+        return
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "publish_dump"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:  # noqa: S603  ours
+        os.setpriority(os.PRIO_PROCESS, process.pid, LEAST_PRIORITY)
 
 
 def publish_dump() -> PublishedDump | None:
@@ -92,8 +106,9 @@ def publish_dump() -> PublishedDump | None:
 
 
 def _make_archives(folder: Path) -> dict[str, Any]:
-    """One archive a form. Each is of one revision; where it changed in between, all are made again."""
-    while True:
+    """One archive a form. Each is of one revision; where it changed in between, all are made again. Raises ExportError
+    where it changes all the time."""
+    for _ in range(MOST_ROUNDS):
         files, revisions = [], set()
         for form in DUMP_FORMS:
             with tempfile.TemporaryDirectory(dir=folder) as made:
@@ -107,6 +122,7 @@ def _make_archives(folder: Path) -> dict[str, Any]:
             return {"revision": revisions.pop(), "created": timezone.now().isoformat(), "files": files}
         for archive in folder.glob("*.zip"):
             archive.unlink()
+    raise ExportError("something public changed while each of the archives was made")
 
 
 def _pack(folder: Path, archive: Path) -> None:

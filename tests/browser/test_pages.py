@@ -99,7 +99,7 @@ def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, 
     expect(page.get_by_role("region", name="What to measure next").locator("tbody tr").first).to_be_visible()
     assert not Prediction.objects.exists()
     page.locator("main").get_by_role("link", name="Sign in").click()
-    page.fill("#id_username", "ada")
+    page.fill("#id_login", "ada")
     page.fill("#id_password", PASSWORD)
     page.locator("main button.primary").click()
     page.wait_for_url("**/predictions/answer/**")
@@ -124,7 +124,7 @@ def test_a_real_tarball_is_uploaded_and_leads_to_its_profiles(visit, settings, t
     settings.MEDIA_ROOT = tmp_path / "media"
     user("ada")
     page = visit(reverse("upload"))
-    page.fill("#id_username", "ada")
+    page.fill("#id_login", "ada")
     page.fill("#id_password", PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.set_input_files("#id_file", REFERENCE)

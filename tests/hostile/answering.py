@@ -131,7 +131,8 @@ def fault_of(response: Any, allowed: set[int]) -> str:
         return f"status {response.status_code}: {content[:300].decode(errors='replace')}"
     if len(content) > LARGEST_ANSWER:
         return f"{len(content)} bytes"
-    documents = [content] if "json" in response["Content-Type"] else []
+    kind = response["Content-Type"].split(";")[0]
+    documents = content.splitlines() if kind.endswith("jsonl") else [content] if kind.endswith("json") else []
     if "html" in response["Content-Type"]:
         documents = re.findall(rb'<script id="[^"]+" type="application/json">(.*?)</script>', content, re.S)
     try:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,6 +53,11 @@ def tarball(measurements: Any = None, name: str = "results.tar.gz") -> SimpleUpl
 
 def read(response: Any) -> bytes:
     return b"".join(response.streaming_content) if response.streaming else response.content
+
+
+def said(response: Any) -> bytes:
+    """The body, without what differs from request to request."""
+    return re.sub(rb'"request_id": "[^"]*"', b'"request_id": ""', read(response))
 
 
 def strict_json(content: bytes) -> Any:

@@ -18,6 +18,8 @@ from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from predictor.scaling_models.registry import SCALING_MODELS, describe_model
 from predictor.scaling_models.task_graph import TASK_MEASURES
+from profiles.dump.files import DUMP_FORMS
+from profiles.dump.published import publish_dump
 from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source
 from tests.mpet_site.api_samples import API, client_of, make_user, store, tarball
@@ -43,7 +45,7 @@ MAY_BE_GONE = {f"DELETE {API}predictions/{{id}}/"}  # by then another request ha
 
 
 @pytest.fixture
-def names(transactional_db):
+def names(transactional_db, settings, tmp_path):
     """A database that has something to answer on every path, and the names of its rows."""
     whole = sample_measurements(4, 6, seed=3)
     store(replace(whole, profiles=whole.profiles[1:]), label="first")
@@ -60,7 +62,10 @@ def names(transactional_db):
     ]
     evaluation = evaluate_and_store()
     store_report()
+    settings.STATE_DIR = tmp_path
+    publish_dump()
     return {
+        "dump": list(DUMP_FORMS),
         "platforms": list(Platform.objects.values_list("slug", flat=True)),
         "workloads": list(Workload.objects.values_list("slug", flat=True)),
         "profiles": [str(uid) for uid in Profile.objects.values_list("uid", flat=True)],

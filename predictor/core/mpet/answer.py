@@ -79,14 +79,16 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
 
 
 def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
-    """Whether there is anything to tell t(n) by at n > 1: curves of A, or else of T's workloads.
+    """Whether there is anything to tell t(n) by at n > 1: curves of A; or those of T's workloads, where A ran at n = 1
+    alone because its references take one thread.
 
-    Of a sequential program there is nothing to tell.
+    Of a sequential program there is nothing to tell, nor of one that ran at n = 1 alone where it could run at more.
     """
     if evidence.mean_curve.largest_n > 1:
         return True
     is_sequential = database.workload_table["strategy"][evidence.workload] == "sequential"
-    return evidence.largest_on_target > 1 and not is_sequential
+    could_run_at_more = bool((database.n_max[evidence.platforms[evidence.has_workload]] > 1).any())
+    return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
 
 
 def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:

@@ -241,19 +241,36 @@ def _feature_distances(database: Database, evidence: Evidence, guesses: Guesses,
     """Mean squared distances of the workloads' features on the references (B + 1, B + 1), each feature in 0..1."""
     rows = evidence.rows[:-1]
     values = np.where((rows >= 0)[:, :, None], database.features[rows], np.nan)[:, :, _FEATURES[h.feature_kind]]
-    scaled = np.full(values.shape, 0.5)
-    for p, of_reference in enumerate(values):
-        given = np.isfinite(of_reference).sum(axis=0) > 1
-        if given.any():
-            low, high = np.nanpercentile(of_reference[:, given], FEATURE_QUANTILES, axis=0)
-            wide = np.where(high > low, high - low, np.inf)
-            scaled[p][:, given] = np.nan_to_num(np.clip((of_reference[:, given] - low) / wide, 0.0, 1.0), nan=0.5)
+    low, high = known_percentiles(values, FEATURE_QUANTILES)
+    wide = np.where(high > low, high - low, np.inf)[:, None]
+    scaled = np.nan_to_num(np.clip((values - low[:, None]) / wide, 0.0, 1.0), nan=0.5)
     varied = np.ptp(scaled, axis=1) > 0
     weights = guesses.weights[:, None] * varied
     scaled *= np.sqrt(weights / max(weights.sum(), TINY))[:, None]
     flat = scaled.transpose(1, 0, 2).reshape(rows.shape[1], -1)
     squares = (flat**2).sum(axis=1)
     return np.asarray(np.maximum(squares[:, None] + squares - 2 * flat @ flat.T, 0.0))
+
+
+def known_percentiles(values: FloatArray, percentages: tuple[float, ...]) -> FloatArray:
+    """Percentiles along the second axis of values (R, B, F), NaN passed over: one (R, F) for each percentage.
+
+    Linear between the values in order, as numpy's; NaN where fewer than two are known. One sort of all instead of
+    `numpy.nanpercentile`, which goes through the columns one by one.
+
+    >>> known_percentiles(np.array([[[1.0, 7.0], [3.0, np.nan], [np.nan, np.nan]]]), (0, 50)).tolist()
+    [[[1.0, nan]], [[2.0, nan]]]
+    """
+    ordered = np.sort(values, axis=1)  # NaN last
+    last = np.count_nonzero(~np.isnan(values), axis=1) - 1
+    found = []
+    for percentage in percentages:
+        position = np.maximum(last, 0) * (percentage / 100)
+        below = position.astype(np.int64)
+        start = np.take_along_axis(ordered, below[:, None], axis=1)[:, 0]
+        stop = np.take_along_axis(ordered, np.minimum(below + 1, np.maximum(last, 0))[:, None], axis=1)[:, 0]
+        found.append(np.where(last > 0, start + (stop - start) * (position - below), np.nan))
+    return np.stack(found)
 
 
 _FEATURES = {

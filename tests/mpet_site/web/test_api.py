@@ -34,7 +34,7 @@ from tests.unchecked import without_checks
 pytestmark = pytest.mark.django_db
 
 FILES = {"api-kit", "api-dump-file", "api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"}
-NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", *FILES}
+NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", "api-prediction-batch", *FILES}
 
 
 @pytest.fixture

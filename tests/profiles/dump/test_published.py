@@ -2,10 +2,15 @@
 
 import hashlib
 import io
+import itertools
 import json
+import os
+import subprocess
+import sys
 import time
 import zipfile
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +18,9 @@ from django.utils import timezone
 
 from mpet_site.web.keeper import registered_chores
 from profiles.dump import published
+from profiles.dump.export import ExportError
 from profiles.dump.files import DUMP_FORMS
+from tests.paths import ROOT
 from tests.profiles.deliveries import deliver
 
 API = "/api/v1/dump/"
@@ -44,23 +51,51 @@ def test_every_form_can_be_fetched_and_is_what_was_promised(client):
     assert client.get(f"{API}tsv/").status_code == 404
 
 
-def test_it_is_made_when_it_is_due_and_something_changed(settings, monkeypatch):
+def test_it_is_due_when_it_is_a_day_old_and_something_changed(settings, monkeypatch):
+    assert published.dump_is_due()
     deliver()
-    first = published.publish_if_due()
-    assert published.publish_if_due() is None
+    published.publish_dump()
+    assert not published.dump_is_due()
     deliver()
-    assert published.publish_if_due() is None
+    assert not published.dump_is_due()
     later = timezone.now() + timedelta(hours=25)
     monkeypatch.setattr(published.timezone, "now", lambda: later)
-    second = published.publish_if_due()
-    assert (first.revision, second.revision) == (1, 2)
+    assert published.dump_is_due()
     settings.DUMP_HOURS = 0
-    deliver()
-    assert published.publish_if_due() is None
+    assert not published.dump_is_due()
 
 
-def test_a_server_keeps_that_chore():
-    assert published.publish_if_due in {chore.function for chore in registered_chores()}
+def test_a_process_of_its_own_and_of_low_priority_makes_it(monkeypatch):
+    priorities = []
+    monkeypatch.setattr(published, "dump_is_due", lambda: True)
+    monkeypatch.setattr(published.settings, "BASE_DIR", ROOT)
+    monkeypatch.setattr(published.os, "setpriority", lambda *values: priorities.append(values))
+    started = []
+
+    class Process(subprocess.Popen):
+        def __init__(self, command, **choices):
+            started.append(command)
+            super().__init__([sys.executable, "-c", ""], **choices)
+
+    monkeypatch.setattr(published.subprocess, "Popen", Process)
+    published.publish_if_due()
+    assert [command[1:] for command in started] == [[str(ROOT / "manage.py"), "publish_dump"]]
+    assert [(kind, priority) for kind, _, priority in priorities] == [(os.PRIO_PROCESS, 19)]
+
+
+def test_what_changes_all_the_time_is_not_made_for_ever(monkeypatch):
+    numbers = itertools.count(1)
+    monkeypatch.setattr(
+        published, "export_dump", lambda folder, form: (folder.mkdir(), SimpleNamespace(revision=next(numbers)))[1]
+    )
+    with pytest.raises(ExportError, match="changed"):
+        published.publish_dump()
+    assert next(numbers) == 1 + published.MOST_ROUNDS * len(published.DUMP_FORMS)
+
+
+def test_a_server_keeps_that_chore_and_does_not_begin_with_it():
+    (chore,) = [chore for chore in registered_chores() if chore.function == published.publish_if_due]
+    assert not chore.soon
 
 
 def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):

@@ -218,9 +218,11 @@ def test_sequential_profiles_give_t1_alone(method):
 
 
 @BOTH
-@pytest.mark.parametrize(("strategy", "predicted"), [("", True), ("sequential", False)])
-def test_scaling_is_known_from_the_target_s_workloads_where_a_has_none(method, strategy, predicted):
-    """A ran at n = 1 alone, wherever; T's other workloads say how T's threads compare with the references'."""
+@pytest.mark.parametrize(
+    ("strategy", "threads", "predicted"), [("", 1, True), ("", 16, False), ("sequential", 1, False)]
+)
+def test_scaling_is_known_from_the_target_s_workloads_where_a_has_none(method, strategy, threads, predicted):
+    """A ran at n = 1 alone, on references that take one thread; T's other workloads say how its threads compare."""
     arrays = curve_arrays(3, 6, 5, missing=0.0, noise=0.0)
     of_a = arrays["workload_index"] == 2
     lengths = np.where(of_a, 1, len(COUNTS))
@@ -230,6 +232,7 @@ def test_scaling_is_known_from_the_target_s_workloads_where_a_has_none(method, s
         "curve_n": arrays["curve_n"][kept],
         "curve_time_s": arrays["curve_time_s"][kept],
         "workload_table": {"strategy": [strategy if w == 2 else "" for w in range(5)]},
+        "n_max": np.where(np.arange(6) == 1, 16, threads),
     }
     answer = predict(method, Database.build(**arrays), Query(2, 1, n=(1, 4, 16)))
     assert np.isfinite(answer.time_s[0])
