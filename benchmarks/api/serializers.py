@@ -12,7 +12,8 @@ from benchmarks.archive.platforms import read_platform_file
 from benchmarks.foreign import ForeignReading, known_platform
 from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
-from mpet_site.web.problems import InvalidRequest, UnfittingFields
+from mpet_site.web.fields import FormBoolean, FormChoice, FormText
+from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source
@@ -117,21 +118,19 @@ class UploadRequestSerializer(serializers.Serializer):
         help_text="Under which others may use it; shown wherever its numbers are.",
     )
 
-    form = serializers.ChoiceField(
+    form = FormChoice(
         sorted(FORMATS), required=False, help_text="of a file of another tool; without it: a results tarball"
     )
-    platform = serializers.CharField(
+    platform = FormText(
         required=False, max_length=200, help_text="slug of the machine; of a file of another tool that does not say it"
     )
-    platform_json = serializers.CharField(
+    platform_json = FormText(
         required=False, max_length=100_000, help_text="the same as a platform.json of mpet-results/1"
     )
     columns = serializers.JSONField(
         required=False, help_text='of a plain CSV, as {"n": "Threads", "time_ms": "Milliseconds"}'
     )
-    preview = serializers.BooleanField(
-        default=False, help_text="store nothing, and answer with what would be understood"
-    )
+    preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         unknown = sorted(set(self.initial_data) - set(self.fields))
@@ -142,14 +141,14 @@ class UploadRequestSerializer(serializers.Serializer):
         ]
         if of_tarball:
             reason = "A tarball takes none: say a form."
-            raise UnfittingFields([{"name": name, "reason": reason} for name in of_tarball])
+            raise InvalidRequest([{"name": name, "reason": reason} for name in of_tarball])
         if "platform" in attrs and "platform_json" in attrs:
-            raise UnfittingFields([{"name": "platform_json", "reason": "Say platform or platform_json."}])
+            raise InvalidRequest([{"name": "platform_json", "reason": "Say platform or platform_json."}])
         return attrs
 
     def validate_columns(self, columns: Any) -> dict[str, str]:
         if not isinstance(columns, dict) or not all(isinstance(title, str) for title in columns.values()):
-            raise UnfittingFields([{"name": "columns", "reason": "An object of texts."}])
+            raise serializers.ValidationError("An object of texts.")
         return columns
 
     def reading(self) -> ForeignReading | None:

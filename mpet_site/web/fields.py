@@ -46,6 +46,30 @@ class PlainBoolean(serializers.BooleanField):
         return data
 
 
+class _AsSent(serializers.Field):
+    """Of form data: an empty text is one, not a field that was left out."""
+
+    def get_value(self, dictionary: Any) -> Any:
+        return dictionary.get(self.field_name, serializers.empty)
+
+
+class FormText(_AsSent, serializers.CharField):
+    pass
+
+
+class FormChoice(_AsSent, serializers.ChoiceField):
+    pass
+
+
+class FormBoolean(_AsSent, serializers.BooleanField):
+    """Form data has texts only: as JSON writes it."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if data not in ("true", "false"):
+            self.fail("invalid", input=data)
+        return bool(data == "true")
+
+
 class PlainText(serializers.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

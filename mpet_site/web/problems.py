@@ -45,12 +45,6 @@ class InvalidRequest(Problem):
         super().__init__(text, errors=errors)
 
 
-class UnfittingFields(InvalidRequest):
-    """Each field is well formed, but means nothing here or beside the others."""
-
-    status_code = 422
-
-
 class PayloadTooLarge(Problem):
     status_code = 413
     name = "payload-too-large"

@@ -160,19 +160,29 @@ def _write_csv(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
 
 
 def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
-    before = csv.field_size_limit(LARGEST_CELL)
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.reader(file, strict=True)
-            _check_names(path.name, table, next(reader, []))
-            for number, cells in enumerate(reader, start=1):
+            rows = _rows_of_any_length(csv.reader(file, strict=True))
+            _check_names(path.name, table, next(rows, []))
+            for number, cells in enumerate(rows, start=1):
                 if len(cells) != len(table.columns):
                     raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
                 yield cells
     except (csv.Error, UnicodeDecodeError) as error:
         raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
-    finally:
-        csv.field_size_limit(before)
+
+
+def _rows_of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The longest cell is a setting of the whole process, by which others refuse: raised for one row at a time."""
+    while True:
+        before = csv.field_size_limit(LARGEST_CELL)
+        try:
+            row = next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+        if row is None:
+            return
+        yield row
 
 
 def _write_sqlite(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:

@@ -6,6 +6,7 @@ from urllib.parse import urljoin
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from benchmarks.archive import read_archive
 from benchmarks.processing import archive_limits
@@ -41,7 +42,7 @@ def test_from_the_upload_to_what_would_narrow_the_interval(visit, references):
     drawn(page)
     ranking = page.get_by_role("region", name="Ranking of the platforms")
     rows = ranking.locator("tbody tr")
-    assert rows.count() == 2
+    expect(rows).to_have_count(2, timeout=60_000)
     assert all("Intel Xeon with AMX" in row for row in rows.all_inner_texts())
     assert ranking.locator("thead th").all_inner_texts()[-4:] == ["merge:12", "split:40", "Serial rest", "Interval"]
     page.get_by_role("link", name="Which measurements would narrow the interval").click()
@@ -83,7 +84,7 @@ def test_from_the_empty_front_page_to_the_ranking_of_ones_own_program(visit, set
     drawn(page)
     ranking = page.get_by_role("region", name="Ranking of the platforms")
     rows = ranking.locator("tbody tr")
-    assert rows.count() == 2
+    expect(rows).to_have_count(2, timeout=60_000)
     assert all("Intel Xeon with AMX" in row for row in rows.all_inner_texts())
 
 

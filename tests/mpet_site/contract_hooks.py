@@ -50,6 +50,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         name_in_body(case.body)
         if is_valid:
             RELATIONS.get(case.path, lambda body, case: None)(case.body, case)
+            if "file" in case.body:
+                case._sync_validated_hashes()  # validated anew it would be invalid: the bytes of a file are no string
 
 
 @schemathesis.hook
@@ -176,7 +178,19 @@ def say_public(body: dict[str, Any], _case: Any) -> None:
     body["visibility"] = "public"
 
 
+def relate_upload(body: dict[str, Any], _case: Any) -> None:
+    """The machine and the columns are of a file of another tool; the machine is said once."""
+    if "platform" in body or "form" not in body:
+        body.pop("platform_json", None)
+    if "form" not in body:
+        body.pop("platform", None)
+    if "columns" in body:
+        body.pop("columns")
+        body |= {"columns": {"n": "Threads"}} if "form" in body else {}
+
+
 RELATIONS = {
+    "/api/v1/uploads/": relate_upload,
     "/api/v1/uploads/{id}/": say_public,
     "/api/v1/predictions/": relate_prediction,
     "/api/v1/predictions/batch/": relate_batch,

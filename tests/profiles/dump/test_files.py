@@ -1,5 +1,6 @@
 """Each form of file gives back what was written: every type, null, empty texts, extreme numbers."""
 
+import csv
 import math
 from datetime import UTC, datetime
 
@@ -31,6 +32,20 @@ ROWS = [
 def test_what_is_written_is_read(tmp_path, form):
     assert write_table(tmp_path, TABLE, form, ROWS) == 3
     assert list(read_table(tmp_path, TABLE, form)) == ROWS
+
+
+def test_the_longest_cell_of_other_readers_stays_as_it_was(tmp_path):
+    """Also while two tables are half read, and one of them is never read to its end."""
+    before = csv.field_size_limit()
+    long = (FULL[0] * before, *FULL[1:])
+    write_table(tmp_path, TABLE, "csv", [(*long, *FULL)] * 2)
+    first, second = (read_table(tmp_path, TABLE, "csv") for _ in range(2))
+    assert next(first)[0] == long[0]
+    assert next(second)[0] == long[0]
+    list(first)
+    assert csv.field_size_limit() == before
+    second.close()
+    assert csv.field_size_limit() == before
 
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
