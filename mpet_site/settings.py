@@ -141,9 +141,8 @@ def database() -> dict:
             "transaction_mode": "IMMEDIATE",
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
         }
-    else:
-        config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=60)
-        config["CONN_HEALTH_CHECKS"] = True
+    config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=60)
+    config["CONN_HEALTH_CHECKS"] = True
     return config
 
 

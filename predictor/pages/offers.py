@@ -11,7 +11,7 @@ from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
-from predictor.predictions.service import preview_answer
+from predictor.predictions.service import confidence_of_answer
 from predictor.snapshot.cache import read_database
 from profiles.namesakes import name_told_apart, tell_apart
 
@@ -78,7 +78,7 @@ def doubt_of_pair(database: Database, workload: int, target: int, user: Any) -> 
     pair is refused."""
     request = PredictionRequest(database.workloads[workload], database.platforms[target])
     try:
-        confidence = preview_answer(request, user)["confidence"]
+        confidence = confidence_of_answer(request, user)
     except RequestError:
         return np.inf, np.inf
     width = confidence["half_width"]

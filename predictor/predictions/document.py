@@ -25,22 +25,21 @@ SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 def answer_document(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     """The document of an answer. `request` names workload, target, references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
-    evidence = confidence_evidence(basis, request["settings"].get("level", SHOWN_LEVEL))
     document = request | {
         "revision": database.revision,
         "t1_s": None if basis.scenario.name == "scaling" else answer.t1_s,
         "time_kind": database.workload_table["time_kind"][basis.workload],
-        "simulated": evidence.simulated,
+        "simulated": uses_simulated(basis),
         "curve": predicted_curve(basis),
         "baseline": baseline_curve(basis),
         "changes": list(basis.outcome.changes),
         "scaling_curves": {"n": answer.n, **answer.curves},
         "features": {"names": list(FEATURE_NAMES), "values": answer.features},
         "candidates": {
-            "t1": [asdict(candidate) for candidate in answer.candidates_t1],
-            "scaling": [asdict(candidate) for candidate in answer.candidates_scaling],
+            "t1": [vars(candidate) for candidate in answer.candidates_t1],
+            "scaling": [vars(candidate) for candidate in answer.candidates_scaling],
         },
-        "confidence": asdict(answer.confidence) | judge_confidence(evidence, basis.outcome.lowered),
+        "confidence": judged_confidence(basis, request),
         "why": explain(basis, request),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured_document(basis),
@@ -49,6 +48,16 @@ def answer_document(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     }
     cleaned: dict[str, Any] = nan_to_null(document)
     return cleaned
+
+
+def judged_confidence(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
+    """How sure the answer is, and why no surer. `request` as for the document."""
+    evidence = confidence_evidence(basis, request["settings"].get("level", SHOWN_LEVEL))
+    return asdict(basis.answer.confidence) | judge_confidence(evidence, basis.outcome.lowered)
+
+
+def uses_simulated(basis: Basis) -> bool:
+    return bool(basis.snapshot.is_simulated[basis.rows].any())
 
 
 def predicted_curve(basis: Basis) -> list[dict[str, Any]]:
@@ -156,7 +165,7 @@ def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:
         largest_measured_n=largest_measured_n(basis),
         stand_in_t1=bool(snapshot.t1_is_stand_in[rows].any()),
         relative_times=database.workload_table["time_kind"][basis.workload] == "relative",
-        simulated=bool(snapshot.is_simulated[rows].any()),
+        simulated=uses_simulated(basis),
         half_width=typical_half_width(basis.answer, level),
     )
 

@@ -29,3 +29,16 @@ def finite_median(values: FloatArray, axis: int = 0) -> FloatArray:
     count = values.shape[axis]
     ascending = np.sort(values, axis=axis)
     return np.asarray((ascending.take((count - 1) // 2, axis) + ascending.take(count // 2, axis)) / 2)
+
+
+def known_median(values: FloatArray) -> FloatArray:
+    """The median along the second axis of values (P, B, ...), NaN passed over; NaN where all are. One sort of all
+    instead of one for each p.
+
+    >>> known_median(np.array([[4.0, np.nan, 1.0], [np.nan] * 3, [2.0, 9.0, 1.0]])).tolist()
+    [2.5, nan, 2.0]
+    """
+    ascending = np.sort(values, axis=1)  # NaN last
+    count = np.maximum(np.count_nonzero(~np.isnan(values), axis=1, keepdims=True), 1)
+    middle = [np.take_along_axis(ascending, place, axis=1)[:, 0] for place in ((count - 1) // 2, count // 2)]
+    return np.asarray((middle[0] + middle[1]) / 2)

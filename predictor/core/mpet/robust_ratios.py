@@ -17,7 +17,7 @@ from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEW_FAMILIES_CORRECTION, family_members, left_out_family_errors
-from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, clip_to, finite_median
+from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from predictor.core.mpet.transfer import Transfer
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
@@ -141,11 +141,9 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     """
     known_of, of_references = is_known[:-1], curves[:-1]
     gap = np.where(known_of[:, :, None], curves[-1, :-1] - of_references[:, :-1], np.nan)
-    centre, off = np.zeros(gap[:, 0].shape), np.zeros(gap.shape)
-    for p, known in enumerate(known_of):
-        centre[p] = np.median(gap[p, known], axis=0)
-        off[p, known] = np.abs(gap[p, known] - centre[p])
-    spread = np.array([np.median(off[p, known], axis=0).mean() for p, known in enumerate(known_of)]) * MEDIAN_TO_SIGMA
+    centre = known_median(gap)
+    off = np.abs(gap - centre[:, None])
+    spread = known_median(off).mean(axis=1) * MEDIAN_TO_SIGMA
     weights = (LEAST_RATIO_SPREAD + spread) ** -SPREAD_POWER
     weights /= weights.sum()
     has = np.append(known_of, np.ones((len(known_of), 1), dtype=bool), axis=1)
@@ -154,7 +152,7 @@ def guess_by_medians(curves: FloatArray, is_known: BoolArray) -> Guesses:
     guess = of_references + centre[:, None]
     value = np.einsum("rb,rbj->bj", share, guess)
     apart = ((guess - value) * np.sqrt(share)[:, :, None]).transpose(1, 0, 2)
-    softened = known_of / (off.mean(axis=2) + WEIGHT_SOFTNESS * spread[:, None] + TINY)
+    softened = known_of / (np.where(known_of, off.mean(axis=2), 0.0) + WEIGHT_SOFTNESS * spread[:, None] + TINY)
     by_workload = weights @ (softened / softened.sum(axis=1, keepdims=True))
     has_reference: BoolArray = np.asarray(known_of.any(axis=0))
     departure = (curves[-1, :-1] - value[:-1]) * has_reference[:, None]
@@ -183,20 +181,12 @@ def _recentred_departures(guesses: Guesses, families: IntArray) -> FloatArray:
     """How far T's workloads are from the guess (B, J), each without what its own family does to the medians."""
     count = int(families.max()) + 1
     errors = guesses.departure.copy()
-    is_whole = not np.isnan(guesses.gap).any()
     if count == 1 or count > MOST_RECENTRED:
         return errors
     for family in range(count):
         members = families == family
-        if is_whole:  # all references at once
-            centre = np.median(guesses.gap[:, ~members], axis=1)
-            errors[members] += guesses.weights @ (guesses.centre - centre)
-            continue
-        for p, weight in enumerate(guesses.weights):
-            others = guesses.gap[p, ~members]
-            others = others[~np.isnan(others[:, 0])]
-            if len(others):
-                errors[members] += weight * (guesses.centre[p] - np.median(others, axis=0))
+        moved = guesses.centre - known_median(guesses.gap[:, ~members])
+        errors[members] += guesses.weights @ np.nan_to_num(moved, nan=0.0)  # a reference without others stays as it is
     return errors
 
 
@@ -215,7 +205,7 @@ def workload_covariance(
     J = values.shape[1]
     x = apart.reshape(len(apart), -1) / np.sqrt(J)
     shape = values - values.mean(axis=1, keepdims=True)
-    shape = (shape - np.median(shape, axis=0)) / np.sqrt(J)
+    shape = (shape - finite_median(shape)) / np.sqrt(J)
     coordinates = np.append(x, shape, axis=1)
     squares = (coordinates**2).sum(axis=1)
     d = np.maximum(squares[:, None] + squares - 2 * coordinates @ coordinates.T, 0.0)
@@ -285,7 +275,7 @@ def _explained(
     covariance: FloatArray, departure: FloatArray, families: IntArray, h: Hyperparameters
 ) -> tuple[FloatArray, FloatArray]:
     """What the process expects A to depart (J,), and each workload, its family left out (B, J)."""
-    limit = LARGEST_DEPARTURE * MEDIAN_TO_SIGMA * np.median(np.abs(departure), axis=0) + TINY
+    limit = LARGEST_DEPARTURE * MEDIAN_TO_SIGMA * finite_median(np.abs(departure)) + TINY
     known = clip_to(departure, limit)
     noisy = covariance[:-1, :-1] + h.workload_noise * np.eye(len(known))
     inverse: FloatArray = np.asarray(np.linalg.inv(noisy), dtype=np.float64)
@@ -306,9 +296,9 @@ def explained_share(errors: FloatArray, explained: FloatArray, departure: FloatA
     >>> [round(explained_share(departures, expected, departures), 2) for expected in (departures, -departures)]
     [0.67, 0.0]
     """
-    limit = LARGEST_DEPARTURE * MEDIAN_TO_SIGMA * np.median(np.abs(departure), axis=0) + TINY
+    limit = LARGEST_DEPARTURE * MEDIAN_TO_SIGMA * finite_median(np.abs(departure)) + TINY
     clipped = clip_to(errors, limit)
-    doubt = DOUBTED_WORKLOADS * float((np.median(np.abs(errors), axis=0) ** 2).sum())
+    doubt = DOUBTED_WORKLOADS * float((finite_median(np.abs(errors)) ** 2).sum())
     share = float((clipped * explained).sum()) / (float((explained**2).sum()) + doubt + TINY)
     return min(max(share, 0.0), 1.0)
 
@@ -318,7 +308,7 @@ def _deviations(guesses: Guesses) -> FloatArray:
 
     There, and over the whole curve.
     """
-    typical = MEDIAN_TO_SIGMA * np.median(np.abs(guesses.departure), axis=0) + LEAST_RATIO_SPREAD
+    typical = MEDIAN_TO_SIGMA * finite_median(np.abs(guesses.departure)) + LEAST_RATIO_SPREAD
     disagreement = (guesses.apart**2).sum(axis=1)
     disagreement = (disagreement + disagreement.mean(axis=1, keepdims=True)) / 2
     return np.asarray(np.sqrt(typical**2 + disagreement))

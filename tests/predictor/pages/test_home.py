@@ -7,7 +7,8 @@ from django.urls import reverse
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
 from predictor.pages.offers import doubt_of_pair, first_pair
-from predictor.predictions.request import DEFAULT_METHOD
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
+from predictor.predictions.service import confidence_of_answer, preview_answer
 from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from profiles.templatetags.quantities import as_percent
@@ -126,6 +127,15 @@ def test_the_surest_answer_of_a_few_stands_first(public, monkeypatch):
     count = len(tried)
     first_pair(None)
     assert len(tried) == count
+
+
+def test_the_pair_is_found_by_answers_without_their_explanations(public, monkeypatch):
+    """They take several times as long as the answers, and every new revision looks for the pair anew."""
+    monkeypatch.setattr("predictor.predictions.document.explain", lambda *_: pytest.fail("was explained"))
+    workload, target = first_pair(None)
+    monkeypatch.undo()
+    request = PredictionRequest(workload, target)
+    assert confidence_of_answer(request) == preview_answer(request)["confidence"]
 
 
 def test_a_pair_that_is_refused_is_the_most_doubtful(public):
