@@ -15,12 +15,10 @@ def nan_to_null(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): nan_to_null(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        values = value.tolist()
-        return values if value.dtype.kind in "biu" or _is_finite(value) else nan_to_null(values)
+        return nan_to_null(value.tolist())
     if isinstance(value, list | tuple):
-        return [nan_to_null(item) for item in value]
+        return [
+            (item if math.isfinite(item) else None) if type(item) is float else nan_to_null(item)  # without a call
+            for item in value
+        ]
     return nan_to_null(value.item()) if isinstance(value, np.generic) else value
-
-
-def _is_finite(values: np.ndarray) -> bool:
-    return values.dtype.kind == "f" and bool(np.isfinite(values).all())
