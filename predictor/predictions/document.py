@@ -22,8 +22,9 @@ from profiles.scaling.names import FEATURE_NAMES
 SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
-def answer_document(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
-    """The document of an answer. `request` names workload, target, references, method, method_version and settings."""
+def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = True) -> dict[str, Any]:
+    """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target, references,
+    method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
     document = request | {
         "revision": database.revision,
@@ -40,7 +41,7 @@ def answer_document(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
             "scaling": [vars(candidate) for candidate in answer.candidates_scaling],
         },
         "confidence": judged_confidence(basis, request),
-        "why": explain(basis, request),
+        **({"why": explain(basis, request)} if explained else {}),
         "warnings": [*basis.warnings, *answer.warnings, *cautions(basis)],
         "measured": measured_document(basis),
         "reference_curves": reference_curves(basis),

@@ -63,11 +63,12 @@ def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
         AskedPrediction.objects.get_or_create(user=user, prediction=prediction, defaults={"is_first": is_first})
 
 
-def preview_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
-    """The document of the same answer, which is not kept: for pages that predict unasked. Raises a RequestError."""
+def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = True) -> dict[str, Any]:
+    """The document of the same answer, which is not kept: for pages that predict unasked; without `explained` the one
+    without `why`, which takes longer than the rest. Raises a RequestError."""
     question, snapshot, _ = resolve_with_snapshot(request, user)
     with advised(question, snapshot, request.viewer(user)):
-        return answer_request(request, question, snapshot)
+        return answer_with_basis(request, question, snapshot, explained=explained)[0]
 
 
 def confidence_of_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
@@ -79,12 +80,8 @@ def confidence_of_answer(request: PredictionRequest, user: Any = None) -> dict[s
         return judged_confidence(basis, canonical_request(question, snapshot.database))
 
 
-def answer_request(request: PredictionRequest, question: Question, snapshot: Snapshot) -> dict[str, Any]:
-    return answer_with_basis(request, question, snapshot)[0]
-
-
 def answer_with_basis(
-    request: PredictionRequest, question: Question, snapshot: Snapshot
+    request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = True
 ) -> tuple[dict[str, Any], Basis]:
     canonical = canonical_request(question, snapshot.database) | {
         "include_simulated": request.include_simulated,
@@ -92,7 +89,7 @@ def answer_with_basis(
     }
     with single_thread():
         basis = run_question(question, snapshot)
-        return answer_document(basis, canonical), basis
+        return answer_document(basis, canonical, explained=explained), basis
 
 
 def canonical_request(question: Question, database: Database) -> dict[str, Any]:

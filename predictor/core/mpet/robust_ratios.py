@@ -230,7 +230,9 @@ def workload_covariance(
 def _feature_distances(database: Database, evidence: Evidence, guesses: Guesses, h: Hyperparameters) -> FloatArray:
     """Mean squared distances of the workloads' features on the references (B + 1, B + 1), each feature in 0..1."""
     rows = evidence.rows[:-1]
-    values = np.where((rows >= 0)[:, :, None], database.features[rows], np.nan)[:, :, _FEATURES[h.feature_kind]]
+    values = database.features[rows][:, :, _FEATURES[h.feature_kind]]
+    values[rows < 0] = np.nan
+    values = values[:, :, ~np.isnan(values).all(axis=(0, 1))]  # what nobody has tells no workloads apart
     low, high = known_percentiles(values, FEATURE_QUANTILES)
     wide = np.where(high > low, high - low, np.inf)[:, None]
     scaled = np.nan_to_num(np.clip((values - low[:, None]) / wide, 0.0, 1.0), nan=0.5)

@@ -184,10 +184,10 @@ class TestIdempotence:
         """The other request stores its answer after ours looked for one and before ours is stored."""
         document_of, first = service.answer_document, []
 
-        def overtaken(basis, canonical):
+        def overtaken(basis, canonical, **options):
             monkeypatch.setattr(service, "answer_document", document_of)
             first.append(predict(REQUEST))
-            return document_of(basis, canonical)
+            return document_of(basis, canonical, **options)
 
         monkeypatch.setattr(service, "answer_document", overtaken)
         assert predict(REQUEST).pk == first[0].pk
