@@ -23,8 +23,8 @@ SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
 def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = True) -> dict[str, Any]:
-    """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target, references,
-    method, method_version and settings."""
+    """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target,
+    references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
     document = request | {
         "revision": database.revision,

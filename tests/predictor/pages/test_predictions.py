@@ -257,8 +257,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     first_pair(None)  # so is the choice of what the front page begins with
     # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from, and
     # what has their names; the latest; the newest evaluation, with baselines or without; sources; four counts; the
-    # prediction: revision, newest, the target and its ceilings, virtualised references, its sources; platforms by name
-    with django_assert_num_queries(23):
+    # prediction, which is not explained: revision, newest, virtualised references, its sources; platforms by name
+    with django_assert_num_queries(21):
         client.get(reverse("home"))
     # workloads and platforms to offer, and what has their names
     with django_assert_num_queries(4):
