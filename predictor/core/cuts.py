@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 
 from predictor.core.database import Database
+from predictor.core.mpet.evidence.microarchitectures import microarchitecture_facts
 from profiles.arrays import IntArray
 
 
@@ -31,22 +33,23 @@ class Cut(NamedTuple):
     rows: IntArray
 
 
-def random_cut(database: Database, size: Size, seed: int, which: int) -> Cut:
+def random_cut(database: Database, size: Size, seed: int, which: int, *, diverse: bool = False) -> Cut:
     """The profiles of so many random platforms, each of another `cpu_model`, and so many random workloads of theirs.
 
-    A platform of unknown `cpu_model` is like no other. Where pairs were not measured, fewer profiles than
-    platforms x workloads are in it. The same seed and number `which` draw the same. Raises ValueError where the
-    database is smaller.
+    A platform of unknown `cpu_model` is like no other. With `diverse` each is of another microarchitecture too, the
+    instruction sets take turns, and no two were new in the same year where that can be. Where pairs were not measured,
+    fewer profiles than platforms x workloads are in it. The same seed and number `which` draw the same. Raises
+    ValueError where the database is smaller.
     """
     random = np.random.default_rng([seed, which])
     visible = np.flatnonzero(~database.hidden)
     order = random.permutation(np.unique(database.platform_index[visible]))
-    models = [database.platform_table["cpu_model"][platform] or f"unknown {platform}" for platform in order.tolist()]
-    _, first = np.unique(np.array(models, dtype=str), return_index=True)
-    different = order[np.sort(first)]
-    if len(different) < size.platforms:
-        raise ValueError(f"a cut of {size}: there are {len(different)} platforms of different cpu_model only")
-    platforms = np.sort(different[: size.platforms])
+    kinds = ("cpu_model", "microarchitecture") if diverse else ("cpu_model",)
+    for kind in kinds:
+        order = _first_of_each(database, order, kind)
+    if len(order) < size.platforms:
+        raise ValueError(f"a cut of {size}: there are {len(order)} platforms of different {kinds[-1]} only")
+    platforms = np.sort(_most_diverse(database, order, size.platforms) if diverse else order[: size.platforms])
     rows = visible[np.isin(database.platform_index[visible], platforms)]
     measured = np.unique(database.workload_index[rows])
     if len(measured) < size.workloads:
@@ -54,3 +57,26 @@ def random_cut(database: Database, size: Size, seed: int, which: int) -> Cut:
     workloads = np.sort(random.choice(measured, size.workloads, replace=False))
     rows = rows[np.isin(database.workload_index[rows], workloads)]
     return Cut(database.part(rows, platforms, workloads), rows)
+
+
+def _first_of_each(database: Database, platforms: IntArray, column: str) -> IntArray:
+    """The platforms without those that share what the column says with an earlier one; unknown is shared by none."""
+    known = [database.platform_table[column][platform] or f"unknown {platform}" for platform in platforms.tolist()]
+    _, first = np.unique(np.array(known, dtype=str), return_index=True)
+    return platforms[np.sort(first)]
+
+
+def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArray:
+    """So many of the platforms: next is always the first whose instruction set was taken least, and then its year.
+
+    An unknown year is like no other.
+    """
+    instruction_sets = np.array(database.platform_table["architecture"], dtype=str)[platforms].tolist()
+    years = microarchitecture_facts(tuple(database.platform_table["microarchitecture"]))[platforms, 0]
+    left, taken = list(range(len(platforms))), list[int]()
+    for _ in range(count):
+        of_set, of_year = (Counter(words[place] for place in taken) for words in (instruction_sets, years))
+        best = min(left, key=lambda place: (of_set[instruction_sets[place]], of_year[years[place]]))
+        left.remove(best)
+        taken.append(best)
+    return platforms[taken]

@@ -7,26 +7,37 @@ import numpy as np
 from profiles.arrays import FloatArray, IntArray
 
 
-def distance(a: FloatArray, b: FloatArray) -> FloatArray:
+def distance(a: FloatArray, b: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Root mean square difference over the elements valid in both vectors (Eq. 13).
 
         D(a, b) = ||a - b||_2 / sqrt(dim),    dim = number of elements valid in both;    0 <= D <= 1
+
+    With `weights` (E,), at least 0, of the elements (the paper's future work, Section 4.4) the mean is weighted:
+    sqrt(sum w (a - b)^2 / sum w).
 
     Example (Eq. 14-15): (0.01, 0.04, 0.20) and (0.20, 0.01, invalid) differ by 0.19 and 0.03 in 2 dimensions:
     sqrt((0.0361 + 0.0009) / 2) = 0.136.
 
     Parameters: `a`, `b` (..., E), normalised to [0, 1], NaN = invalid; broadcast against each other.
-    Returns (...) without unit. NaN: undefined, no element is valid in both.
+    Returns (...) without unit. NaN: undefined, no element (of a weight above 0) is valid in both.
 
     >>> distance(np.array([0.01, 0.04, 0.20]), np.array([0.20, 0.01, np.nan])).round(3)
     np.float64(0.136)
+    >>> distance(np.array([0.0, 0.0]), np.array([0.2, 0.6]), np.array([3.0, 1.0])).round(3)
+    np.float64(0.346)
     """
     difference = a - b
     valid = ~np.isnan(difference)
     difference = np.where(valid, difference, 0.0)
-    dim = valid.sum(axis=-1)
-    squares = np.einsum("...e,...e->...", difference, difference)
-    result = np.sqrt(squares / np.maximum(dim, 1))
+    if weights is None:
+        dim = valid.sum(axis=-1)
+        squares = np.einsum("...e,...e->...", difference, difference)
+        divisor = np.maximum(dim, 1)
+    else:
+        dim = valid @ weights
+        squares = np.einsum("...e,...e,e->...", difference, difference, weights)
+        divisor = np.where(dim > 0, dim, 1.0)
+    result = np.sqrt(squares / divisor)
     return np.where(dim > 0, np.minimum(result, 1.0), np.nan)
 
 

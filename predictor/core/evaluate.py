@@ -48,6 +48,7 @@ class Protocol:
     seed: int = 0
     cut: Size | None = None  # random small databases of this size in place of the whole one
     cuts: int = 1  # so many of them
+    diverse: bool = False  # of platforms that are as unlike as can be (`random_cut`)
 
     def __post_init__(self) -> None:
         for holdout in self.holdouts:
@@ -59,6 +60,8 @@ class Protocol:
                 raise ValueError(f"{name} must be at least 1, not {value}")
         if self.cut is not None and min(self.cut) < 2:
             raise ValueError(f"a cut of {self.cut}: with under 2 platforms or workloads nothing can be predicted")
+        if self.diverse and self.cut is None:
+            raise ValueError("diverse is about the platforms of a cut, and there is none")
         if self.cut is not None and self.targets is not None:
             raise ValueError("targets are of the whole database: not with a cut, whose platforms are random")
 
@@ -160,6 +163,18 @@ class EvaluationResult:
             noise_floor=PartErrors(*_part_statistics(self.floor)) if self.floor else None,
         )
 
+    def by_application(self, database: Database) -> dict[str, dict[str, MethodReport]]:
+        """The statistics of the workloads of each named application of the database, by application and method."""
+        named = dict(zip(database.workloads, database.workload_table["application"], strict=True))
+        applications = {named[outcome.workload] for outcomes in self.outcomes.values() for outcome in outcomes}
+        return {
+            application: {
+                name: _method_statistics([outcome for outcome in outcomes if named[outcome.workload] == application])
+                for name, outcomes in self.outcomes.items()
+            }
+            for application in sorted(applications - {""})
+        }
+
 
 def evaluate(
     database: Database,
@@ -203,7 +218,10 @@ def evaluated_databases(database: Database, protocol: Protocol) -> list[Cut]:
     """The databases that are evaluated each by itself: the whole one, or cuts. Raises ValueError if it is too small."""
     if protocol.cut is None:
         return [Cut(database, np.arange(len(database)))]
-    return [random_cut(database, protocol.cut, protocol.seed, which) for which in range(protocol.cuts)]
+    return [
+        random_cut(database, protocol.cut, protocol.seed, which, diverse=protocol.diverse)
+        for which in range(protocol.cuts)
+    ]
 
 
 def predicted_rows(database: Database, protocol: Protocol) -> IntArray:

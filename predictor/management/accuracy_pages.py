@@ -10,10 +10,15 @@ from pathlib import Path
 from predictor.core.methods import METHODS
 from predictor.management.accuracy_studies import (
     ACCURACY_PAGES,
+    CUT_QUESTIONS,
+    DIVERSE_DATASETS,
+    DIVERSE_QUESTIONS,
     FEW_DATASETS,
     FEW_QUESTIONS,
+    HOLDOUT_QUESTIONS,
     LARGE,
-    QUESTIONS,
+    WEIGHTED_DATASETS,
+    WEIGHTS_DRAW,
     StoredResult,
     Study,
     StudyQuestion,
@@ -34,9 +39,9 @@ QUESTION_TITLES: dict[str, str] = {
     "microarchitecture": "microarchitecture",
     "pair-k5": "pair, K=5",
     "microarchitecture-k5": "microarchitecture, K=5",
-    "9x12": "cuts of 9x12",
-    "16x16": "cuts of 16x16",
+    **{cut: f"cuts of {cut}" for cut in CUT_QUESTIONS},
 }
+QUESTIONS = (*HOLDOUT_QUESTIONS, *CUT_QUESTIONS)
 DRAWS = {
     "seed11": "300 profiles, seed 11",
     "all": "all 2,864 profiles",
@@ -152,7 +157,7 @@ def full_table(result: StoredResult) -> str:
 
 
 def harder_questions(name: str, results: Results) -> list[str]:
-    stored = studies_with_result(name, QUESTIONS[1:5], results)
+    stored = studies_with_result(name, HOLDOUT_QUESTIONS[1:], results)
     if not stored:
         return []
     text = (
@@ -168,12 +173,13 @@ def harder_questions(name: str, results: Results) -> list[str]:
 
 
 def small_databases(name: str, results: Results) -> list[str]:
-    stored = studies_with_result(name, QUESTIONS[5:], results)
+    stored = studies_with_result(name, CUT_QUESTIONS, results)
     if not stored:
         return []
     text = (
-        "Six random cuts of 9 platforms and 12 workloads, and of 16 and 16, every platform of another `cpu_model`; 60 "
-        "random profiles of each cut are predicted from the rest of it. Full curve, mean / median / p95."
+        "Six random cuts of 3, 5 and 9 platforms and 12 workloads, and of 16 and 16, every platform of another "
+        "`cpu_model`; 60 random profiles of each cut (or all) are predicted from the rest of it. Full curve, mean / "
+        "median / p95."
     )
     return [
         "## Small databases: cuts",
@@ -184,9 +190,9 @@ def small_databases(name: str, results: Results) -> list[str]:
 
 
 def other_draws(name: str, results: Results) -> list[str]:
-    draws = {draw: studies_with_result(name, QUESTIONS[:5], results, draw) for draw in DRAWS}
+    draws = {draw: studies_with_result(name, HOLDOUT_QUESTIONS, results, draw) for draw in DRAWS}
     stored_draws = {draw: stored for draw, stored in draws.items() if stored}
-    first = studies_with_result(name, QUESTIONS[:5], results)
+    first = studies_with_result(name, HOLDOUT_QUESTIONS, results)
     if not stored_draws or not first:
         return []
     rows = [["300 profiles, seed 7", *(mpet_cell(results[study.name]) for study in first)]]
@@ -304,11 +310,11 @@ def intervals_table(results: Results) -> str:
     rows = []
     for name in LARGE:
         for draw, label in {"": "300 profiles, seed 7", **DRAWS}.items():
-            stored = studies_with_result(name, QUESTIONS[:5], results, draw)
+            stored = studies_with_result(name, HOLDOUT_QUESTIONS, results, draw)
             if stored:
                 cells = [interval_cell(results[study.name]["results"]["mpet"]) for study in stored]
                 rows.append([f"{name}, {label}", *cells])
-    return markdown_table(["", *(QUESTION_TITLES[question] for question in QUESTIONS[:5])], rows)
+    return markdown_table(["", *(QUESTION_TITLES[question] for question in HOLDOUT_QUESTIONS)], rows)
 
 
 def log_intervals_table(results: Results) -> str:
@@ -359,6 +365,58 @@ def few_table(name: str, results: Results) -> str:
     return markdown_table(["R", *(question.removeprefix("references-") for question in FEW_QUESTIONS)], rows)
 
 
+def applications_table(results: Results) -> str:
+    """Errors and intervals of the workloads of each application by the number of references."""
+    by_question = [results[Study("sparecores-suites", question).name]["applications"] for question in FEW_QUESTIONS]
+    rows = [
+        [
+            f"{application}, `{method}`",
+            *(
+                f"{slashed_numbers(of_application[application][method]['full'], MEAN_AND_MEDIAN)} "
+                f"({interval_cell(of_application[application][method])})"
+                for of_application in by_question
+            ),
+        ]
+        for method in ("mpet", "mpet-log")
+        for application in by_question[0]
+    ]
+    return markdown_table(["R", *(question.removeprefix("references-") for question in FEW_QUESTIONS)], rows)
+
+
+def diverse_table(results: Results) -> str:
+    """Small databases of very different machines: a row for each dataset and size."""
+    head = ["dataset", "cuts", "`mpet`", "its interval", "`mpet-log`", "its interval", "best baseline", "`mpet2020`"]
+    rows = []
+    for name in DIVERSE_DATASETS:
+        for question in DIVERSE_QUESTIONS:
+            by_method = results[Study(name, question).name]["results"]
+            best = best_baseline(by_method)
+            errors = {
+                method: slashed_numbers(by_method[method]["full"], MEAN_AND_MEDIAN)
+                for method in ("mpet", "mpet-log", "mpet2020", best)
+            }
+            cells = [
+                cell for method in ("mpet", "mpet-log") for cell in (errors[method], interval_cell(by_method[method]))
+            ]
+            label = question.removeprefix("diverse-")
+            rows.append([name, label, *cells, f"`{best}` {errors[best]}", errors["mpet2020"]])
+    return markdown_table(head, rows)
+
+
+def weights_table(results: Results) -> str:
+    """`mpet2020` with each of the weights that the paper leaves to future work, by dataset."""
+    by_dataset = [results[Study(name, "pair", WEIGHTS_DRAW).name]["results"] for name in WEIGHTED_DATASETS]
+    rows = [
+        [
+            name.removeprefix("mpet2020: ") if name != "mpet2020" else "as published (default)",
+            *(slashed_numbers(by_method[name]["full"], MEAN_AND_MEDIAN) for by_method in by_dataset),
+        ]
+        for name in by_dataset[0]
+    ]
+    refused = [", ".join(refusals(by_method)) or "none" for by_method in by_dataset]
+    return markdown_table(["", *WEIGHTED_DATASETS], [*rows, ["refused", *refused]])
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary_table,
     "harder": harder_table,
@@ -366,6 +424,9 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "intervals": intervals_table,
     "intervals of mpet-log": log_intervals_table,
     "independent": independent_table,
+    "few references by application": applications_table,
+    "very different machines": diverse_table,
+    "weights of mpet2020": weights_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
@@ -375,6 +436,8 @@ FRAMED_PAGES = (
     "accuracy/intervals.md",
     "accuracy/independent.md",
     "accuracy/few-references.md",
+    "accuracy/small-databases.md",
+    "accuracy/mpet2020-weights.md",
 )
 
 

@@ -13,15 +13,35 @@ from django.conf import settings
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.methods import METHODS
+from predictor.core.mpet2020.method import MPET2020
 
 StoredResult = Mapping[str, Any]
-StudyQuestion = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5", "9x12", "16x16"]
+HoldoutQuestion = Literal["pair", "cpu_model", "microarchitecture", "pair-k5", "microarchitecture-k5"]
+CutQuestion = Literal["3x12", "5x12", "9x12", "16x16"]
+DiverseQuestion = Literal["diverse-3x16", "diverse-4x16"]
+FewQuestion = Literal[
+    "references-1",
+    "references-2",
+    "references-3",
+    "references-5",
+    "references-10",
+    "references-20",
+    "references-all",
+]
+StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion
 
-FewQuestion = Literal["references-1", "references-2", "references-3", "references-5", "references-10", "references-20"]
-
-QUESTIONS: tuple[StudyQuestion, ...] = get_args(StudyQuestion)
+HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
+CUT_QUESTIONS: tuple[CutQuestion, ...] = get_args(CutQuestion)
+DIVERSE_QUESTIONS: tuple[DiverseQuestion, ...] = get_args(DiverseQuestion)
 FEW_QUESTIONS: tuple[FewQuestion, ...] = get_args(FewQuestion)
 FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
+DIVERSE_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "sparecores-suites", "demo")
+DIVERSE_METHODS = (
+    *("--method", "mpet,mpet-log,mpet2020,speed-ratio,speed-ratio-per-n,additive-log,ridge,kernel-ridge,low-rank"),
+)
+WEIGHTED_DATASETS = ("gbm", "rrze-likwid", "kit", "demo", "sparecores-gb6")
+WEIGHTED_METHODS = ("--method", MPET2020.name, "--ablation", MPET2020.name)
+WEIGHTS_DRAW = "weights"
 FEW_METHODS = ("--method", "mpet,mpet-log,speed-ratio-per-n,ridge,kernel-ridge,low-rank")
 ACCURACY_PAGES = settings.BASE_DIR / "docs" / "accuracy"
 RESULTS_FOLDER = ACCURACY_PAGES / "results"
@@ -38,7 +58,7 @@ class Study:
     """One evaluation: of which dataset, what is asked, and which profiles are drawn."""
 
     dataset: str
-    question: StudyQuestion | FewQuestion
+    question: StudyQuestion
     draw: str = ""  # empty: the draw of the full tables
     methods: tuple[str, ...] = ALL_METHODS
     sample: tuple[str, ...] = ("--sample", "300", "--seed", "7")
@@ -62,11 +82,16 @@ class Study:
         return [*subject, *self.methods, *protocol_options(self.question, self.dataset), *self.sample]
 
 
-def protocol_options(question: StudyQuestion | FewQuestion, dataset: str = "") -> tuple[str, ...]:
+def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, ...]:
     """The options of `evaluate` that say what is hidden."""
-    if question in FEW_QUESTIONS:
-        return ("--holdout", FEW_DATASETS[dataset], "--references", question.removeprefix("references-"), "--unlike")
-    if question in ("9x12", "16x16"):
+    kind, _, number = question.partition("-")
+    if kind == "references":
+        limit = () if number == "all" else ("--references", number)
+        applications = ("--by-application",) if FEW_DATASETS[dataset] == "application" else ()
+        return ("--holdout", FEW_DATASETS[dataset], *limit, "--unlike", *applications)
+    if kind == "diverse":
+        return ("--cut", number, "--cuts", "20", "--diverse")
+    if question in CUT_QUESTIONS:
         return ("--cut", question, "--cuts", "6")
     holdout, _, probes = question.partition("-k")
     return ("--holdout", holdout, *(("--probes", probes) if probes else ()))
@@ -80,12 +105,17 @@ def published_studies() -> Iterator[Study]:
         yield Study(dataset, "microarchitecture")
     for dataset in DATABASE_COMMANDS:
         yield Study(dataset, "pair", sample=())
+    for dataset in WEIGHTED_DATASETS:
+        sample: tuple[str, ...] = () if dataset in DATABASE_COMMANDS else ("--sample", "300", "--seed", "7")
+        yield Study(dataset, "pair", WEIGHTS_DRAW, WEIGHTED_METHODS, sample)
+    for dataset in DIVERSE_DATASETS:
+        for diverse in DIVERSE_QUESTIONS:
+            yield Study(dataset, diverse, methods=DIVERSE_METHODS, sample=("--sample", "40", "--seed", "7"))
     for dataset in LARGE:
-        for question in QUESTIONS:
-            if question in ("9x12", "16x16"):
-                yield Study(dataset, question, sample=("--sample", "60", "--seed", "7"))
-            else:
-                yield Study(dataset, question)
+        for question in HOLDOUT_QUESTIONS:
+            yield Study(dataset, question)
+        for cut in CUT_QUESTIONS:
+            yield Study(dataset, cut, sample=("--sample", "60", "--seed", "7"))
     yield from further_draws()
     for dataset in FEW_DATASETS:
         for few in FEW_QUESTIONS:
@@ -99,7 +129,7 @@ def further_draws() -> Iterator[Study]:
         larger = ("seed5", ("--sample", "2000", "--seed", "5"))
         whole = ("all", ("--seed", "7"))  # of the probes
         for draw, sample in (other, whole if dataset == "sparecores-gb6" else larger):
-            for question in QUESTIONS[:5]:
+            for question in HOLDOUT_QUESTIONS:
                 yield Study(dataset, question, draw, MPET_ALONE, sample)
 
 
@@ -113,10 +143,26 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
         "date": day.isoformat(),
         "seconds": round(seconds, 1),
         "versions": {"python": python_version(), **versions},
-        "methods": {name: METHODS[name].version for name in report["methods"]},
+        "methods": {name: METHODS[name.partition(":")[0]].version for name in report["methods"]},
         **({"note": note} if note else {}),
         "results": round_numbers(nan_to_null(report["methods"])),
         "noise_floor": round_numbers(nan_to_null(report["noise_floor"])),
+        **({"applications": stored_applications(report["applications"])} if "applications" in report else {}),
+    }
+
+
+def stored_applications(applications: StoredResult) -> dict[str, Any]:
+    """What is stored of the workloads of each application: error and interval of the methods that have intervals."""
+    return {
+        application: {
+            name: {
+                "full": round_numbers({key: of_method["full"][key] for key in ("mean", "median", "count")}),
+                **round_numbers({key: of_method[key] for key in ("coverage", "interval_width")}),
+            }
+            for name, of_method in methods.items()
+            if of_method["coverage"] is not None
+        }
+        for application, methods in applications.items()
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiles.arrays import FloatArray
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.curves import evaluate_curves, fit_curves
 from profiles.scaling.names import (
     CURVE_NAMES,
@@ -36,6 +36,7 @@ __all__ = [
     "FeatureFits",
     "feature_fit",
     "feature_fits",
+    "rebuilding_errors",
 ]
 
 
@@ -124,14 +125,44 @@ def _fit_alike(
     fits.values[rows] = params.reshape(len(rows), -1)
     fits.rms[rows] = rms.reshape(len(rows), -1)
 
+    t1_s = np.array([profile.t1_s for profile in profiles])
+    fits.fit_error[rows] = rebuilding_errors(
+        params, n, values[:, 0], t1_s=t1_s, n_nu=n_nu, n_ht=n_ht, decomposed=decomposed
+    )
+
+
+def rebuilding_errors(
+    params: FloatArray,
+    n: IntArray,
+    time_s: FloatArray,
+    *,
+    t1_s: FloatArray,
+    n_nu: float | None,
+    n_ht: float | None,
+    decomposed: bool,
+) -> FloatArray:
+    """How far fitted curves are from the times they were fitted to (Eq. 3-7), the fit error of each of P profiles.
+
+        mean over n of |t_fit(n) - t(n)| / t(n)
+
+    Example: R(n) = 0.1 n + 0.9 and t(1) = 10 s give t(2) = 5.5 s; where 5 s were measured that is 10 % off.
+
+    Parameters: `params` (P, 14, 6), NaN = invalid; `n` (N,) thread counts; `time_s` (P, N) and `t1_s` (P,) in seconds;
+    the breakpoints, None or NaN = no such effect. Returns (P,) without unit; NaN where no time can be rebuilt.
+
+    >>> params = np.full((1, 14, 6), np.nan)
+    >>> params[0, 0, :2] = 0.1, 0.9
+    >>> rebuilding_errors(params, np.array([1, 2]), np.array([[10.0, 5.0]]), t1_s=np.array([10.0]), n_nu=None,
+    ...     n_ht=None, decomposed=False).round(9)
+    array([0.05])
+    """
     parts = slice(0, len(SCALING_PARTS) if decomposed else 1)
     gaussian_sum = np.broadcast_to(GAUSSIAN_SUM[parts], params[:, parts].shape[:-1])
     fitted = evaluate_curves(params[:, parts], n, n_nu, n_ht, gaussian_sum)
-    t1_s = np.array([profile.t1_s for profile in profiles])
     with np.errstate(over="ignore", invalid="ignore"):
-        time_s = reconstruct(t1_s, fitted[:, 0], fitted[:, 1:] if decomposed else None, n).time_s
-        errors = valid_values(np.abs(time_s - values[:, 0]) / values[:, 0])
+        rebuilt_s = reconstruct(t1_s, fitted[:, 0], fitted[:, 1:] if decomposed else None, n).time_s
+        errors = valid_values(np.abs(rebuilt_s - time_s) / time_s)
     rebuilt = ~np.isnan(errors)
     count = rebuilt.sum(axis=1)
     total = np.where(rebuilt, errors, 0.0).sum(axis=1)
-    fits.fit_error[rows] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.asarray(np.where(count > 0, total / np.maximum(count, 1), np.nan))

@@ -13,6 +13,7 @@ from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.distance import distance, mean_distance, tuple_distance
 from predictor.core.errors import NoReference
+from predictor.core.mpet2020.weights import ElementWeight, element_weights
 from predictor.core.normalise import Normalisation, normalise, normaliser_range
 from predictor.core.references import (
     MixRuntimes,
@@ -27,6 +28,7 @@ from profiles.arrays import FloatArray, IntArray
 DistanceKind = Literal["mean", "individual"]
 BeyondLimits = Literal["pass_over", "end"]
 FEATURE_VALUES_AT_ONCE = 1 << 17  # elements gathered at a time: bounds the memory of a query with many references
+MOST_WEIGHING_PLATFORMS = 64  # references that tell how much each element counts
 DISTANCE_TIE_DIGITS = 12  # distances equal to this many digits are a tie, decided by slug
 
 
@@ -90,13 +92,18 @@ class SelectedCandidates:
 
 
 def find_neighbourhood(
-    database: Database, query: Query, mix_runtimes: MixRuntimes = "auto", normalisation: Normalisation = "range"
+    database: Database,
+    query: Query,
+    mix_runtimes: MixRuntimes = "auto",
+    normalisation: Normalisation = "range",
+    element_weight: ElementWeight = "equal",
 ) -> Neighbourhood:
     """Find references and benchmarks of the query and measure all distances between them (Eq. 16-17).
 
         D_a(P,A,B) = D(sc(P,A), sc(P,B)),    D_p(B,P,T) = D(sc(P,B), sc(T,B))
 
-    of the vectors normalised by the ranges of the database (Eq. 10-13). (T,A) is hidden here, whatever the caller hid
+    of the vectors normalised by the ranges of the database (Eq. 10-13), their elements weighted as `element_weight`
+    says (`element_weights`). (T,A) is hidden here, whatever the caller hid
     before.
 
     Example: one element, R's slope, is 0.2 for (P,A), 0.1 for (P,B) and 0.4 for (T,B), so 1/3, 0 and 1 normalised:
@@ -130,7 +137,9 @@ def find_neighbourhood(
         raise missing_benchmarks(database, query, groups, rows_t)
     rows_p = database.lookup(platforms[:, None], np.append(workloads, query.workload), groups)
     rows_tb = database.lookup(query.target, workloads, groups)
-    workload_distance, platform_distance = _distances(database, groups, rows_p, rows_tb, normalisation)
+    workload_distance, platform_distance = _distances(
+        database, groups, (rows_p, rows_tb), normalisation, element_weight
+    )
     return Neighbourhood(
         groups=groups,
         platforms=platforms,
@@ -270,7 +279,11 @@ def _nearest(distances: FloatArray, count: int) -> IntArray:
 
 
 def _distances(
-    database: Database, groups: tuple[int, ...], rows: IntArray, rows_tb: IntArray, normalisation: Normalisation
+    database: Database,
+    groups: tuple[int, ...],
+    rows: tuple[IntArray, IntArray],
+    normalisation: Normalisation,
+    element_weight: ElementWeight,
 ) -> tuple[FloatArray, FloatArray]:
     """D_a(P,A,B) and D_p(B,P,T), (p, b) each, from the rows of (P,B..A) and (T,B)."""
     low, high = normaliser_range(database, database.groups[groups[0]].origin, normalisation)
@@ -279,16 +292,20 @@ def _distances(
 
     def normalised(rows: IntArray) -> FloatArray:
         values = normalise(database.features[rows[..., None], columns], low, high)
+        values[rows < 0] = np.nan
         return values if normalisation == "range" else np.clip(values, 0.0, 1.0, out=values)
 
-    target = normalised(rows_tb)
-    workload_distance = np.empty((len(rows), len(rows_tb)))
+    of_references, target = rows[0], normalised(rows[1])
+    weights = None
+    if element_weight != "equal":
+        some = of_references[:: max(-(-len(of_references) // MOST_WEIGHING_PLATFORMS), 1)]
+        weights = element_weights(normalised(some), columns, element_weight)
+    workload_distance = np.empty((len(of_references), len(target)))
     platform_distance = np.empty_like(workload_distance)
-    references_at_once = max(1, FEATURE_VALUES_AT_ONCE // max(rows.shape[1] * len(columns), 1))
-    for start in range(0, len(rows), references_at_once):
+    references_at_once = max(1, FEATURE_VALUES_AT_ONCE // max(of_references.shape[1] * len(columns), 1))
+    for start in range(0, len(of_references), references_at_once):
         block = slice(start, start + references_at_once)
-        reference = normalised(rows[block])
-        reference[rows[block] < 0] = np.nan
-        workload_distance[block] = distance(reference[:, :-1], reference[:, -1:])
-        platform_distance[block] = distance(reference[:, :-1], target[None])
+        reference = normalised(of_references[block])
+        workload_distance[block] = distance(reference[:, :-1], reference[:, -1:], weights)
+        platform_distance[block] = distance(reference[:, :-1], target[None], weights)
     return workload_distance, platform_distance

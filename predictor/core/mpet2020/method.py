@@ -20,10 +20,11 @@ from predictor.core.mpet2020.candidates import (
     select_by_workload,
 )
 from predictor.core.mpet2020.interpolate import Interpolation, ValueOrigin, candidate_weights, interpolate
+from predictor.core.mpet2020.weights import CandidateWeight, ElementWeight, candidate_certainty
 from predictor.core.normalise import Normalisation
 from predictor.core.reconstruct import impossible_elements, predicted_curves, predicted_thread_counts
 from predictor.core.references import MixRuntimes, architecture_warnings, runtimes_of_rows
-from profiles.arrays import FloatArray
+from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 LARGEST_PENALTY_EXPONENT = 3  # k of Eq. 22: the paper tries 0 to 3
@@ -37,6 +38,8 @@ class Mpet2020Settings:
     `t1_*` choose candidates for t(1), `scaling_*` for the feature vector. The weight r(w) has w = 1 - the same
     workload distance (mean or individual) that ranks, and exponent `_k`. `mix_runtimes` compares
     the features of different runtimes: always, never, or (auto) where one runtime alone leaves no candidate.
+    `candidate_weight` and `element_weight` are the paper's future work: candidates whose curves fit badly or whose
+    distances compare few elements count less, and elements do not all count alike in a distance.
     """
 
     t1_workloads: int = 5
@@ -52,6 +55,8 @@ class Mpet2020Settings:
     scaling_beyond_limits: BeyondLimits = "pass_over"
     mix_runtimes: MixRuntimes = "auto"
     normalisation: Normalisation = "robust"
+    candidate_weight: CandidateWeight = "distance"
+    element_weight: ElementWeight = "equal"
 
     def __post_init__(self) -> None:
         for setting in fields(self):
@@ -112,7 +117,7 @@ def find_t1_candidates(
     database: Database, query: Query, settings: Mpet2020Settings
 ) -> tuple[Neighbourhood, SelectedCandidates]:
     """What connects A with T, and the candidates for t(1): at least one. Raises a PredictionError without."""
-    near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
+    near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation, settings.element_weight)
     t1 = select_by_workload(
         near,
         settings.t1_workloads,
@@ -142,8 +147,8 @@ def answer_from_candidates(
 ) -> Answer:
     """The answer that the candidates chosen for t(1) and for the vector give."""
     n = predicted_thread_counts(database, query.target, query.n)
-    weights_t1 = candidate_weights(t1.workload_distance, settings.t1_k)
-    weights_scaling = candidate_weights(scaling.workload_distance, settings.scaling_k)
+    weights_t1 = _weights(database, near, t1, settings.t1_k, settings.candidate_weight)
+    weights_scaling = _weights(database, near, scaling, settings.scaling_k, settings.candidate_weight)
     first = interpolate(*_candidate_values(database.t1_s[:, None], near, t1), weights_t1)
     vector = _feature_vector(database, query.target, near, scaling, weights_scaling)
     t1_s = float(first.values[0])
@@ -163,15 +168,26 @@ def answer_from_candidates(
     )
 
 
+def _weights(
+    database: Database, near: Neighbourhood, chosen: SelectedCandidates, k: int, kind: CandidateWeight
+) -> FloatArray:
+    """r(w) of each candidate, times how certain it is where that is asked for."""
+    weights = candidate_weights(chosen.workload_distance, k)
+    return weights if kind == "distance" else weights * candidate_certainty(database, _rows(near, chosen), kind)
+
+
+def _rows(near: Neighbourhood, chosen: SelectedCandidates) -> IntArray:
+    """The rows of (P,A), (P,B) and (T,B) of each candidate, (C, 3)."""
+    of_a, of_b = near.rows_pa[chosen.platforms], near.rows_pb[chosen.platforms, chosen.workloads]
+    return np.stack([of_a, of_b, near.rows_tb[chosen.workloads]], axis=1)
+
+
 def _candidate_values(
     column: FloatArray, near: Neighbourhood, chosen: SelectedCandidates
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """v_P,A, v_P,B and v_T,B of the chosen candidates, (C, E) each."""
-    return (
-        column[near.rows_pa[chosen.platforms]],
-        column[near.rows_pb[chosen.platforms, chosen.workloads]],
-        column[near.rows_tb[chosen.workloads]],
-    )
+    rows = _rows(near, chosen)
+    return column[rows[:, 0]], column[rows[:, 1]], column[rows[:, 2]]
 
 
 def _feature_vector(

@@ -46,7 +46,9 @@ def method_with_candidates(count: int) -> Method[Mpet2020Settings]:
     """mpet2020 with exactly so many candidates, the nearest, for t(1) and for the vector (if there are so many)."""
 
     def predict(database: Database, query: Query, settings: Mpet2020Settings) -> Answer:
-        near = find_neighbourhood(database, query, settings.mix_runtimes, settings.normalisation)
+        near = find_neighbourhood(
+            database, query, settings.mix_runtimes, settings.normalisation, settings.element_weight
+        )
         return answer_from_candidates(
             database, query, settings, near, t1=_select_for_t1(near, count), scaling=_select_by_rank(near, 0, count)
         )

@@ -21,10 +21,14 @@ from predictor.core.database import Database
 from predictor.core.evaluate import ERROR_PARTS, HOLDOUTS, EvaluationResult, Protocol
 from predictor.core.methods import METHODS, Method, UnknownMethod, get_method
 from predictor.core.mpet.ablation import ablation_methods
+from predictor.core.mpet.method import MPET
+from predictor.core.mpet2020.ablation import weighted_methods
+from predictor.core.mpet2020.method import MPET2020
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 
+ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
 CSV_COLUMNS = (
     *("platform", "workload", "method", "t1_error_percent", "scaling_error_percent", "full_error_percent"),
@@ -54,8 +58,14 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--ablation",
-            action="store_true",
-            help="also mpet with one ingredient changed, each in turn; not kept",
+            choices=tuple(ABLATIONS),
+            nargs="?",
+            const=MPET.name,
+            help="also mpet with one ingredient changed, each in turn, or mpet2020 with each of the weights that the "
+            "paper leaves to future work (default: mpet); not kept",
+        )
+        parser.add_argument(
+            "--by-application", action="store_true", help="also the statistics of the workloads of each application"
         )
         parser.add_argument(
             "--holdout",
@@ -85,6 +95,12 @@ class Command(BaseCommand):
             "workloads of theirs; not kept",
         )
         parser.add_argument("--cuts", metavar="N", type=int, help="so many cuts, each by itself (default: 1)")
+        parser.add_argument(
+            "--diverse",
+            action="store_true",
+            help="the platforms of a cut are each of another microarchitecture, the instruction sets take turns, and "
+            "no two were new in the same year where that can be",
+        )
         parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only (of each cut)")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of probes, sample and cuts (default: 0)")
         parser.add_argument("--json", metavar="OUT", type=Path, help="write the statistics to this file")
@@ -105,17 +121,21 @@ class Command(BaseCommand):
         refuse_contradictions(options)
         dataset, started = options["dataset"], time.perf_counter()
         methods = chosen_methods(options["method"], options["baselines"]) + (
-            ablation_methods() if options["ablation"] else []
+            ABLATIONS[options["ablation"]]() if options["ablation"] else []
         )
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
         protocol = evaluation_protocol(options, subject.database)
         evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
         report = nan_to_null(asdict(evaluation.report()))
+        if options["by_application"]:
+            report["applications"] = applications_report(evaluation, subject.database)
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:
             write_csv(options["csv"], evaluation)
         self.stdout.write("\n".join(evaluation_summary(report)))
+        if options["by_application"]:
+            self.stdout.write("\n".join(applications_summary(report["applications"])))
         if not why_not_kept(options) and options["save"] is not False:
             kept = evaluations.store_evaluation(evaluation, subject, started)
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
@@ -142,6 +162,8 @@ def refuse_contradictions(options: dict[str, Any]) -> None:
         raise CommandError(f"--save: {reason}")
     if options["cuts"] is not None and options["cut"] is None:
         raise CommandError("--cuts counts the cuts of --cut, which is missing")
+    if options["diverse"] and options["cut"] is None:
+        raise CommandError("--diverse is about the platforms of --cut, which is missing")
     for out in (options["json"], options["csv"]):
         if out is not None and not out.resolve().parent.is_dir():
             raise CommandError(f"{out}: there is no such folder")
@@ -193,6 +215,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             seed=options["seed"],
             cut=options["cut"],
             cuts=1 if options["cuts"] is None else options["cuts"],
+            diverse=options["diverse"],
         )
     except ValueError as error:
         raise CommandError(str(error)) from error
@@ -261,6 +284,29 @@ def evaluation_summary(report: dict[str, Any]) -> list[str]:
     elif floor:
         lines.append(f"{NOISE_FLOOR}: no run was repeated")
     return lines
+
+
+def applications_report(evaluation: EvaluationResult, database: Database) -> dict[str, Any]:
+    """Statistics by application and method, as they stand in JSON."""
+    by_application = evaluation.by_application(database)
+    if not by_application:
+        raise CommandError("--by-application: no workload here has the name of an application")
+    return {
+        application: {name: nan_to_null(asdict(report)) for name, report in methods.items()}
+        for application, methods in by_application.items()
+    }
+
+
+def applications_summary(applications: dict[str, Any]) -> list[str]:
+    """Error and coverage of each method for the workloads of each application."""
+    rows = [
+        [application, name, *statistic_cells(result["full"])]
+        + [formatted_number(result[key] and 100 * result[key], 3) for key in ("coverage", "interval_width")]
+        for application, methods in applications.items()
+        for name, result in methods.items()
+    ]
+    head = ["application", "full: error in %", *ERROR_STATISTICS, "coverage", "width"]
+    return ["", *text_table(head, rows, words=2)]
 
 
 def statistic_cells(result: dict[str, Any]) -> list[str]:

@@ -90,6 +90,57 @@ def test_a_cut_larger_than_the_database_says_what_there_is(size, reason):
         random_cut(curve_database(3, 12, 9, missing=0.0), Size(*size), seed=0, which=0)
 
 
+def diverse_database(architectures, microarchitectures):
+    arrays = curve_arrays(3, 12, 9, missing=0.0)
+    arrays["platform_table"] |= {
+        "cpu_model": [f"cpu{i}" for i in range(12)],
+        "architecture": architectures,
+        "microarchitecture": microarchitectures,
+    }
+    return Database.build(**arrays)
+
+
+@pytest.mark.parametrize("which", range(10))
+def test_a_diverse_cut_takes_turns_of_instruction_sets_microarchitectures_and_years(which):
+    """Among eight Zen4 and Emerald Rapids of 2022 and 2023, one Zen2 of 2019 and three ARM cores of 2021 and 2022."""
+    architectures = ["x86_64"] * 9 + ["aarch64"] * 3
+    names = ["Zen4"] * 4 + ["Emerald Rapids"] * 4 + ["Zen2", "Neoverse-N2", "Neoverse-N2", "Neoverse-V2"]
+    table = random_cut(
+        diverse_database(architectures, names), Size(3, 5), seed=0, which=which, diverse=True
+    ).database.platform_table
+    assert len(set(table["microarchitecture"])) == 3
+    assert set(table["architecture"]) == {"x86_64", "aarch64"}
+    years = [
+        {"Zen4": 2022, "Emerald Rapids": 2023, "Zen2": 2019, "Neoverse-N2": 2021, "Neoverse-V2": 2022}[name]
+        for name in table["microarchitecture"]
+    ]
+    assert len(set(years)) == 3
+
+
+def test_diverse_cuts_differ_and_unknown_microarchitectures_are_like_no_other():
+    database = diverse_database(["x86_64"] * 12, [""] * 12)
+    drawn = {random_cut(database, SIZE, 0, which, diverse=True).database.platforms for which in range(8)}
+    assert len(drawn) > 4
+    plain = {random_cut(database, SIZE, 0, which).database.platforms for which in range(8)}
+    assert drawn == plain
+
+
+def test_a_diverse_cut_larger_than_the_microarchitectures_says_how_many_there_are():
+    database = diverse_database(["x86_64"] * 12, ["Zen4", "Zen5"] * 6)
+    with pytest.raises(ValueError, match="2 platforms of different microarchitecture only"):
+        random_cut(database, Size(3, 5), seed=0, which=0, diverse=True)
+
+
+def test_a_protocol_evaluates_diverse_cuts():
+    database = diverse_database(["x86_64"] * 11 + ["aarch64"], [f"core{i}" for i in range(12)])
+    parts = evaluated_databases(database, Protocol(cut=Size(2, 5), cuts=6, diverse=True))
+    assert all("aarch64" in part.database.platform_table["architecture"] for part in parts)
+    assert any(
+        "aarch64" not in part.database.platform_table["architecture"]
+        for part in evaluated_databases(database, Protocol(cut=Size(2, 5), cuts=6))
+    )
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
@@ -97,6 +148,7 @@ def test_a_cut_larger_than_the_database_says_what_there_is(size, reason):
         ({"cut": Size(5, 1)}, "5x1"),
         ({"cut": SIZE, "cuts": 0}, "cuts must be at least 1"),
         ({"cut": SIZE, "targets": (1,)}, "targets"),
+        ({"diverse": True}, "of a cut"),
     ],
 )
 def test_protocols_that_make_no_sense(wrong, reason):

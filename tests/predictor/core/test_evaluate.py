@@ -47,6 +47,20 @@ def database():
     return database_of({key: (2.0**row, features(redundancy_m=1.0)) for row, key in enumerate(keys)})
 
 
+def test_each_application_has_the_statistics_of_its_own_workloads():
+    database = random_database(3, platforms=5, workloads=6)
+    named = replace(database, workload_table={"application": ("one", "one", "two", "", "two", "")})
+    result = evaluate(named, [MPET2020])
+    by_application = result.by_application(named)
+    assert list(by_application) == ["one", "two"]
+    for application, workloads in (("one", (0, 1)), ("two", (2, 4))):
+        own = [one for one in result.outcomes["mpet2020"] if named.workloads.index(one.workload) in workloads]
+        report = by_application[application]["mpet2020"].full
+        errors = [one.errors["full"] for one in own if "full" in one.errors]
+        assert (report.count, report.refused) == (len(errors), len(own) - len(errors))
+        assert report.mean == pytest.approx(100 * np.mean(errors))
+
+
 def test_errors_are_means_over_the_measured_n(database):
     """Errors 10, 30, 30 %; t(1) 50 %; scaling divides by 1.5: 1.1/1.5, 0.7/1.5, 1.3/1.5."""
     report = evaluate(database, [off_by_known_factors(database)]).report().methods["fixed"]

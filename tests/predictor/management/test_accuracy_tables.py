@@ -1,6 +1,7 @@
 """The tables of docs/accuracy/ are what the command writes from the stored results, and these can be measured again."""
 
 import json
+from datetime import date
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,6 +14,7 @@ from predictor.management.accuracy_studies import (
     protocol_options,
     published_studies,
     read_stored_results,
+    result_document,
     round_numbers,
 )
 from predictor.management.commands.accuracy_tables import chosen_studies
@@ -94,9 +96,39 @@ def test_a_question_becomes_options_of_evaluate():
     assert protocol_options("pair") == ("--holdout", "pair")
     assert protocol_options("microarchitecture-k5") == ("--holdout", "microarchitecture", "--probes", "5")
     assert protocol_options("references-3", "sparecores-suites") == (
-        *("--holdout", "application", "--references", "3", "--unlike"),
+        *("--holdout", "application", "--references", "3", "--unlike", "--by-application"),
     )
+    assert protocol_options("references-all", "sparecores-gb6") == ("--holdout", "pair", "--unlike")
     assert protocol_options("9x12") == ("--cut", "9x12", "--cuts", "6")
+    assert protocol_options("diverse-4x16") == ("--cut", "4x16", "--cuts", "20", "--diverse")
+
+
+def test_the_weights_of_mpet2020_are_stored_with_its_version():
+    (study,) = chosen_studies(["gbm.pair.weights"])
+    names = ["mpet2020", "mpet2020: fit error"]
+    report = {"methods": {name: {"seconds": 1.0} for name in names}, "noise_floor": None}
+    stored = result_document(study, report, 1.0, date(2026, 1, 2))
+    assert stored["methods"] == dict.fromkeys(names, METHODS["mpet2020"].version)
+    assert "applications" not in stored
+
+
+def test_of_each_application_errors_and_intervals_are_stored_of_methods_that_have_intervals():
+    (study,) = chosen_studies(["sparecores-suites.references-1"])
+    with_interval = {"full": {"mean": 1.23456789, "median": 1.0, "count": 2, "p95": 3.0}, "coverage": 0.9}
+    methods = {
+        "mpet": {**with_interval, "interval_width": 0.5, "seconds": 1.0},
+        "ridge": {**with_interval, "interval_width": None, "coverage": None},
+    }
+    report = {"methods": {}, "noise_floor": None, "applications": {"gb6": methods}}
+    assert result_document(study, report, 1.0, date(2026, 1, 2))["applications"] == {
+        "gb6": {
+            "mpet": {
+                "full": {"mean": 1.23457, "median": 1.0, "count": 2},
+                "coverage": 0.9,
+                "interval_width": 0.5,
+            }
+        }
+    }
 
 
 def test_a_study_names_its_command():

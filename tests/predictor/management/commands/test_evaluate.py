@@ -19,6 +19,7 @@ from django.core.management import CommandError, call_command
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, get_method
 from predictor.core.mpet.ablation import ablation_methods
+from predictor.core.mpet2020.ablation import weighted_methods
 from predictor.models import Evaluation
 from predictor.snapshot.cache import read_database
 from tests.paths import ROOT
@@ -165,6 +166,7 @@ def test_cuts_of_the_database_have_their_noise_floor_and_are_not_kept(measured, 
         (["--cut", "3x3"], "2 platforms of different cpu_model only"),
         (["--cuts", "2"], "--cut, which is missing"),
         (["--cut", "2x3", "--cuts", "0"], "cuts must be at least 1"),
+        (["--diverse"], "--cut, which is missing"),
         (["--json", "/no/such/folder/x.json"], "no such folder"),
         (["--targets", "/no/such/file"], "No such file"),
         (["--database"], "not allowed with"),
@@ -265,6 +267,36 @@ def test_what_only_studies_ask_is_not_kept(measured, options):
     assert not Evaluation.objects.exists()
     with pytest.raises(CommandError, match="not kept"):
         call_command("evaluate", "--database", "--method", "additive-log", *options, "--save")
+
+
+def test_the_statistics_of_each_application(folder, capsys):
+    """w0 to w2 become sections of one application, the others stay programs of their own."""
+    path = folder / "runs.csv.gz"
+    text = gzip.decompress(path.read_bytes()).decode()
+    for workload in ("w0", "w1", "w2"):
+        text = text.replace(f",{workload},", f",suite/{workload},")
+    path.write_bytes(gzip.compress(text.encode()))
+    out = folder.parent / "report.json"
+    run(folder, "--by-application", out=out)
+    (application,) = json.loads(out.read_text())["applications"].items()
+    assert application[0] == "suite"
+    result = application[1]["mpet2020"]
+    assert result["full"]["count"] + result["full"]["refused"] == 3 * PLATFORMS
+    assert set(result) == METHOD_STATISTICS
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("suite")]
+    assert f"{result['full']['mean']:.3g}" in line
+
+
+def test_without_applications_there_is_nothing_to_tell_apart(folder):
+    with pytest.raises(CommandError, match="name of an application"):
+        run(folder, "--by-application")
+
+
+def test_an_ablation_of_mpet2020_has_the_weights_of_the_papers_future_work(folder):
+    out = folder.parent / "report.json"
+    arguments = ("evaluate", "--dataset", str(folder), "--method", "mpet2020", "--sample", "2", "--json", str(out))
+    call_command(*arguments, "--ablation", "mpet2020")
+    assert list(json.loads(out.read_text())["methods"]) == ["mpet2020", *(one.name for one in weighted_methods())]
 
 
 def test_an_ablation_stands_beside_the_methods_and_is_not_kept(folder, measured):
