@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from profiles.ingest import ingest
 from profiles.models import Profile
+from tests.figures import check_figure
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 PASSWORD = "four words no dictionary"
@@ -59,9 +60,13 @@ def text_of(response) -> str:
 
 
 def figures_of(response) -> dict:
-    """The Plotly figures that a page carries, by name."""
+    """The figures that a page carries, by name; a ValueError for one that Plotly would not draw as it is."""
     found = re.findall(r'<script id="([^"]+)" type="application/json">(.*?)</script>', response.content.decode(), re.S)
-    return {name: json.loads(content) for name, content in found}
+    figures = {name: json.loads(content) for name, content in found}
+    for figure in figures.values():
+        if "layout" in figure:
+            check_figure(figure)
+    return figures
 
 
 def twin_of(response) -> str | None:

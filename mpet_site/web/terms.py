@@ -39,8 +39,7 @@ def link_heading(text: Any) -> Any:
 @register.simple_tag(name="symbols_of")
 def symbol_links(chart: Any) -> SafeString:
     """Links to the terms of the symbols that stand in a chart: in its title, caption, axes and columns."""
-    layout = chart.figure.layout
-    axes = [axis.title.text or "" for axis in (layout.xaxis, layout.yaxis)]
+    axes = [chart.figure["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     named = terms_in(chart.title, chart.caption, *axes, *chart.table.columns)
     others = [each for each in named if each != term_of(chart.title)]
     return format_html_join(" · ", "{}", ((term_link(each, f"{each.symbol} {each.name}".strip()),) for each in others))

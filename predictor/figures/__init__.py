@@ -1,1 +1,1 @@
-"""From what was computed to Plotly figures. Nothing here asks the database."""
+"""From what was computed to what plotly.js draws, plain dictionaries. Nothing here asks the database."""

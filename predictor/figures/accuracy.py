@@ -1,4 +1,4 @@
-"""Plotly figures of errors, for the page, for files and for tests. Pure functions, as in profiles.figures."""
+"""Figures of errors, for the page, for files and for tests. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from profiles.figures import Chart, Table, logarithmic_ticks
+from profiles.figures import Chart, Figure, Table, Trace, logarithmic_ticks, trace
+from profiles.figures.base import LEGEND
 
 ErrorRow = Mapping[str, Any]
 
@@ -18,25 +18,22 @@ STATISTIC_COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"
 MANY_NAMES = 10  # on one axis: the chart gets more room
 PERCENTILES = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100)
 PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
-LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 
 
-def accuracy_figure(traces: Sequence[Any], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> go.Figure:
-    figure = go.Figure(data=list(traces))
-    figure.update_layout(
-        template=go.layout.Template(),
-        xaxis=dict(x_axis),
-        yaxis=dict(y_axis),
-        hovermode="closest",
-        showlegend=len(traces) > 1,
-        legend=LEGEND,
-        margin={"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 48},
-    )
-    return figure
+def accuracy_figure(traces: Sequence[Trace], x_axis: Mapping[str, Any], y_axis: Mapping[str, Any]) -> Figure:
+    layout = {
+        "xaxis": dict(x_axis),
+        "yaxis": dict(y_axis),
+        "hovermode": "closest",
+        "showlegend": len(traces) > 1,
+        "legend": LEGEND,
+        "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 48},
+    }
+    return {"data": list(traces), "layout": layout}
 
 
-def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> go.Scatter:
-    return go.Scatter(name=name, x=list(x), y=list(y), meta={"colour": colour}, **({"mode": "lines"} | style))
+def error_trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
+    return trace(name, colour, x, y, **({"mode": "lines"} | style))
 
 
 def error_axis(values: Sequence[float | None], title: str = ERROR_TITLE) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plotly figures of a stored answer. Pure functions, as in profiles.figures."""
+"""Figures of a stored answer. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures import (
     SPEEDUP,
     Breakpoints,
     Chart,
+    Figure,
     MeasuredCurve,
+    Trace,
     figure,
     ideal_line,
     line,
@@ -148,7 +149,7 @@ def cut_beyond(largest: int, curve: MeasuredCurve) -> MeasuredCurve:
     return replace(curve, n=curve.n[:kept], time_s=curve.time_s[:kept])
 
 
-def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go.Scatter]:
+def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[Trace]:
     """One entry of the legend for all: there can be many, with long names, which the pointer shows."""
     traces = [
         scatter(
@@ -169,7 +170,7 @@ def reference_traces(references: Sequence[MeasuredCurve], value: Any) -> list[go
     return traces
 
 
-def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.Scatter]:
+def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[Trace]:
     """The band from low to high; nothing where the method gives no interval."""
     if not (np.isfinite(low) & np.isfinite(high)).any():
         return []
@@ -180,7 +181,7 @@ def interval_traces(n: IntArray, low: FloatArray, high: FloatArray) -> list[go.S
     ]
 
 
-def baseline_trace(baseline: BaselineCurve, values: FloatArray) -> go.Scatter:
+def baseline_trace(baseline: BaselineCurve, values: FloatArray) -> Trace:
     return line("baseline", "ideal", baseline.n, values, line={"width": 2, "dash": "dot"})
 
 
@@ -188,7 +189,7 @@ def baseline_column(answer: AnswerDrawing, baseline: BaselineCurve, values: Floa
     return align_to_counts(answer.n, MeasuredCurve("", baseline.n, baseline.time_s, None), values)
 
 
-def measured_trace(measured: MeasuredCurve, values: FloatArray, label: str) -> go.Scatter:
+def measured_trace(measured: MeasuredCurve, values: FloatArray, label: str) -> Trace:
     return scatter(label, "measured", measured.n, values, mode="markers", marker={"size": 8, "symbol": "circle"})
 
 
@@ -254,7 +255,7 @@ def predicted_speedup_chart(answer: AnswerDrawing) -> Chart:
     )
 
 
-def speedup_figure(answer: AnswerDrawing, traces: Sequence[go.Scatter], speedups: Sequence[FloatArray]) -> go.Figure:
+def speedup_figure(answer: AnswerDrawing, traces: Sequence[Trace], speedups: Sequence[FloatArray]) -> Figure:
     """Speedups over n, with room for those `shown`."""
     return figure(
         traces,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from predictor.core.case_study import CASE_WAYS, StagePrediction
-from profiles.figures import Chart, Table, figure, logarithmic_ticks
+from profiles.figures import Chart, Figure, Table, figure, logarithmic_ticks, trace
 
 LARGEST_SHOWN = 150.0  # percent: longer bars are cut
 LEAST_SECONDS = 1e-5  # of processor time: what a logarithmic axis shows less as
@@ -27,26 +27,25 @@ def deviation_chart(name: str, predictions: Sequence[StagePrediction]) -> Chart:
     for index, way in enumerate(ways_of(predictions)):
         of_way = [one for one in predictions if one.way == way]
         bars.append(
-            go.Bar(
-                x=[one.stage for one in of_way],
-                y=[one.deviation for one in of_way],
-                name=way,
-                meta={"colour": f"series-{index}"},
+            trace(
+                way,
+                f"series-{index}",
+                [one.stage for one in of_way],
+                [one.deviation for one in of_way],
+                type="bar",
                 hovertemplate="%{y:+.3~g} %",
             )
         )
-    drawn = with_room(figure(bars, "deviation (%)", x_axis={"title": {"text": "stage"}, "type": "category"}))
-    drawn.update_layout(barmode="group")
     largest = max((abs(one.deviation) for one in predictions), default=0.0)
-    if largest > LARGEST_SHOWN:
-        drawn.update_yaxes(range=[-100, LARGEST_SHOWN])
+    y_axis: dict[str, Any] = {"range": [-100, LARGEST_SHOWN]} if largest > LARGEST_SHOWN else {}
+    x_axis = {"title": {"text": "stage"}, "type": "category"}
     columns = ("stage", "way", "deviation_percent", "error_percent")
     return Chart(
         name,
         f"{first.target}, predicted from {first.reference}",
         "Mean over n of predicted less measured time, of the measured; above 0 the prediction is too slow. "
         f"Bars end at {LARGEST_SHOWN:.0f} %.",
-        drawn,
+        with_room(figure(bars, "deviation (%)", x_axis=x_axis, **y_axis)),
         Table(columns, [(one.stage, one.way, one.deviation, one.error) for one in predictions]),
     )
 
@@ -55,13 +54,13 @@ def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
     """Figure 13: the mean error over all stages and targets, over the processor time that a stage costs."""
     rows = [(way, *mean_cost_and_error(predictions, way)) for way in ways_of(predictions)]
     points = [
-        go.Scatter(
-            x=[max(seconds, LEAST_SECONDS)],
-            y=[error],
-            name=way,
+        trace(
+            way,
+            f"series-{index}",
+            [max(seconds, LEAST_SECONDS)],
+            [error],
             mode="markers",
             marker={"size": 11},
-            meta={"colour": f"series-{index}"},
             hovertemplate="%{y:.3~g} %, %{x:.2~g} s",
         )
         for index, (way, seconds, error, _) in enumerate(rows)
@@ -79,12 +78,11 @@ def worth_chart(predictions: Sequence[StagePrediction]) -> Chart:
     )
 
 
-def with_room(drawn: go.Figure) -> go.Figure:
+def with_room(plot: Figure) -> Figure:
     """Room for the labels of the axes and the legend below them, also where no page makes it."""
-    drawn.update_layout(margin={"l": 12, "b": 110})
-    drawn.update_xaxes(automargin=True)
-    drawn.update_yaxes(automargin=True)
-    return drawn
+    layout = plot["layout"]
+    axes = {name: layout[name] | {"automargin": True} for name in ("xaxis", "yaxis")}
+    return {"data": plot["data"], "layout": layout | axes | {"margin": layout["margin"] | {"l": 12, "b": 110}}}
 
 
 def mean_cost_and_error(predictions: Sequence[StagePrediction], way: str) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Plotly figures of distances and comparisons. Pure functions, as in profiles.figures."""
+"""Figures of distances and comparisons. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
-from profiles.figures import Chart, MeasuredCurve, Table, figure, logarithmic_ticks
+from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, trace
 from profiles.figures.base import SERIES_COLOURS, plot_numbers
 
 
@@ -52,32 +51,28 @@ def map_chart(places: Sequence[MapPlace], stress: float) -> Chart:
     )
 
 
-def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> go.Scatter:
+def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> Trace:
     mine = [place for place in places if place.strategy == strategy]
-    return go.Scatter(
-        name=strategy.replace("_", " "),
-        x=[place.x for place in mine],
-        y=[place.y for place in mine],
+    colour = f"series-{index % SERIES_COLOURS}"
+    return trace(
+        strategy.replace("_", " "),
+        colour,
+        [place.x for place in mine],
+        [place.y for place in mine],
         text=[place.name for place in mine],
         mode="markers",
         marker={
             "size": [17 if place.marked else 10 for place in mine],
             "symbol": MARKER_SYMBOLS[(index + 3 * (index // SERIES_COLOURS)) % len(MARKER_SYMBOLS)],
         },
-        meta={"colour": f"series-{index % SERIES_COLOURS}", "addresses": [place.address for place in mine]},
+        meta={"colour": colour, "addresses": [place.address for place in mine]},
         hovertemplate="%{text}<extra>%{fullData.name}</extra>",
     )
 
 
-def bar_trace(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> go.Bar:
-    return go.Bar(
-        name=name,
-        x=plot_numbers(values),
-        y=list(labels),
-        orientation="h",
-        meta={"colour": f"series-{index % SERIES_COLOURS}"},
-        hovertemplate="%{y}: %{x:.4~g}",
-    )
+def bar_trace(labels: Sequence[str], values: Sequence[float], name: str, index: int) -> Trace:
+    colour, style = f"series-{index % SERIES_COLOURS}", {"type": "bar", "orientation": "h"}
+    return trace(name, colour, plot_numbers(values), labels, **style, hovertemplate="%{y}: %{x:.4~g}")
 
 
 def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequence[str]) -> list[MeasuredCurve]:
@@ -97,13 +92,13 @@ def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names
     speeds = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
     base = names.get(slugs[0], slugs[0])
     traces = [
-        go.Scatter(
-            name=names.get(slug, slug),
-            x=plot_numbers([row.get(slug, np.nan) for row in rows]),
-            y=labels,
+        trace(
+            names.get(slug, slug),
+            f"series-{index}",
+            plot_numbers([row.get(slug, np.nan) for row in rows]),
+            labels,
             mode="markers",
             marker={"size": 9, "symbol": MARKER_SYMBOLS[index]},
-            meta={"colour": f"series-{index}"},
             hovertemplate="%{y}: %{x:.3~g}",
         )
         for index, slug in enumerate(slugs)

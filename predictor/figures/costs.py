@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
-from profiles.figures import Chart, Table, figure, logarithmic_ticks
+from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
 
 POINTS_DRAWN = 3000
 
@@ -22,8 +20,8 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
     currency = known[0]["currency"]
     traces = [
-        _trace("other platforms", "muted", others, names, mode="markers", marker={"size": 6, "opacity": 0.6}),
-        _trace("none is faster and cheaper", "predicted", best, names, mode="lines+markers", marker={"size": 9}),
+        _cost_trace("other platforms", "muted", others, names, mode="markers", marker={"size": 6, "opacity": 0.6}),
+        _cost_trace("none is faster and cheaper", "predicted", best, names, mode="lines+markers", marker={"size": 9}),
     ]
     columns = ("platform", "n", f"time ({unit})", f"cost of a run ({currency})", f"price per hour ({currency})")
     return [
@@ -51,15 +49,15 @@ def _table_row(row: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Any, .
     return (names[row["platform"]], row["n_best"], row["time_s"], row["cost"], row["price"])
 
 
-def _trace(
+def _cost_trace(
     name: str, colour: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], **style: Any
-) -> go.Scatter:
-    return go.Scatter(
-        name=name,
-        x=[row["time_s"] for row in rows],
-        y=[row["cost"] for row in rows],
+) -> Trace:
+    return trace(
+        name,
+        colour,
+        [row["time_s"] for row in rows],
+        [row["cost"] for row in rows],
         text=[names[row["platform"]] for row in rows],
-        meta={"colour": colour},
         hovertemplate="%{text}: %{x:.4~g}, %{y:.4~g}<extra></extra>",
         **style,
     )

@@ -1,4 +1,4 @@
-"""Plotly figures of scaling models. Pure functions, as in profiles.figures."""
+"""Figures of scaling models. Pure functions, as in profiles.figures."""
 
 from __future__ import annotations
 
@@ -6,21 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from predictor.figures.answer import interval_traces
-from profiles.figures import Breakpoints, Chart, Table, figure, line, logarithmic_ticks, scatter, series_style
-from profiles.figures.base import mark_origin, plot_numbers
+from profiles.figures import (
+    Breakpoints,
+    Chart,
+    Table,
+    Trace,
+    figure,
+    line,
+    logarithmic_ticks,
+    scatter,
+    series_style,
+    trace,
+)
+from profiles.figures.base import mark_origin, plot_numbers, vertical_line
 
 
 def has_prediction(row: Mapping[str, float]) -> bool:
     return row["predicted_s"] is not None and bool(np.isfinite(row["predicted_s"]))
 
 
-def marker_trace(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> go.Scatter:
+def marker_trace(name: str, colour: str, points: Sequence[tuple[float, float]], **style: Any) -> Trace:
     x, y = zip(*points, strict=True) if points else ((), ())
     style = {"mode": "markers", "marker": {"size": 5}} | style
-    return go.Scatter(name=name, x=plot_numbers(x), y=plot_numbers(y), meta={"colour": colour}, **style)
+    return trace(name, colour, plot_numbers(x), plot_numbers(y), **style)
 
 
 def beyond_charts(answer: Mapping[str, Any], breakpoints: Breakpoints, time_unit: str) -> list[Chart]:
@@ -72,7 +82,7 @@ def time_beyond_chart(answer: Mapping[str, Any], breakpoints: Breakpoints, time_
         hovermode="closest",
         **logarithmic_ticks(drawn_times),
     )
-    plot.add_vline(x=last, line={"width": 1.2})
+    plot["layout"].setdefault("shapes", []).append(vertical_line(last))
     return Chart(
         "beyond",
         "Time beyond the measured thread counts",
@@ -143,7 +153,7 @@ def sizes_beyond_chart(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart
         return None
     answer, unit = sizes["answer"], sizes["unit"]
     counts = sorted({row["n"] for row in sizes["measured"]})
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     for index, n in enumerate(dict.fromkeys((counts[0], counts[-1]))):
         fitted = [(row["size"], row["fitted_s"]) for row in answer["points"] if row["n"] == n]
         predicted = [(row["size"], row["time_s"]) for row in answer["predictions"] if row["n"] == n]
@@ -153,7 +163,7 @@ def sizes_beyond_chart(sizes: Mapping[str, Any] | None, time_unit: str) -> Chart
         )
         measured = [(row["size"], row["time_s"]) for row in sizes["measured"] if row["n"] == n]
         traces.append(marker_trace(f"measured, n = {n}", f"series-{index}", measured, marker={"size": 7}))
-    drawn_times = [value for trace in traces for value in trace.y if value and value > 0]
+    drawn_times = [value for each in traces for value in each["y"] if value and value > 0]
     axis = {"title": {"text": f"input size ({unit})" if unit else "input size"}, "type": "log"}
     columns = ("size", "n", "time_s", "low_s", "high_s")
     return Chart(

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from predictor.figures.answer import answer_origin, measured_label
-from profiles.figures import Chart, Table, figure, logarithmic_ticks
+from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
 from profiles.figures.base import plot_numbers
 
 MOST_DOTS = 60  # dots that can be told apart in one figure
@@ -108,14 +107,14 @@ def label_end(label: str) -> str:
     return f"…{words.strip() or end}"
 
 
-def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> go.Scatter:
+def dot_trace(name: str, colour: str, labels: Sequence[str], values: Sequence[float], **style: Any) -> Trace:
     finite = [index for index, value in enumerate(values) if np.isfinite(value)]
-    return go.Scatter(
-        name=name,
-        x=plot_numbers([values[index] for index in finite]),
-        y=[labels[index] for index in finite],
+    return trace(
+        name,
+        colour,
+        plot_numbers([values[index] for index in finite]),
+        [labels[index] for index in finite],
         mode="markers",
-        meta={"colour": colour},
         hovertemplate="%{y}: %{x:.4~g}",
         **style,
     )

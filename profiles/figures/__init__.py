@@ -1,11 +1,13 @@
-"""Dataclass -> Plotly figure. Pure: no Django, no colours."""
+"""Dataclass -> what plotly.js draws, as a plain dictionary. Pure: no Django, no colours."""
 
 from profiles.figures.base import (
     SPEEDUP,
     Breakpoints,
     Chart,
+    Figure,
     MeasuredCurve,
     Table,
+    Trace,
     drawn_thread_counts,
     figure,
     ideal_line,
@@ -19,6 +21,7 @@ from profiles.figures.base import (
     speedup_of,
     stacked_shares,
     table,
+    trace,
 )
 from profiles.figures.comparison import DRAWN_MEASURES, comparison_charts
 from profiles.figures.profile import ProfileDrawing, profile_charts
@@ -28,9 +31,11 @@ __all__ = [
     "SPEEDUP",
     "Breakpoints",
     "Chart",
+    "Figure",
     "MeasuredCurve",
     "ProfileDrawing",
     "Table",
+    "Trace",
     "comparison_charts",
     "drawn_thread_counts",
     "figure",
@@ -46,4 +51,5 @@ __all__ = [
     "speedup_of",
     "stacked_shares",
     "table",
+    "trace",
 ]

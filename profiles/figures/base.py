@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
-import plotly.graph_objects as go
 
 from mpet_site.web.plain_json import nan_to_null
 from profiles.arrays import FloatArray, IntArray
@@ -20,7 +19,7 @@ USEFUL_WORK = "useful work"
 SERIES_COLOURS = 8
 ONE_TICK_EACH = 5
 MOST_DECADES = 20  # with a tick each
-EMPTY_TEMPLATE = go.layout.Template()
+LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 COLOUR_OF_PART = dict(
     zip(
         SCALING_PARTS,
@@ -28,6 +27,17 @@ COLOUR_OF_PART = dict(
         strict=True,
     )
 )
+
+Trace = dict[str, Any]
+
+
+class Figure(TypedDict):
+    """What plotly.js draws, by the names of https://plotly.com/javascript/reference; both axes have a title. Plain
+    dictionaries: the classes of Plotly's Python package check every value for every reader, half of the work of a
+    profile's page. Tests have them check it."""
+
+    data: list[Trace]
+    layout: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,14 +53,14 @@ class Chart:
     name: str
     title: str
     caption: str
-    figure: go.Figure
+    figure: Figure
     table: Table
     tall: bool = False
     origin: str = ""  # of what it shows, where not all of it was measured: simulated, emulated, mixed
 
     @property
     def json(self) -> dict[str, Any]:
-        document: dict[str, Any] = nan_to_null(self.figure.to_plotly_json())
+        document: dict[str, Any] = nan_to_null(self.figure)
         return document
 
 
@@ -116,19 +126,19 @@ def table(columns: Mapping[str, Sequence[Any] | np.ndarray]) -> Table:
     )
 
 
-def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: Any) -> go.Scatter:
-    return go.Scatter(
-        name=name,
-        x=[int(value) for value in x],
-        y=plot_numbers(y),
-        meta={"colour": colour},
-        hovertemplate=f"%{{y:.4~g}}{unit}",
-        **style,
-    )
+def trace(name: str, colour: str, x: Sequence[Any], y: Sequence[Any], **style: Any) -> Trace:
+    """Points x, y as they are; `style`: any other attribute of the trace, nested ones as dictionaries."""
+    return {"type": "scatter", "name": name, "x": list(x), "y": list(y), "meta": {"colour": colour}} | style
+
+
+def scatter(name: str, colour: str, x: Any, y: Any, *, unit: str = "", **style: Any) -> Trace:
+    """Values over thread counts."""
+    counts = [int(value) for value in x]
+    return trace(name, colour, counts, plot_numbers(y), hovertemplate=f"%{{y:.4~g}}{unit}", **style)
 
 
 def figure(
-    traces: Sequence[Any],
+    traces: Sequence[Trace],
     y_title: str,
     *,
     breakpoints: Breakpoints | None = None,
@@ -137,37 +147,35 @@ def figure(
     showlegend: bool = True,
     x_axis: Mapping[str, Any] | None = None,
     **y_axis: Any,
-) -> go.Figure:
+) -> Figure:
     """All figures here look alike. `largest`: the last thread count shown; 0 = the last one of any trace. `x_axis`:
     where x is no thread count."""
     if x_axis is None:
-        largest = largest or max((max(trace.x) for trace in traces if len(trace.x)), default=1)
+        largest = largest or max((max(each["x"]) for each in traces if each["x"]), default=1)
         x_axis = {"title": {"text": THREADS}, "range": [0, largest * 1.03], "tickformat": "d"}
         if largest <= ONE_TICK_EACH:  # or Plotly has ticks at halves, which are written as whole numbers
             x_axis["dtick"] = 1
     layout: dict[str, Any] = {
-        "template": EMPTY_TEMPLATE,
         "xaxis": dict(x_axis),
         "yaxis": {"title": {"text": y_title}, **y_axis},
         "hovermode": hovermode,
         "showlegend": showlegend,
         "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if showlegend else 58},
-        "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"},
+        "legend": LEGEND,
     }
     if breakpoints is not None:
         mark_breakpoints(layout, breakpoints, largest)
-    return go.Figure(data=list(traces), layout=layout)
+    return {"data": list(traces), "layout": layout}
 
 
 def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: int) -> None:
-    """Vertical lines at the breakpoints that the figure reaches. At once: add_vline takes longer than all traces."""
+    """Vertical lines at the breakpoints that the figure reaches."""
     marks = ((breakpoints.n_nu, "NUMA", 16), (breakpoints.n_ht, "SMT threads", 2))
     reached = [(n, label, height) for n, label, height in marks if n is not None and n < largest]
     if not reached:
         return
     layout["margin"]["t"] = 44
-    ends = {"type": "line", "xref": "x", "yref": "y domain", "y0": 0, "y1": 1, "line": {"dash": "dot", "width": 1.2}}
-    layout["shapes"] = [{"x0": n, "x1": n, **ends} for n, _, _ in reached]
+    layout["shapes"] = [vertical_line(n, dash="dot") for n, _, _ in reached]
     layout["annotations"] = [
         {
             "x": n,
@@ -181,6 +189,12 @@ def mark_breakpoints(layout: dict[str, Any], breakpoints: Breakpoints, largest: 
         }
         for n, label, height in reached
     ]
+
+
+def vertical_line(n: int, **style: Any) -> dict[str, Any]:
+    """A shape of the layout at x = n, from the bottom of the drawing to its top."""
+    ends = {"x0": n, "x1": n, "y0": 0, "y1": 1, "xref": "x", "yref": "y domain"}
+    return {"type": "line", **ends, "line": {"width": 1.2, **style}}
 
 
 def room_for(values: Any) -> list[float]:
@@ -204,16 +218,16 @@ def room_for_speedup(n: IntArray, speedups: Any) -> list[float]:
     return room_for([min(float(n.max()), 1.7 * largest_finite(speedups)), *speedups])
 
 
-def ideal_line(n: IntArray) -> go.Scatter:
+def ideal_line(n: IntArray) -> Trace:
     ends = [1, int(n.max())]
     return scatter("ideal", "ideal", ends, ends, mode="lines", line={"dash": "dash", "width": 1.5}, hoverinfo="skip")
 
 
-def points(name: str, colour: str, x: Any, y: Any, **style: Any) -> go.Scatter:
+def points(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
     return scatter(name, colour, x, y, mode="markers", marker={"size": 7}, **style)
 
 
-def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> go.Scatter:
+def line(name: str, colour: str, x: Any, y: Any, **style: Any) -> Trace:
     return scatter(name, colour, x, y, mode="lines", line={"width": 2} | style.pop("line", {}), **style)
 
 

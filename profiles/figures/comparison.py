@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from profiles.arrays import FloatArray
 from profiles.figures.base import (
@@ -15,6 +14,7 @@ from profiles.figures.base import (
     Chart,
     MeasuredCurve,
     Table,
+    Trace,
     figure,
     ideal_line,
     logarithmic_ticks,
@@ -91,7 +91,7 @@ def comparison_chart(numbered: Sequence[tuple[int, MeasuredCurve]], name: str, t
     )
 
 
-def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> go.Scatter:
+def comparison_line(index: int, curve: MeasuredCurve, y: FloatArray) -> Trace:
     colour, dash = series_style(index)
     style: dict[str, Any] = {"marker": {"size": 5}, "line": {"width": 1.8, "dash": dash}}
     return scatter(curve.label, colour, curve.n, y, mode="lines+markers", **style)

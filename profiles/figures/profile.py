@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from profiles.arrays import FloatArray, IntArray
 from profiles.figures.base import (
@@ -16,6 +15,7 @@ from profiles.figures.base import (
     USEFUL_WORK,
     Breakpoints,
     Chart,
+    Trace,
     drawn_thread_counts,
     figure,
     ideal_line,
@@ -103,21 +103,22 @@ def speedup_chart(profile: ProfileDrawing) -> Chart:
     )
 
 
-def points_with_spread(profile: ProfileDrawing) -> go.Scatter:
+def points_with_spread(profile: ProfileDrawing) -> Trace:
     """The measured speedup; bars from quartile to quartile of t(n), and how many runs and how far apart under the
     pointer."""
     n, speedup = profile.curves.n, profile.speedup
-    trace = points(profile.origin, "measured", n, speedup)
+    measured = points(profile.origin, "measured", n, speedup)
     spread = spread_at(profile)
     if spread is None:
-        return trace
+        return measured
     high, low = (profile.curves.t1_s / quartile for quartile in (spread.low_quartile_s, spread.high_quartile_s))
     bars = {"array": plot_numbers(high - speedup), "arrayminus": plot_numbers(speedup - low)}
-    trace.error_y = {"type": "data", "symmetric": False, "thickness": 1.2, "width": 3} | bars
     repeats = zip(spread.count.tolist(), spread.deviation_s.tolist(), profile.curves.time_s.tolist(), strict=True)
-    trace.customdata = [describe_repeats(*of_n) for of_n in repeats]
-    trace.hovertemplate = "%{y:.4~g} (%{customdata})"
-    return trace
+    return measured | {
+        "error_y": {"type": "data", "symmetric": False, "thickness": 1.2, "width": 3} | bars,
+        "customdata": [describe_repeats(*of_n) for of_n in repeats],
+        "hovertemplate": "%{y:.4~g} (%{customdata})",
+    }
 
 
 def describe_repeats(count: int, deviation_s: float, time_s: float) -> str:
@@ -242,7 +243,7 @@ def counters_chart(profile: ProfileDrawing) -> Chart | None:
     if not counted:
         return None
     fitted = profile.fitted_measures(line_n)
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     for index, name in enumerate(counted):
         colour, values = f"series-{index}", profile.curves.curve(name)
         traces.append(points(name, colour, n, values, legendgroup=name))
@@ -309,7 +310,7 @@ def redundancy_chart(profile: ProfileDrawing) -> Chart:
 def losses_chart(profile: ProfileDrawing) -> Chart:
     n, line_n = profile.curves.n, profile.line_n
     fitted_line, fitted = 100 * profile.fitted(line_n), 100 * profile.fitted(n)
-    traces: list[go.Scatter] = []
+    traces: list[Trace] = []
     columns: dict[str, Any] = {"n": n}
     for row, part in enumerate(FRACTIONS, start=1):
         name, colour, measured = part.replace("_", " "), COLOUR_OF_PART[part], 100 * profile.curves.curve(part)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
-from profiles.figures.base import Chart, Table, figure, plot_numbers, series_style
+from profiles.figures.base import Chart, Table, Trace, figure, plot_numbers, series_style, trace
 from profiles.scaling.roofline import Roof, Roofline, RooflinePoint
 
 REACH = 16.0  # how far the axis goes beyond the ridges
@@ -50,29 +49,29 @@ def roofline_chart(roofline: Roofline, points: Sequence[RooflinePoint] = ()) -> 
     )
 
 
-def roof_trace(roof: Roof, index: int, low: float, high: float) -> go.Scatter:
+def roof_trace(roof: Roof, index: int, low: float, high: float) -> Trace:
     colour, dash = series_style(index)
     x = [low, roof.ridge, high]
-    return go.Scatter(
-        name=thread_label(roof.n),
-        x=plot_numbers(x),
-        y=plot_numbers([roof.at(intensity) for intensity in x]),
+    return trace(
+        thread_label(roof.n),
+        colour,
+        plot_numbers(x),
+        plot_numbers([roof.at(intensity) for intensity in x]),
         mode="lines",
         line={"width": 2, "dash": dash},
-        meta={"colour": colour},
         hovertemplate="%{x:.3~g} flop/byte: %{y:.3~s}flop/s",
     )
 
 
-def points_trace(points: Sequence[RooflinePoint]) -> go.Scatter:
-    return go.Scatter(
-        name="workloads, by instructions",
-        x=plot_numbers([point.intensity for point in points]),
-        y=plot_numbers([point.rate for point in points]),
+def points_trace(points: Sequence[RooflinePoint]) -> Trace:
+    return trace(
+        "workloads, by instructions",
+        "measured",
+        plot_numbers([point.intensity for point in points]),
+        plot_numbers([point.rate for point in points]),
         text=[f"{point.name}, {thread_label(point.n)}" for point in points],
         mode="markers",
         marker={"size": 8, "symbol": "circle-open"},
-        meta={"colour": "measured"},
         hovertemplate="%{text}: %{x:.3~g} per byte, %{y:.3~s}/s",
     )
 

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from mpet_site.web.api import ListView
-from tests.browser.walk import pages_of
-from tests.pages import store_dataset, store_public, user
+from tests.browser.walk import CHARTS, pages_of
+from tests.pages import figures_of, store_dataset, store_public, user
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +29,17 @@ def test_every_page_answers(ada):
         for name, address, is_own in walk.everywhere()
     }
     assert {name: status for name, status in statuses.items() if status != 200} == {}
+
+
+def test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one(ada):
+    walk = pages_of(store_public()[0], ada)
+    client = Client()
+    counts = {
+        name: sum("layout" in each for each in figures_of(client.get(walk.public[name], follow=True)).values())
+        for name in CHARTS.keys() & walk.public
+    }
+    assert sum(counts.values()) > 60
+    assert {name: count for name, count in counts.items() if count < CHARTS[name]} == {}
 
 
 def test_every_list_of_the_api_is_searched_and_sorted_by_every_column(ada):

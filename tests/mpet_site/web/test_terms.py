@@ -2,10 +2,9 @@
 
 import re
 
-import plotly.graph_objects as go
 from django.template import Context, Template
 
-from profiles.figures import Chart, Table
+from profiles.figures import Chart, Table, figure
 
 
 def rendered(source: str, **context) -> str:
@@ -26,6 +25,5 @@ def test_heads_of_columns_are_explained_where_there_is_a_term():
 
 
 def test_a_chart_names_the_symbols_in_it():
-    figure = go.Figure(layout={"yaxis": {"title": {"text": "time t(n) (s)"}}})
-    chart = Chart("redundancy", "Redundancy", "R(n) and U(n).", figure, Table(("n",), []))
+    chart = Chart("redundancy", "Redundancy", "R(n) and U(n).", figure([], "time t(n) (s)"), Table(("n",), []))
     assert re.findall('#([^"]+)', rendered("{% symbols_of chart %}", chart=chart)) == ["utilisation", "t"]

@@ -5,6 +5,7 @@ import pytest
 from predictor.figures.answer import answer_charts, answer_drawing
 from profiles.figures import Breakpoints
 from profiles.scaling.names import FRACTIONS
+from tests.figures import plotly_figure
 
 
 def answer(**fields) -> dict:
@@ -39,7 +40,7 @@ def charts(given: dict) -> dict:
 
 
 def names(chart) -> list[str]:
-    return [trace.name for trace in chart.figure.data]
+    return [trace.name for trace in plotly_figure(chart).data]
 
 
 def test_the_answer_is_drawn_beside_references_interval_and_measurement():
@@ -56,9 +57,9 @@ def test_the_answer_is_drawn_beside_references_interval_and_measurement():
 def test_a_reference_beyond_the_threads_that_are_shown_does_not_stretch_the_times():
     curve = [{"n": 2**k, "time_s": 8.0 / 2**k} for k in range(11)]
     time = charts(answer(reference_curves=[{"platform": "other", "curve": curve}]))["time"]
-    reference = next(trace for trace in time.figure.data if trace.name == "Other machine")
+    reference = next(trace for trace in plotly_figure(time).data if trace.name == "Other machine")
     assert list(reference.x) == [1, 2, 4]
-    assert min(time.figure.layout.yaxis.tickvals) > 0.5
+    assert min(plotly_figure(time).layout.yaxis.tickvals) > 0.5
 
 
 def test_without_measurement_interval_or_references_only_the_answer_is_drawn():
@@ -80,7 +81,7 @@ def test_the_table_has_the_error_at_every_n_that_both_have():
 
 def test_the_speedup_of_a_reference_that_starts_later_uses_the_stand_in_for_t1():
     speedup = charts(answer())["speedup"]
-    reference = next(trace for trace in speedup.figure.data if trace.name == "Other machine")
+    reference = next(trace for trace in plotly_figure(speedup).data if trace.name == "Other machine")
     assert reference.y == pytest.approx((2.0, 12.0 / 3.5))  # t(2)*2 / t(n)
 
 
@@ -92,13 +93,13 @@ def test_shares_are_drawn_only_where_all_six_fractions_are_predicted():
 
 def test_relative_times_have_no_seconds_on_their_axis():
     relative = charts(answer(time_kind="relative"))["time"]
-    assert relative.figure.layout.yaxis.title.text == "time t(n) (unknown unit)"
+    assert plotly_figure(relative).layout.yaxis.title.text == "time t(n) (unknown unit)"
 
 
 def test_figures_are_valid_json_and_mark_the_targets_breakpoints():
     for chart in charts(answer()).values():
         json.dumps(chart.json, allow_nan=False)
-        assert [shape.x0 for shape in chart.figure.layout.shapes] == [2]
+        assert [shape.x0 for shape in plotly_figure(chart).layout.shapes] == [2]
 
 
 def test_the_scaling_alone_has_no_times_to_draw():
@@ -117,7 +118,7 @@ def test_the_baseline_stays_with_a_changed_curve():
     baseline = [{"n": n, "time_s": time_s, "speedup": 9.0 / time_s} for n, time_s in ((1, 9.0), (2, 5.0), (8, 2.0))]
     changed = charts(answer(baseline=baseline))
     for name, values in (("time", (9.0, 5.0, 2.0)), ("speedup", (1.0, 1.8, 4.5))):
-        kept = next(trace for trace in changed[name].figure.data if trace.name == "baseline")
+        kept = next(trace for trace in plotly_figure(changed[name]).data if trace.name == "baseline")
         assert kept.y == pytest.approx(values)
         column = changed[name].table.columns.index("baseline")
         assert [row[column] for row in changed[name].table.rows] == [

@@ -6,6 +6,7 @@ import pytest
 from predictor.figures.answer import answer_drawing
 from predictor.figures.candidates import CandidateCurves, candidate_charts
 from profiles.figures import Breakpoints
+from tests.figures import plotly_figure
 from tests.predictor.figures.test_answer import answer
 
 N = np.array([1, 2, 8])
@@ -21,7 +22,7 @@ def charts(given: dict):
 
 def test_three_measured_speedups_stand_beside_the_predicted_one():
     (chart,) = charts(answer())
-    traces = {trace.name: trace for trace in chart.figure.data}
+    traces = {trace.name: trace for trace in plotly_figure(chart).data}
     assert list(traces) == [
         "ideal",
         "benchmark, reference",

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from predictor.figures.platforms import LABEL_CHARACTERS, MOST_DOTS, PlatformTime, dot_chart, sequential_charts
+from tests.figures import plotly_figure
 
 ROWS = [
     PlatformTime("Quick", "quick", 1.0, 0.8, 1.5, measured_s=1.2, n=8),
@@ -17,23 +18,23 @@ def chart(rows=ROWS):
 
 
 def test_each_platform_has_a_dot_with_its_interval_in_the_given_order():
-    predicted, measured = chart().figure.data
+    predicted, measured = plotly_figure(chart()).data
     assert predicted.x == (1.0, 2.0, 3.0)
     assert predicted.y == ("Quick", "Twin (twin-1)", "Twin (twin-2)")
     assert predicted.error_x.array == pytest.approx((0.5, 0.2, 0.0))
     assert predicted.error_x.arrayminus == pytest.approx((0.2, 0.5, 0.0))
     assert (measured.x, measured.y) == ((1.2,), ("Quick",))
-    assert chart().figure.layout.yaxis.categoryarray == ("Twin (twin-2)", "Twin (twin-1)", "Quick")
+    assert plotly_figure(chart()).layout.yaxis.categoryarray == ("Twin (twin-2)", "Twin (twin-1)", "Quick")
     json.dumps(chart().json, allow_nan=False)
 
 
 def test_the_table_has_all_rows_and_the_chart_those_that_fit():
     rows = [PlatformTime(f"m{index}", f"m{index}", 1.0 + index) for index in range(MOST_DOTS + 5)]
     dots = chart(rows)
-    assert len(dots.figure.data[0].x) == MOST_DOTS
+    assert len(plotly_figure(dots).data[0].x) == MOST_DOTS
     assert len(dots.table.rows) == MOST_DOTS + 5
     assert f"first {MOST_DOTS} of {MOST_DOTS + 5}" in dots.caption
-    assert dots.figure.data[0].error_x.array is None
+    assert plotly_figure(dots).data[0].error_x.array is None
 
 
 def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
@@ -54,6 +55,6 @@ def test_t1_alone_stands_beside_what_one_thread_took_elsewhere():
 
 def test_platforms_with_the_same_beginning_have_ticks_of_their_own():
     names = [f"KVM guest, 2 vCPUs of an {cpu}" for cpu in ("AMD EPYC", "Intel Xeon with AMX", "Intel Xeon with 105 MB")]
-    ticks = chart([PlatformTime(name, name, 1.0) for name in names]).figure.layout.yaxis.ticktext
+    ticks = plotly_figure(chart([PlatformTime(name, name, 1.0) for name in names])).layout.yaxis.ticktext
     assert len(set(ticks)) == 3
     assert all(len(tick) <= LABEL_CHARACTERS for tick in ticks)

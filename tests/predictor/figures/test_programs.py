@@ -1,6 +1,7 @@
 import numpy as np
 
 from predictor.figures.programs import MOST_PARTS_DRAWN, OTHER_REGIONS, ProgramPart, merge_small_parts, program_chart
+from tests.figures import plotly_figure
 
 N = np.array([1, 2, 4])
 
@@ -11,15 +12,15 @@ def part(index, seconds):
 
 def test_parts_are_stacked_in_order_and_add_up_in_the_table():
     chart = program_chart(N, [part(0, 4.0), part(1, 2.0)], "caption")
-    assert [trace.name for trace in chart.figure.data] == ["part 0", "part 1"]
-    assert {trace.stackgroup for trace in chart.figure.data} == {"program"}
+    assert [trace.name for trace in plotly_figure(chart).data] == ["part 0", "part 1"]
+    assert {trace.stackgroup for trace in plotly_figure(chart).data} == {"program"}
     assert chart.table.columns == ("n", "part 0 (s)", "part 1 (s)", "program (s)")
     assert chart.table.rows == [(1, 4.0, 2.0, 6.0), (2, 2.0, 1.0, 3.0), (4, 1.0, 0.5, 1.5)]
 
 
 def test_two_thread_counts_are_marked():
     chart = program_chart(N[:2], [ProgramPart("one", np.array([2.0, 1.0]))], "")
-    assert chart.figure.data[0].mode == "lines+markers"
+    assert plotly_figure(chart).data[0].mode == "lines+markers"
 
 
 def test_many_parts_share_a_band():

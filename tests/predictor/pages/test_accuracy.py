@@ -9,6 +9,7 @@ from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
 from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
 from predictor.models import PaperReport
 from profiles.templatetags.quantities import significant
+from tests.figures import plotly_figure
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.conftest import store
 from tests.predictor.stored_evaluations import evaluate_and_store, store_report
@@ -109,15 +110,15 @@ def test_queries_of_the_page(client, evaluation, django_assert_num_queries):
 
 def test_methods_are_drawn_best_median_first_without_those_that_refused_all():
     chart = methods_chart([("worse", statistics(9.0)), ("better", statistics(2.0)), ("none", statistics(None))])
-    assert [trace.name for trace in chart.figure.data] == ["median", "mean", "p95"]
-    assert list(chart.figure.data[0].y) == ["better", "worse"]
-    assert list(chart.figure.data[1].x) == [4.0, 18.0]
+    assert [trace.name for trace in plotly_figure(chart).data] == ["median", "mean", "p95"]
+    assert list(plotly_figure(chart).data[0].y) == ["better", "worse"]
+    assert list(plotly_figure(chart).data[1].x) == [4.0, 18.0]
     assert chart.table.rows[0] == ("better", 2.0, 4.0, 10.0, 9, 1)
 
 
 def test_a_perfect_prediction_can_be_drawn_on_a_logarithmic_axis():
     chart = methods_chart([("perfect", statistics(0.0))])
-    assert all(x > 0 for trace in chart.figure.data for x in trace.x)
+    assert all(x > 0 for trace in plotly_figure(chart).data for x in trace.x)
     assert chart.table.rows[0][1] == 0.0
 
 
@@ -133,7 +134,7 @@ def test_history_has_a_line_for_each_method():
         for revision, name, median in ((1, "a", 5.0), (1, "b", 7.0), (4, "a", 3.0), (5, "b", None))
     ]
     chart = history_chart(rows)
-    lines = {trace.name: (list(trace.x), list(trace.y)) for trace in chart.figure.data}
+    lines = {trace.name: (list(trace.x), list(trace.y)) for trace in plotly_figure(chart).data}
     assert lines == {"a": ([1, 4], [5.0, 3.0]), "b": ([1], [7.0])}
     assert len(chart.table.rows) == 3
 
@@ -152,6 +153,6 @@ def test_figure_10_s_table_has_percentiles_of_each_line():
     ]
     (chart,) = paper_charts({"figure10": rows, "figure11": [], "influence": [], "ablation": []})
     assert chart.name == "figure10-t1"
-    assert [trace.name for trace in chart.figure.data] == ["1 candidate", "10 candidates"]
+    assert [trace.name for trace in plotly_figure(chart).data] == ["1 candidate", "10 candidates"]
     assert chart.table.rows[0] == (0, 1.0, 10.0)
     assert chart.table.rows[-1] == (100, 100.0, 1000.0)

@@ -6,6 +6,7 @@ from profiles.figures import (
     MeasuredCurve,
     comparison_charts,
 )
+from tests.figures import plotly_figure
 
 CURVES = [
     MeasuredCurve("one", np.array([1, 2, 4]), np.array([8.0, 4.0, 2.0]), 8.0),
@@ -17,8 +18,8 @@ CURVES = [
 
 def test_a_comparison_draws_a_line_a_platform_and_tabulates_a_row_a_platform():
     time, speedup = comparison_charts(CURVES)
-    assert [one.name for one in time.figure.data] == ["one", "two", "no t(1)"]
-    assert [one.name for one in speedup.figure.data] == ["ideal", "one", "two"]
+    assert [one.name for one in plotly_figure(time).data] == ["one", "two", "no t(1)"]
+    assert [one.name for one in plotly_figure(speedup).data] == ["ideal", "one", "two"]
     assert time.table.columns == ("curve", "n = 1", "n = 2", "n = 4", "n = 8")
     assert time.table.rows[1] == ("two", 9.0, None, 3.0, 1.5)
     assert speedup.table.rows[0] == ("one", 1.0, 2.0, 4.0, None)
@@ -29,4 +30,5 @@ def test_a_comparison_of_sequential_profiles_alone_has_no_charts():
 
 
 def test_the_unit_of_relative_times_is_said_to_be_unknown():
-    assert comparison_charts(CURVES, "unknown unit")[0].figure.layout.yaxis.title.text == "time t(n) (unknown unit)"
+    time, _ = comparison_charts(CURVES, "unknown unit")
+    assert plotly_figure(time).layout.yaxis.title.text == "time t(n) (unknown unit)"

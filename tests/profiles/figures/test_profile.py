@@ -17,6 +17,7 @@ from profiles.measurements import RunTable
 from profiles.scaling.features import feature_fit
 from profiles.scaling.repeats import repeat_spread
 from profiles.scaling.runs import scaling_curves
+from tests.figures import plotly_figure
 from tests.samples import sample_counters, sample_runs
 
 
@@ -31,13 +32,14 @@ def chart(name: str, charts: list[Chart]) -> Chart:
 
 
 def trace(name: str, of: Chart):
-    return next(one for one in of.figure.data if one.name == name)
+    return next(one for one in plotly_figure(of).data if one.name == name)
 
 
 @pytest.mark.parametrize("decomposed", [True, False])
 def test_every_axis_has_a_title_with_its_unit_in_brackets(decomposed):
     for one in profile_charts(drawing(decomposed)):
-        for axis in (one.figure.layout.xaxis, one.figure.layout.yaxis):
+        layout = plotly_figure(one).layout
+        for axis in (layout.xaxis, layout.yaxis):
             assert axis.title.text.endswith(("(count)", "(ratio)", "(%)", "(s)"))
 
 
@@ -80,7 +82,7 @@ def test_without_repeats_there_are_no_bars():
 @pytest.mark.parametrize(("counts", "tick"), [((1, 2), 1), ((1, 2, 4), 1), ((1, 2, 4, 8, 16), None)])
 def test_few_thread_counts_have_a_tick_each_and_none_between(counts, tick):
     """Else Plotly draws ticks at halves, and `d` writes 0 1 1 2 2."""
-    axis = chart("speedup", profile_charts(drawing(counts=counts))).figure.layout.xaxis
+    axis = plotly_figure(chart("speedup", profile_charts(drawing(counts=counts)))).layout.xaxis
     assert (axis.tickformat, axis.dtick) == ("d", tick)
 
 
@@ -125,15 +127,15 @@ def test_the_measured_speedup_is_t1_over_tn_and_its_table_says_the_same():
 def test_the_seven_shares_are_the_measured_ones_and_sum_to_100_percent():
     profile = drawing()
     shares = chart("shares", profile_charts(profile))
-    assert np.sum([one.y for one in shares.figure.data], axis=0) == pytest.approx(100)
+    assert np.sum([one.y for one in plotly_figure(shares).data], axis=0) == pytest.approx(100)
     assert trace("work imbalance", shares).y == pytest.approx((100 * profile.curves.curve("work_imbalance")).tolist())
-    assert {one.stackgroup for one in shares.figure.data} == {"share"}
+    assert {one.stackgroup for one in plotly_figure(shares).data} == {"share"}
 
 
 def test_the_budget_in_thread_time_sums_to_n_t_of_n():
     profile = drawing()
     budget = chart("budget", profile_charts(profile, in_time=True))
-    stacked = [one.y for one in budget.figure.data if one.stackgroup]
+    stacked = [one.y for one in plotly_figure(budget).data if one.stackgroup]
     assert np.sum(stacked, axis=0) == pytest.approx(profile.curves.n * profile.curves.time_s)
     assert trace("t(1), the ideal", budget).y == pytest.approx([profile.curves.t1_s] * len(profile.curves.n))
 
@@ -155,7 +157,8 @@ def test_where_no_thread_computed_anything_no_residual_is_drawn():
 
 def test_pop_efficiencies_multiply_to_speedup_over_n():
     profile = drawing()
-    parallel, computation, whole = (np.array(one.y) for one in chart("pop", profile_charts(profile)).figure.data)
+    drawn = plotly_figure(chart("pop", profile_charts(profile))).data
+    parallel, computation, whole = (np.array(one.y) for one in drawn)
     assert parallel * computation / 100 == pytest.approx(whole)
     assert whole == pytest.approx(100 * profile.speedup / profile.curves.n)
 
@@ -182,9 +185,9 @@ def test_the_fitted_curve_is_the_one_of_the_features():
 
 def test_breakpoints_are_marked_where_the_measured_range_crosses_them():
     marked = chart("speedup", profile_charts(drawing(n_nu=4, n_ht=16)))
-    assert [shape.x0 for shape in marked.figure.layout.shapes] == [4]
-    assert [note.text for note in marked.figure.layout.annotations] == ["NUMA: n > 4"]
-    assert not chart("speedup", profile_charts(drawing(n_nu=None, n_ht=None))).figure.layout.shapes
+    assert [shape.x0 for shape in plotly_figure(marked).layout.shapes] == [4]
+    assert [note.text for note in plotly_figure(marked).layout.annotations] == ["NUMA: n > 4"]
+    assert not plotly_figure(chart("speedup", profile_charts(drawing(n_nu=None, n_ht=None)))).layout.shapes
 
 
 def test_no_speedup_is_drawn_where_the_fitted_redundancy_is_not_positive():

@@ -31,6 +31,7 @@ def test_files_hold_the_same_numbers(measured, output, capsys):
     assert average == results["table5"][0]["av"]
     figure = json.loads((output / "figure11.plotly.json").read_text())
     assert figure["data"][0]["x"] == [row["distance"] for row in results["figure11"] if row["candidates"] == 1]
+    assert "layout" not in figure["layout"]["template"]  # where Plotly's own has its colours
     assert "plotly.min.js" in (output / "figure11.html").read_text()
     assert (output / "plotly.min.js").is_file()
     printed = capsys.readouterr().out
