@@ -1,4 +1,9 @@
 import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 # Tests run side by side, a worker on each core: more threads of linear algebra would only wait for each other.
@@ -7,6 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.servers.basehttp import WSGIRequestHandler
+from django.db import connection
 from hypothesis import settings
 
 from tests.paths import ROOT
@@ -53,6 +59,37 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("no ../shared/data beside this checkout")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker, tmp_path_factory) -> Path | None:
+    """pytest-django's, and a copy of the tables before any test wrote to them; None of another database than SQLite."""
+    if connection.vendor != "sqlite":
+        return None
+    path = tmp_path_factory.mktemp("database") / "mpet.sqlite3"
+    with django_db_blocker.unblock(), closing(sqlite3.connect(path)) as copy:
+        connection.ensure_connection()
+        connection.connection.backup(copy)
+    return path
+
+
+@pytest.fixture(scope="session")
+def empty_database(django_db_setup, tmp_path_factory) -> Path:
+    """A migrated SQLite file: processes that a test starts need not migrate, which takes each of them seconds."""
+    if django_db_setup is not None:
+        return django_db_setup
+    folder = tmp_path_factory.mktemp("database")
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(command, cwd=ROOT, env=environment | {"MPET_STATE_DIR": str(folder)}, check=True)
+    return folder / "mpet.sqlite3"
+
+
+@pytest.fixture
+def migrated_folder(empty_database, tmp_path) -> Path:
+    """A state folder (MPET_STATE_DIR) whose database has every table."""
+    shutil.copyfile(empty_database, tmp_path / "mpet.sqlite3")
+    return tmp_path
 
 
 @pytest.fixture

@@ -118,8 +118,6 @@ def test_who_is_no_moderator_is_told_so_at_the_door_of_the_admin(ada):
 
 SIGN_IN_ELSEWHERE = """
 import django, json; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from django.test import Client
 from django.urls import reverse
 page = Client().get(reverse("login"))
@@ -128,10 +126,10 @@ print(json.dumps([page.content.decode(), page["Content-Security-Policy"], github
 """
 
 
-def test_github_and_any_openid_connect_provider_come_from_the_settings(tmp_path):
+def test_github_and_any_openid_connect_provider_come_from_the_settings(migrated_folder):
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(tmp_path),
+        "MPET_STATE_DIR": str(migrated_folder),
         "MPET_GITHUB_CLIENT_ID": "the-id",
         "MPET_GITHUB_CLIENT_SECRET": "the-secret",
         "MPET_OIDC_SERVER_URL": "https://sso.example.org/realms/hpc",

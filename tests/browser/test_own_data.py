@@ -6,6 +6,7 @@ import tarfile
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from benchmarks.models import Upload
 from predictor.models import Prediction
@@ -72,11 +73,11 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
     sign_up(page)
     upload(page)
     assert "private" in page.locator("h1").inner_text()
-    assert page.get_by_role("link", name="Profile of").count() == 3
+    expect(page.get_by_role("link", name="Profile of")).to_have_count(3)
     predict(page, public_only=False)
-    assert page.locator("h1 .badge.private").count() == 1
+    expect(page.locator("h1 .badge.private")).to_have_count(1)
     predict(page, public_only=True)
-    assert page.locator("h1 .badge.private").count() == 0
+    expect(page.locator("h1 .badge.private")).to_have_count(0)
     assert Prediction.objects.filter(private_to=None).count() == 1
 
     page.get_by_role("link", name="Your uploads").click()
@@ -111,7 +112,7 @@ def test_from_a_new_account_to_an_empty_one(visit, media):
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_role("button", name="Delete the account").click()
     page.get_by_text("The account is deleted").wait_for()
-    assert page.get_by_role("link", name="Sign in").count() >= 1
+    expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
 
     assert stored_counts() == before
     assert kept_files(media) == []

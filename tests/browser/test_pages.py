@@ -83,7 +83,7 @@ def test_a_prediction_by_keyboard_shows_its_measured_error(visit, profile):
     stored = Prediction.objects.get(uid=page.url.rstrip("/").rsplit("/", 1)[-1])
     assert as_percent(stored.answer["measured"]["error_percent"]) in page.locator("#measured-error").inner_text()
     page.get_by_text("Numbers of “Time”").click()
-    assert page.get_by_role("region", name="Numbers of Time").locator("tbody tr").count() == 16
+    expect(page.get_by_role("region", name="Numbers of Time").locator("tbody tr")).to_have_count(16)
 
 
 def test_without_an_account_an_answer_is_shown_and_kept_after_signing_in(visit, profile):

@@ -94,5 +94,5 @@ def test_nothing_is_wider_than_the_window_and_the_missing_rest_is_said(visit, re
         page = visit(reverse("upload-report", args=[upload.uid]), width=width, scheme=scheme)
         page.get_by_role("link", name="sort on all platforms").click()
         drawn(page)
-        assert "The serial rest is unknown" in page.locator(".notice").first.inner_text()
+        expect(page.locator(".notice").first).to_contain_text("The serial rest is unknown")
         assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

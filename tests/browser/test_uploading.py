@@ -5,6 +5,7 @@ import base64
 import pytest
 from django.conf import settings as site
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from benchmarks.models import Upload
 from benchmarks.processing import process
@@ -48,7 +49,7 @@ def test_a_dropped_tarball_is_sent_and_leads_to_its_report(visit, ada, content):
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/uploads/*-*/")
     assert "accepted" in page.locator("h1").inner_text()
-    assert page.get_by_role("link", name="Profile of").count() == 2
+    expect(page.get_by_role("link", name="Profile of")).to_have_count(2)
     stored = Upload.objects.get()
     assert (stored.filename, stored.visibility, stored.owner) == ("dropped.tar.gz", "private", ada)
 
@@ -59,8 +60,8 @@ def test_what_the_report_says_has_members_and_lines(visit, ada):
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**/uploads/*-*/")
     table = page.get_by_role("region", name="Errors")
-    assert [cell.inner_text() for cell in table.locator("thead th").all()] == ["Member", "Line", "Reason"]
-    assert table.locator("tbody tr").count() == 1
+    expect(table.locator("thead th")).to_have_text(["Member", "Line", "Reason"])
+    expect(table.locator("tbody tr")).to_have_count(1)
 
 
 def test_a_file_over_the_limit_is_not_even_sent(visit, ada, settings, content):

@@ -90,7 +90,7 @@ def test_what_the_service_refuses_is_said_and_the_figures_stay(page):
 def test_an_open_table_stays_open_and_follows(page):
     page.get_by_text("Numbers of “Time”").click()
     numbers = page.get_by_role("region", name="Numbers of Time")
-    assert numbers.locator("tbody tr").count() == 16
+    expect(numbers.locator("tbody tr")).to_have_count(16)
     page.get_by_label("Threads", exact=True).fill("24")
     expect(numbers.locator("tbody tr")).to_have_count(24)
     assert "baseline" in numbers.locator("thead").inner_text()

@@ -229,7 +229,16 @@ def _multipart(boundary: str, content: bytes) -> bytes:
 
 
 class Campaign:
-    def __init__(self, folder: Path, mode: str, *, seed: int = 0, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        mode: str,
+        *,
+        seed: int = 0,
+        environment: dict[str, str] | None = None,
+        longest_pause_s: float = 3.0,
+    ) -> None:
+        """`longest_pause_s`: before a kill, while uploads come in."""
         self.folder = folder
         self.database_url = (environment or {}).get("DATABASE_URL", "")
         self.rng = random.Random(seed)
@@ -238,12 +247,15 @@ class Campaign:
         self.figures = Figures(mode)
         self.acknowledged: set[str] = set()
         self.sending = threading.Event()
+        self.longest_pause_s = longest_pause_s
         self.token = ""
 
     def run(self, kills: int, rounds: int, *, age_files: bool = False) -> Figures:
-        """Kill so often, in so many rounds. `age_files`: orphans are made old instead of waiting until they are."""
+        """Kill so often, in so many rounds. `age_files`: orphans are made old instead of waiting until they are. A
+        database that is in the folder already was migrated."""
         started = time.monotonic()
-        self.site.manage("migrate", "--verbosity", "0")
+        if not (self.folder / "mpet.sqlite3").exists():
+            self.site.manage("migrate", "--verbosity", "0")
         self.token = self.site.manage("api_token", "ada", "--scope", "upload").splitlines()[-1]
         for _ in range(CLIENTS):
             threading.Thread(target=self._send_for_ever, daemon=True).start()
@@ -279,14 +291,19 @@ class Campaign:
         for _ in range(kills):
             self.site.start()
             self.sending.set()
-            time.sleep(self.rng.uniform(0.1, 3.0))
-            victim = self.rng.choice(self.site.victims())
+            time.sleep(self.rng.uniform(0.1, self.longest_pause_s))
+            victim = self._next_victim()
             self.figures.processing_when_killed += self._count("benchmarks_upload WHERE status = 'processing'")
             self.site.kill(victim)
             self.figures.kills[victim] += 1
         self.sending.clear()
         self.site.start()
         self._wait_for_order()
+
+    def _next_victim(self) -> str:
+        """Any; one that was not killed yet as long as there is one, in turn."""
+        spared = sorted({*self.site.victims()} - {*self.figures.kills})
+        return self.rng.choice(spared or self.site.victims())
 
     def _wait_for_order(self) -> None:
         """Note how long it took until all was in order, or what was not after a minute."""

@@ -112,9 +112,7 @@ def test_trust_2_a_stored_number_of_threads_takes_no_memory(address):
 KILLED = """
 import io, os, signal, sys, django
 django.setup()
-from django.core.management import call_command
 from django.db import connection
-call_command("migrate", verbosity=0)
 from tests.mpet_site.api_samples import API, client_of, make_user, tarball
 
 def kill(execute, sql, *more):
@@ -127,17 +125,17 @@ with connection.execute_wrapper(kill):
 """
 
 
-def test_trust_5_what_a_killed_process_had_in_hand_is_taken_up_by_the_next(tmp_path):
+def test_trust_5_what_a_killed_process_had_in_hand_is_taken_up_by_the_next(migrated_folder):
     """It stayed "processing" for ever."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(tmp_path),
+        "MPET_STATE_DIR": str(migrated_folder),
         "MPET_LEASE_SECONDS": "1",
         "MPET_CHORE_SECONDS": "0.5",
     }
     environment.pop("DATABASE_URL", None)
     killed = subprocess.run([sys.executable, "-c", KILLED], cwd=ROOT, env=environment, check=False)
-    assert (killed.returncode, upload_status(tmp_path)) == (-9, "processing")
+    assert (killed.returncode, upload_status(migrated_folder)) == (-9, "processing")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         place = f"127.0.0.1:{probe.getsockname()[1]}"
     server = subprocess.Popen(
@@ -146,12 +144,12 @@ def test_trust_5_what_a_killed_process_had_in_hand_is_taken_up_by_the_next(tmp_p
     try:
         wait_until_healthy(f"http://{place}/healthz", server)
         end = time.monotonic() + 60  # within which it is promised
-        while upload_status(tmp_path) != "accepted" and time.monotonic() < end:
+        while upload_status(migrated_folder) != "accepted" and time.monotonic() < end:
             time.sleep(0.1)
     finally:
         server.terminate()
         server.wait()
-    assert upload_status(tmp_path) == "accepted"
+    assert upload_status(migrated_folder) == "accepted"
 
 
 def upload_status(folder: Path) -> str:

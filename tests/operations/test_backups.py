@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -26,13 +27,18 @@ DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 @contextmanager
-def two_installations(database: str):
+def two_installations(database: str, empty_database: Path):
     """One that is migrated, and one elsewhere without any table."""
     if database == "postgresql" and postgresql_programs() is None:
         skip_or_fail("PostgreSQL is not installed (Debian: apt install postgresql)")
     with ExitStack() as stack:
         here, elsewhere = (stack.enter_context(bare_installation(database)) for _ in range(2))
-        here.manage("migrate", "--verbosity", "0")
+        if database == "sqlite":
+            folder = Path(here.environment["MPET_STATE_DIR"])
+            folder.mkdir()
+            shutil.copyfile(empty_database, folder / "mpet.sqlite3")
+        else:
+            here.manage("migrate", "--verbosity", "0")
         yield here, elsewhere
 
 
@@ -51,8 +57,10 @@ def files_of(made: Installation) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("database", DATABASES)
-def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as_before(database, tmp_path):
-    with two_installations(database) as (here, elsewhere):
+def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as_before(
+    database, empty_database, tmp_path
+):
+    with two_installations(database, empty_database) as (here, elsewhere):
         before = json.loads(answers_of(here, "fill", tmp_path / "addresses"))
         here.manage("backup", str(tmp_path / "backup.tar"))
         elsewhere.manage("restore", str(tmp_path / "backup.tar"))
@@ -67,9 +75,9 @@ def test_a_backup_restored_elsewhere_answers_every_page_and_stored_prediction_as
         assert elsewhere.manage("migrate", "--check") == ""
 
 
-def test_a_backup_that_is_made_while_others_write_holds_one_moment(tmp_path):
+def test_a_backup_that_is_made_while_others_write_holds_one_moment(empty_database, tmp_path):
     """Each upload has its file, and each file its row, whatever came and went while the backup was made."""
-    with two_installations("sqlite") as (here, elsewhere):
+    with two_installations("sqlite", empty_database) as (here, elsewhere):
         here.manage("import_results", str(sorted((ROOT / "benchmarks/reference").glob("*.tar.gz"))[0]))
         database = Path(here.environment["MPET_STATE_DIR"]) / "mpet.sqlite3"
         uploads = Path(here.environment["MPET_STATE_DIR"]) / "media/uploads"

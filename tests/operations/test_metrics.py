@@ -99,8 +99,6 @@ def test_building_a_snapshot_is_timed_and_dated(reads):
 
 COUNT_A_REQUEST = f"""
 import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from django.test import Client
 client = Client()
 assert client.get("/healthz").status_code == 200
@@ -108,10 +106,10 @@ print(client.get("/metrics", headers={{"Authorization": "Bearer {TOKEN}"}}).cont
 """
 
 
-def test_requests_are_counted_over_all_processes_of_a_server(tmp_path):
+def test_requests_are_counted_over_all_processes_of_a_server(migrated_folder):
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
-        "MPET_STATE_DIR": str(tmp_path),
+        "MPET_STATE_DIR": str(migrated_folder),
         "MPET_METRICS_TOKEN": TOKEN,
     }
     environment.pop("DATABASE_URL", None)
@@ -124,7 +122,7 @@ def test_requests_are_counted_over_all_processes_of_a_server(tmp_path):
     ]  # fmt: skip
     counted = r'requests_latency_seconds_by_view_method_count{method="GET",view="healthz"} (\S+)'
     assert [re.search(counted, output)[1] for output in outputs] == ["1.0", "2.0"]
-    assert (tmp_path / "metrics").stat().st_mode & 0o777 == 0o700
+    assert (migrated_folder / "metrics").stat().st_mode & 0o777 == 0o700
 
 
 def test_what_ended_processes_counted_goes_after_a_day(tmp_path, monkeypatch):

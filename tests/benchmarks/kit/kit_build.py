@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -41,6 +42,37 @@ def make(*goals: str, build: str | Path, timeout: float = 900, **variables: str 
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
     return done.stdout
+
+
+def make_bench(kind: str, *names: str, build: str | Path, **variables: str | None) -> Path:
+    """The program mpet-bench-`kind` with these workloads, or all, compiled as one file: headers are read once.
+
+    Users compile each workload by itself, as the fixture `native` does.
+    """
+    folder = BUILDS / build
+    make(
+        str(folder / f"mpet-bench-{kind}"),
+        f"--assume-old={folder}/{kind}/prelude.made",  # of use where there are many files
+        build=folder,
+        WORKLOAD_SOURCES=str(one_unit(*names).relative_to(KIT)),
+        PRELUDE="",
+        **variables,
+    )
+    return folder / f"mpet-bench-{kind}"
+
+
+def one_unit(*names: str) -> Path:
+    """A file with all of these workloads, each in a namespace of its own. Written anew where one has changed."""
+    sources = [KIT / "workloads" / f"{name}.cpp" for name in names] or sorted((KIT / "workloads").glob("*.cpp"))
+    texts = {source: source.read_text() for source in sources}
+    included = re.findall(r"^#include .*$", "\n".join(texts.values()), re.MULTILINE)
+    blocks = (f'namespace {path.stem} {{\n#line 1 "{path}"\n{text}}}\n' for path, text in texts.items())
+    unit = "\n".join([*dict.fromkeys(included), *blocks])
+    path = BUILDS / f"unit-{'-'.join(names) or 'all'}.cpp"
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != unit:
+        path.write_text(unit)
+    return path
 
 
 def output(*command: str | Path, environment: Mapping[str, str] | None = None, timeout: float = 300) -> str:

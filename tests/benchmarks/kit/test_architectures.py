@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.archive import read_archive
-from tests.benchmarks.kit.kit_build import BUILDS, make, need, output, records
+from tests.benchmarks.kit.kit_build import BUILDS, make, make_bench, need, output, records
 
 pytestmark = pytest.mark.kit
 
@@ -43,9 +43,9 @@ def emulated(request, tmp_path_factory) -> Emulated:
     need(architecture.compiler, architecture.emulator)
     build = BUILDS / request.param
     settings = {"build": request.param, "CXX": architecture.compiler, "OPTIMISE": "-O1", "LDFLAGS": "-static"}
-    make(*(f"{build}/mpet-{name}" for name in ("bench-clean", "topology", "pack", "sweep")), **settings)
-    sources = " ".join(f"workloads/{name}.cpp" for name in PROFILED)
-    make(f"{build}/mpet-bench-profile", WORKLOAD_SOURCES=sources, **settings)
+    make(*(f"{build}/mpet-{name}" for name in ("topology", "pack", "sweep")), **settings)
+    make_bench("clean", **settings)
+    make_bench("profile", *PROFILED, **settings)
     programs = tmp_path_factory.mktemp(request.param)
     for program in build.glob("mpet-*"):
         stand_in = programs / program.name

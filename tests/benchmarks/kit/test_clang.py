@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.archive import read_archive
-from tests.benchmarks.kit.kit_build import BUILDS, make, need, output, records
+from tests.benchmarks.kit.kit_build import BUILDS, make, make_bench, need, output, records
 
 pytestmark = pytest.mark.kit
 
@@ -18,10 +18,9 @@ def clang() -> Path:
     need("clang++")
     folder = BUILDS / "clang"
     settings = {"build": folder, "CXX": "clang++", "OPTIMISE": "-O1"}
-    names = ("bench-clean", "topology", "pack", "sweep", "roofline")
-    make(*(str(folder / f"mpet-{name}") for name in names), **settings)
-    sources = " ".join(f"workloads/{name}.cpp" for name in PROFILED)
-    make(str(folder / "mpet-bench-profile"), WORKLOAD_SOURCES=sources, **settings)
+    make(*(str(folder / f"mpet-{name}") for name in ("topology", "pack", "sweep", "roofline")), **settings)
+    make_bench("clean", **settings)
+    make_bench("profile", *PROFILED, **settings)
     return folder
 
 
