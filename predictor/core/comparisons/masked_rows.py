@@ -13,6 +13,7 @@ from profiles.arrays import FloatArray
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 4096  # of a product: it stays in the processor's caches until it is finished
 LEAST_PRODUCT_SQUARE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-10}  # below, products lose the digits
 ALIKE_AT_ONCE = 1 << 14  # of alike vectors, which are subtracted one by one
+MANY_ALIKE = 1 / 64  # of a block in 32 bits: above, its products in 64 bits cost less than the subtractions
 
 Elements = NDArray[Any]  # of 32 or 64 bits
 
@@ -82,11 +83,18 @@ class MaskedRows:
                 np.divide(block, count, out=block)
             block[count == 0] = np.nan
         alike = np.argwhere(block < LEAST_PRODUCT_SQUARE[block.dtype])
+        if block.dtype == np.float32 and len(alike) > MANY_ALIKE * block.size:
+            ours, theirs = self._in_64_bits(slice(top, top + BLOCK_ROWS)), others._in_64_bits(columns)
+            block[:] = ours.distances_to(theirs)
+            return
         np.maximum(block, 0.0, out=block)
         np.sqrt(block, out=block)
         for start in range(0, len(alike), ALIKE_AT_ONCE):
             row, column = alike[start : start + ALIKE_AT_ONCE].T
             block[row, column] = _subtracted(self.rows[top + row], others.rows[columns.start + column])
+
+    def _in_64_bits(self, rows: slice) -> MaskedRows:
+        return MaskedRows.of(self.rows[rows], np.float64, self.centre)
 
 
 def _left_factors(factors: Elements) -> Elements:

@@ -56,6 +56,22 @@ def test_alike_vectors_are_0_apart_and_tiny_distances_keep_their_digits(dtype):
     np.testing.assert_allclose(between, distance(rows[:, None], rows), rtol=1e-6, atol=0)
 
 
+def test_blocks_of_alike_vectors_are_products_of_64_bits_and_not_subtracted_pair_by_pair(monkeypatch):
+    """As those of measured profiles are, whose vectors lie near each other: pair by pair took 20 times as long."""
+    subtracted = []
+    one_by_one = masked_rows._subtracted
+
+    def counted(ours, theirs):
+        subtracted.append(len(ours))
+        return one_by_one(ours, theirs)
+
+    monkeypatch.setattr(masked_rows, "_subtracted", counted)
+    rows = 0.05 * np.random.default_rng(4).random((60, 84))
+    rows[np.random.default_rng(5).random(rows.shape) < 0.3] = np.nan
+    np.testing.assert_allclose(found(rows, rows, np.float32), distance(rows[:, None], rows), rtol=0, atol=1e-6)
+    assert sum(subtracted) <= len(rows)  # itself alone is the same to the last digit
+
+
 @EVERY_DTYPE
 def test_without_elements_nothing_has_a_distance(dtype):
     assert np.isnan(found(np.zeros((2, 0)), np.zeros((3, 0)), dtype)).all()

@@ -1,0 +1,305 @@
+"""What everything costs as a database grows: import, snapshot, predictions, ranking, distances, pages, API, upload.
+
+    python -m tests.performance.fleet [--sizes 10x100 100x100 1000x100 10000x100] [--dataset DIR] [--json FILE]
+
+For each size (platforms x workloads) a database of its own, in a temporary folder, with made profiles: times by a model
+of low rank, at three thread counts. `--dataset` adds a folder of the dataset form. Prints a table with a column for
+each, and the growth from the first size to the last. Seconds are processor time where not said otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from profiles.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
+from tests.hostile.servers import installation
+from tests.paths import ROOT
+
+COUNTS = (1, 4, 16)
+PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server", "threads": COUNTS[-1]}
+RANK, NOISE = 4, 0.03
+QUESTIONS, WARM = 21, 3
+PAIRS = 2_000  # at most, of the distances between all
+SEED = 1
+PARTS = ("snapshot", "again", "answers", "distances", "pages", "api", "upload")  # each in a process of its own
+
+Row = dict[str, float]
+ROWS = {
+    "profiles": "profiles",
+    "import_rate": "import: profiles a second (clock)",
+    "import_mib": "import: memory at most (MiB)",
+    "database_mib": "database (MiB)",
+    "snapshot_s": "snapshot: built (s)",
+    "snapshot_ratio": "snapshot: memory of its process / raw arrays",
+    "again_s": "snapshot: mapped by another process (s)",
+    "mpet_ms": "a prediction by `mpet`, median (ms)",
+    "mpet_log_ms": "by `mpet-log` (ms)",
+    "mpet2020_ms": "by `mpet2020` (ms)",
+    "ordered_s": "a ranking: all rows ordered (s)",
+    "ranked_s": "a ranking: the first page computed (s)",
+    "one_to_all": "distances, one to all: passes over the memory",
+    "all_pairs": "distances, all pairs: of the bare product",
+    "front_ms": "front page, cold (ms)",
+    "platform_ms": "platform page, cold (ms)",
+    "workload_ms": "workload page, cold (ms)",
+    "map_s": "map of the workloads, cold (s)",
+    "empty_ms": "an empty POST, signed in (ms)",
+    "post_ratio": "a new prediction: of the empty POST",
+    "stored_ratio": "a stored prediction again: of the empty POST",
+    "upload_s": "an upload of 20 profiles is accepted (s)",
+    "visible_s": "and predicted from (s)",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", nargs="*", default=["10x100", "100x100", "1000x100", "10000x100"], metavar="PxW")
+    parser.add_argument("--dataset", nargs="*", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
+    options = parser.parse_args()
+    columns: dict[str, Row] = {}
+    for name in options.sizes:
+        with tempfile.TemporaryDirectory(prefix="mpet-fleet-") as folder:
+            platforms, workloads = map(int, name.split("x"))
+            write_fleet(Path(folder), platforms, workloads)
+            columns[name] = measured(Path(folder))
+    columns |= {folder.name: measured(folder) for folder in options.dataset}
+    if options.json:
+        options.json.write_text(json.dumps(columns, indent=1) + "\n")
+    sys.stdout.write(table(columns, options.sizes))
+
+
+def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) -> None:
+    """A folder of the form mpet-dataset/1: ln t = work - speed + factors of rank RANK + tilt ln n + noise."""
+    rng = np.random.default_rng(seed)
+    speed, work = rng.normal(size=platforms), rng.normal(size=workloads)
+    factors = 0.2 * rng.normal(size=(platforms, RANK)) @ rng.normal(size=(RANK, workloads))
+    loss = 0.3 * rng.random((platforms, 1, 1)) + 0.4 * rng.random((workloads, 1))
+    log_t = (work - speed[:, None] + factors)[:, :, None] + (loss - 1.0) * np.log(COUNTS)
+    log_t = log_t + NOISE * rng.normal(size=log_t.shape)
+    about = {"schema": "mpet-dataset/1", "licence": "CC0-1.0", "source": "made", "note": "a model of low rank"}
+    (folder / "dataset.json").write_text(json.dumps(about))
+    with (folder / "platforms.csv").open("w", newline="") as file:
+        rows = csv.DictWriter(file, DATASET_PLATFORM_COLUMNS)
+        rows.writeheader()
+        for p in range(platforms):
+            mhz = round(2000 + 1000 * rng.random())
+            kind = {"cpu_model": f"cpu {p // 4}", "microarchitecture": f"march {p // 40}", "base_mhz": mhz}
+            rows.writerow(PLATFORM | kind | {"platform_id": name_of(p), "name": name_of(p)})
+    with gzip.open(folder / "runs.csv.gz", "wt", compresslevel=1, newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(RUN_COLUMNS)
+        for p, times in enumerate(np.exp(log_t)):
+            rows.writerows(
+                [name_of(p), f"suite {w // 10}/work {w:04}", n, 1, f"{times[w, k]:.6g}", "absolute"]
+                for w in range(workloads)
+                for k, n in enumerate(COUNTS)
+            )
+
+
+def name_of(platform: int) -> str:
+    return f"machine {platform:05}"
+
+
+def measured(folder: Path) -> Row:
+    """The numbers of a database that the dataset is imported into."""
+    with installation("sqlite", demo=False) as made:
+        started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        made.manage("import_dataset", str(folder))
+        seconds = time.perf_counter() - started
+        row = {"import_mib": max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024}
+        row["database_mib"] = (Path(made.environment["MPET_STATE_DIR"]) / "mpet.sqlite3").stat().st_size / 2**20
+        for part in PARTS:
+            row |= in_a_process(part, made.environment)
+        return row | {"import_rate": row["profiles"] / seconds}
+
+
+def in_a_process(part: str, environment: dict[str, str]) -> Row:
+    """What the function measure_`part` returns, in a process with this database."""
+    command = [sys.executable, "-c", f"from tests.performance.fleet import report; report({part!r})"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment | {"DJANGO_SETTINGS_MODULE": "mpet_site.settings"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    found: Row = json.loads(done.stdout.splitlines()[-1])
+    sys.stderr.write(f"{part}: {found}\n")
+    return found
+
+
+def report(part: str) -> None:
+    import django  # noqa: PLC0415  settings are of the folder that the caller made
+
+    django.setup()
+    sys.stdout.write(json.dumps(globals()[f"measure_{part}"]()) + "\n")
+
+
+def taken(function: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    start = clock()
+    function()
+    return clock() - start
+
+
+def median_ms(functions: Iterable[Callable[[], Any]]) -> float:
+    """Of all but the first WARM."""
+    return 1000 * float(np.median([taken(one) for one in functions][WARM:]))
+
+
+def resident_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def measure_snapshot() -> Row:
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    before = resident_bytes()
+    seconds = taken(read_database)
+    database = read_database()
+    raw = sum(value.nbytes for value in vars(database).values() if isinstance(value, np.ndarray))
+    return {
+        "profiles": len(database),
+        "snapshot_s": seconds,
+        "snapshot_ratio": (resident_bytes() - before) / raw,
+    }
+
+
+def measure_again() -> Row:
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    return {"again_s": taken(read_database)}
+
+
+def measure_answers() -> Row:
+    from predictor.core.methods import METHODS, Query  # noqa: PLC0415
+    from predictor.core.threads import single_thread  # noqa: PLC0415
+    from predictor.predictions.rankings import RankingQuestion  # noqa: PLC0415
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    database, rng, row = read_database(), np.random.default_rng(SEED), {}
+    with single_thread():
+        for name in ("mpet", "mpet-log", "mpet2020"):
+            method = METHODS[name]
+            asked = rng.choice(len(database), QUESTIONS + WARM)
+            pairs = [(int(database.workload_index[at]), int(database.platform_index[at])) for at in asked]
+            questions = [partial(method.predict, database, Query(*pair), method.settings()) for pair in pairs]
+            row[name.replace("-", "_") + "_ms"] = median_ms(questions)
+        steps = RankingQuestion.of(database.workloads[0], page=1).steps()
+        row["ordered_s"] = taken(lambda: (next(steps), next(steps, None)))
+        row["ranked_s"] = row["ordered_s"] + taken(lambda: list(steps))
+    return row
+
+
+def measure_distances() -> Row:
+    from predictor.core.comparisons.masked_rows import MaskedRows  # noqa: PLC0415
+    from predictor.core.threads import single_thread  # noqa: PLC0415
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    features = read_database().features
+    rows = np.ascontiguousarray(features[:, ~np.isnan(features).all(axis=0)])  # as the site compares them
+    ready, few = MaskedRows.of(rows, np.float32), MaskedRows.of(rows[:PAIRS], np.float32)
+    one = MaskedRows.of(rows[:1], np.float32, ready.centre)
+    factors, E = few.factors, rows.shape[1]
+
+    def multiply() -> None:
+        for top in range(0, len(factors), 256):
+            part = factors[top : top + 256]
+            part @ factors.T, part[:, :E] @ factors[:, :E].T
+
+    def least(function: Callable[[], Any]) -> float:
+        return min(taken(function, time.perf_counter) for _ in range(7))
+
+    with single_thread():
+        return {
+            "one_to_all": least(lambda: one.distances_to(ready)) / least(lambda: np.sum(rows)),
+            "all_pairs": least(lambda: few.distances_to(few)) / least(multiply),
+        }
+
+
+def measure_pages() -> Row:
+    from django.core.cache import cache  # noqa: PLC0415
+    from django.test import Client  # noqa: PLC0415
+    from django.urls import reverse  # noqa: PLC0415
+
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    database = read_database()
+    client = Client(headers={"host": "localhost"})
+    client.get("/healthz")
+
+    def opened(address: str) -> None:
+        cache.clear()
+        response = client.get(address)
+        assert response.status_code == 200, (address, response.status_code)
+
+    return {
+        "front_ms": 1000 * taken(lambda: opened("/")),
+        "platform_ms": 1000 * taken(lambda: opened(reverse("platform", args=[database.platforms[-1]]))),
+        "workload_ms": 1000 * taken(lambda: opened(reverse("workload", args=[database.workloads[-1]]))),
+        "map_s": taken(lambda: opened(reverse("workload-map"))),
+    }
+
+
+def measure_api() -> Row:
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+    from tests.mpet_site.api_samples import API, client_of, make_user  # noqa: PLC0415
+
+    database = read_database()
+    client = client_of(make_user("fleet"), "predict")
+    pairs = [(w, t) for t in database.platforms[:6] for w in database.workloads[: QUESTIONS // 6 + 1]]
+
+    def post(body: dict[str, str], status: int) -> Callable[[], Any]:
+        def ask() -> None:
+            response = client.post(API + "predictions/", body, format="json", headers={"host": "localhost"})
+            assert response.status_code == status, response.content[:300]
+
+        return ask
+
+    bodies = [{"workload": workload, "target": target} for workload, target in pairs]
+    empty = median_ms(post({}, 400) for _ in bodies)
+    new = median_ms(post(body, 201) for body in bodies)
+    stored = median_ms(post(body, 201) for body in bodies)
+    return {"empty_ms": empty, "post_ratio": new / empty, "stored_ratio": stored / empty}
+
+
+def measure_upload() -> Row:
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+    from tests.benchmarks.uploads import receive, tarball  # noqa: PLC0415
+    from tests.samples import sample_measurements  # noqa: PLC0415
+
+    read_database()
+    content = tarball(sample_measurements(1, 20))
+    accepted = taken(lambda: receive(content), time.perf_counter)
+    return {"upload_s": accepted, "visible_s": accepted + taken(read_database, time.perf_counter)}
+
+
+def table(columns: dict[str, Row], sizes: list[str]) -> str:
+    out = io.StringIO()
+    print("| |", " | ".join(columns), "| growth |", file=out)
+    print("|---" * (len(columns) + 2) + "|", file=out)
+    for key, title in ROWS.items():
+        values = [row[key] for row in columns.values()]
+        grown = columns[sizes[-1]][key] / columns[sizes[0]][key] if sizes else float("nan")
+        print("|", title, "|", " | ".join(f"{value:,.3g}" for value in values), f"| {grown:,.3g} |", file=out)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The command that measures a growing database (tests/performance/fleet.py), on a tiny one."""
+
+import math
+
+import pytest
+from django.core.management import call_command
+
+from profiles.models import Profile
+from tests.performance import fleet
+
+
+@pytest.fixture
+def made(tmp_path, db, settings):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    folder = tmp_path / "made"
+    folder.mkdir()
+    fleet.write_fleet(folder, platforms=7, workloads=12)
+    call_command("import_dataset", str(folder))
+    assert Profile.objects.count() == 7 * 12
+
+
+def test_every_row_is_measured(made):
+    """An upload is stored in the end: the others measure what was imported."""
+    found = {}
+    for part in fleet.PARTS:
+        found |= getattr(fleet, f"measure_{part}")()
+    of_the_import = {"import_rate", "import_mib", "database_mib"}
+    assert found.keys() | of_the_import == fleet.ROWS.keys()
+    assert all(math.isfinite(value) and value >= 0 for value in found.values())
+    assert found["profiles"] == 7 * 12
+    assert Profile.objects.count() == 7 * 12 + 20
+
+
+def test_the_table_has_a_column_for_each_and_the_growth():
+    columns = {size: dict.fromkeys(fleet.ROWS, value) for size, value in (("1x1", 2.0), ("2x2", 6.0))}
+    lines = fleet.table(columns, list(columns)).splitlines()
+    assert lines[0] == "| | 1x1 | 2x2 | growth |"
+    assert len(lines) == len(fleet.ROWS) + 2
+    assert all(line.endswith("| 2 | 6 | 3 |") for line in lines[2:])
