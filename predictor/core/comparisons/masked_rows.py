@@ -84,8 +84,8 @@ class MaskedRows:
             block[count == 0] = np.nan
         alike = np.argwhere(block < LEAST_PRODUCT_SQUARE[block.dtype])
         if block.dtype == np.float32 and len(alike) > MANY_ALIKE * block.size:
-            ours, theirs = self._in_64_bits(slice(top, top + BLOCK_ROWS)), others._in_64_bits(columns)
-            block[:] = ours.distances_to(theirs)
+            rows = self._in_64_bits(slice(top, top + BLOCK_ROWS))
+            block[:] = rows.distances_to(others._in_64_bits(columns))
             return
         np.maximum(block, 0.0, out=block)
         np.sqrt(block, out=block)
