@@ -1,19 +1,82 @@
-"""The form that takes a results tarball."""
+"""The form that takes results: of the kit, or of other tools."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from django import forms
 from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
+from benchmarks.archive import ArchiveError
+from benchmarks.archive.platforms import read_platform_file
+from benchmarks.foreign import MOST_FILES, RECOGNISED, ForeignReading, as_one_file, known_platform
+from benchmarks.formats import FORMATS
+from benchmarks.formats.recognising import UnrecognisedError
 from benchmarks.models import Upload
+from profiles.bounds import RANGES
+from profiles.measurements import PlatformRecord
+from profiles.models import Platform
+
+FORM_TITLES = {
+    "google-benchmark": "Google Benchmark (JSON)",
+    "hyperfine": "hyperfine (JSON of a scan over threads)",
+    "extra-p": "Extra-P (text or JSON Lines)",
+    "talp": "TALP (JSON, one file for each n)",
+    "likwid": "LIKWID (CSV of likwid-perfctr, one file for each n)",
+    "phoronix": "Phoronix Test Suite (composite.xml)",
+    "csv": "A table of your own (CSV with a header)",
+}
+OF_OTHER_TOOLS = ("platform", "machine", "processor", "threads", "columns")
+WAYS_TO_SAY_THE_MACHINE = ("platform", "platform_json", "machine")
+
+
+class FilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """One file or several."""
+
+    widget = FilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        files = data if isinstance(data, list | tuple) else [data]
+        return [super(FilesField, self).clean(file, initial) for file in files or [None]]
 
 
 class UploadForm(forms.Form):
-    file = forms.FileField(
-        label="Results of the benchmark kit",
-        help_text="A tarball in the format mpet-results/1, as the kit writes it (.tar.gz).",
-        widget=forms.ClearableFileInput(attrs={"accept": ".tar.gz,.tgz,application/gzip"}),
+    file = FilesField(
+        label="Files",
+        help_text="A tarball of the benchmark kit or mpet-profile (.tar.gz), or files of another tool.",
+    )
+    form = forms.ChoiceField(
+        label="Written by",
+        choices=[(RECOGNISED, "As the files say"), *((form, FORM_TITLES.get(form, form)) for form in FORMATS)],
+        initial=RECOGNISED,
+        required=False,
+    )
+    platform = forms.CharField(
+        label="A platform that is known here",
+        required=False,
+        max_length=200,
+        help_text="The last part of the address of its page.",
+    )
+    machine = forms.CharField(label="Or another machine: its name", required=False, max_length=200)
+    processor = forms.CharField(label="Its processor", required=False, max_length=200)
+    threads = forms.IntegerField(
+        label="How many threads it runs",
+        required=False,
+        min_value=int(RANGES["threads"].least),
+        max_value=int(RANGES["threads"].most),
+    )
+    platform_json = forms.FileField(
+        label="Or its platform.json", required=False, help_text="Every tarball of the kit has one: all that is known."
+    )
+    columns = forms.CharField(
+        label="Columns of a table",
+        required=False,
+        max_length=2000,
+        help_text="Where they have other names: <code>workload=Benchmark, n=Threads, time_ms=Milliseconds</code>",
     )
     visibility = forms.ChoiceField(
         label="Who may see it",
@@ -33,6 +96,10 @@ class UploadForm(forms.Form):
         help_text="Under which others may use it; shown wherever its numbers are.",
     )
 
+    def __init__(self, *args: Any, user: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.user = user
+
     def clean_licence(self) -> str:
         return self.cleaned_data["licence"] or Upload.Licence.AS_SOURCE.value
 
@@ -44,9 +111,73 @@ class UploadForm(forms.Form):
             raise forms.ValidationError(f"It is given {len(given)} times; say public or private once.")
         return str(self.cleaned_data["visibility"])
 
-    def clean_file(self) -> Any:
-        file = self.cleaned_data["file"]
-        if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
-            limit = filesizeformat(settings.UPLOAD_MAX_PACKED_BYTES)
-            raise forms.ValidationError(f"The file has {filesizeformat(file.size)}; at most {limit} are taken.")
-        return file
+    def clean_file(self) -> list[Any]:
+        files: list[Any] = self.cleaned_data["file"]
+        if len(files) > MOST_FILES:
+            raise forms.ValidationError(f"There are {len(files)} files; at most {MOST_FILES} are taken.")
+        size_bytes, limit = sum(file.size for file in files), settings.UPLOAD_MAX_PACKED_BYTES
+        if size_bytes > limit:
+            has = "The file has" if len(files) == 1 else "The files have"
+            raise forms.ValidationError(
+                f"{has} {filesizeformat(size_bytes)}; at most {filesizeformat(limit)} are taken."
+            )
+        return files
+
+    def clean_platform(self) -> PlatformRecord | None:
+        slug = self.cleaned_data["platform"].strip().rstrip("/").rpartition("/")[2]
+        try:
+            return known_platform(slug, self.user) if slug else None
+        except Platform.DoesNotExist as error:
+            raise forms.ValidationError("There is no such platform.") from error
+
+    def clean_platform_json(self) -> PlatformRecord | None:
+        file = self.cleaned_data["platform_json"]
+        try:
+            return read_platform_file(file.read(settings.UPLOAD_MAX_PACKED_BYTES), file.name) if file else None
+        except ArchiveError as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean_columns(self) -> dict[str, str]:
+        pairs = [pair for pair in self.cleaned_data["columns"].split(",") if pair.strip()]
+        columns = dict(_mapped(pair) for pair in pairs)
+        if len(columns) < len(pairs):
+            raise forms.ValidationError("A name is mapped twice.")
+        return columns
+
+    def clean(self) -> dict[str, Any]:
+        """`sent`: name, content and reading of what the upload is made of."""
+        found: dict[str, Any] = self.cleaned_data
+        if not self.errors:
+            platform = self._platform(found)
+            if not self.errors:
+                reading = ForeignReading(found["form"] or RECOGNISED, platform, found["columns"])
+                found["sent"] = self._as_one_file(found["file"], reading)
+        return found
+
+    def _platform(self, found: Mapping[str, Any]) -> PlatformRecord | None:
+        said = [name for name in WAYS_TO_SAY_THE_MACHINE if found[name]]
+        if len(said) > 1:
+            self.add_error(said[1], "Say the machine in one way.")
+        elif said == ["machine"] and not (found["processor"] and found["threads"]):
+            self.add_error("machine", "Say its processor and how many threads it runs, too.")
+        elif (found["processor"] or found["threads"]) and said != ["machine"]:
+            self.add_error("machine", "Say the name of the machine.")
+        elif said == ["machine"]:
+            return PlatformRecord(found["machine"], found["processor"], threads=found["threads"])
+        return found["platform"] or found["platform_json"]
+
+    def _as_one_file(
+        self, files: list[Any], reading: ForeignReading
+    ) -> tuple[str, IO[bytes], ForeignReading | None] | None:
+        try:
+            return as_one_file([(file.name, file) for file in files], reading)
+        except UnrecognisedError as error:
+            self.add_error("file", str(error))
+            return None
+
+
+def _mapped(pair: str) -> tuple[str, str]:
+    name, equals, title = pair.partition("=")
+    if not equals or not title.strip():
+        raise forms.ValidationError(f"“{pair.strip()}” is not a name, an equals sign and the title of a column.")
+    return name.strip(), title.strip()

@@ -9,6 +9,7 @@ import numpy as np
 
 from benchmarks.archive import ArchiveError
 from benchmarks.foreign import ForeignReading
+from benchmarks.formats.recognising import TARBALL
 from benchmarks.models import report_entry
 from benchmarks.processing import read_upload
 from profiles.measurements import Measurements, ProfileRecord
@@ -16,13 +17,15 @@ from profiles.quality import quality_warnings
 
 
 def understood(file: IO[bytes], name: str, reading: ForeignReading | None) -> dict[str, Any]:
-    """The platform, each workload with the median time of each n, and what is wrong or odd."""
+    """The form, the platform, each workload with the median time of each n, and what is wrong or odd."""
+    form = TARBALL if reading is None else reading.form
     try:
         measurements = read_upload(file, name, reading)
     except ArchiveError as error:
         errors = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
-        return {"errors": errors, "warnings": [], "platform": None, "workloads": []}
+        return {"form": form, "errors": errors, "warnings": [], "platform": None, "workloads": []}
     return {
+        "form": form,
         "errors": [],
         "warnings": list(dict.fromkeys([*measurements.warnings, *quality_warnings(measurements)])),
         "platform": asdict(measurements.platforms[0]) | {"placement": None},

@@ -12,13 +12,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from benchmarks.forms import UploadForm
+from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
+from benchmarks.preview import preview_of
 from benchmarks.services import receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
+from benchmarks.understanding import understood
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from profiles.columns import (
@@ -57,14 +59,20 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
-    form = UploadForm(request.POST or None, request.FILES or None)
+    """The button "preview" stores nothing, and shows what would be."""
+    form, found = UploadForm(request.POST or None, request.FILES or None, user=request.user), None
     if form.is_valid():
-        file = form.cleaned_data["file"]
+        name, file, reading = form.cleaned_data["sent"]
         visibility, licence = form.cleaned_data["visibility"], form.cleaned_data["licence"]
-        received = receive_tarball(file, request.user, visibility, file.name, licence)
-        return redirect("upload-report", uid=received.uid)
+        if "preview" not in request.POST:
+            received = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
+            return redirect("upload-report", uid=received.uid)
+        found = understood(file, name, reading)
+    refused = bool(form.errors or (found and found["errors"]))
     context = {
         "form": form,
+        "tool_fields_open": refused or any(form.data.get(name) for name in OF_OTHER_TOOLS),
+        "preview": None if found is None else preview_of(found),
         "section": "upload",
         "limit_bytes": settings.UPLOAD_MAX_PACKED_BYTES,
         "address": request.build_absolute_uri(reverse("api-uploads")),

@@ -1,6 +1,6 @@
 """How the API reads and writes uploads, and writes the guide to the kit."""
 
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from django.http import QueryDict
 from django.urls import reverse
@@ -9,8 +9,9 @@ from rest_framework import serializers
 
 from benchmarks.archive import ArchiveError
 from benchmarks.archive.platforms import read_platform_file
-from benchmarks.foreign import ForeignReading, known_platform
+from benchmarks.foreign import MOST_FILES, RECOGNISED, ForeignReading, as_one_file, known_platform
 from benchmarks.formats import FORMATS
+from benchmarks.formats.recognising import UnrecognisedError
 from benchmarks.models import Upload
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText
 from mpet_site.web.problems import InvalidRequest
@@ -98,15 +99,33 @@ class LicenceField(serializers.ChoiceField):
         return super().to_internal_value(str(data[0]))
 
 
-@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
-class TarballField(serializers.FileField):
-    """Not empty."""
+@extend_schema_field(
+    {
+        "type": "array",
+        "items": {"type": "string", "format": "binary", "minLength": 1},
+        "minItems": 1,
+        "maxItems": MOST_FILES,
+    }
+)
+class FilesPart(serializers.FileField):
+    """One file or several, none empty: the part is repeated."""
+
+    default_error_messages: ClassVar[dict[str, Any]] = {"too_many": "{count} files; at most {most} are taken."}
+
+    def get_value(self, dictionary: Any) -> Any:
+        given = dictionary.getlist(str(self.field_name)) if isinstance(dictionary, QueryDict) else ()
+        return given or serializers.empty
+
+    def to_internal_value(self, data: Any) -> Any:
+        if len(data) > MOST_FILES:
+            self.fail("too_many", count=len(data), most=MOST_FILES)
+        return [super(FilesPart, self).to_internal_value(file) for file in data]
 
 
 class UploadRequestSerializer(serializers.Serializer):
-    """A results tarball (mpet-results/1), as multipart form data."""
+    """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
 
-    file = TarballField()
+    file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
     visibility = VisibilityField(
         Upload.Visibility.choices,
         default=Upload.Visibility.PRIVATE,
@@ -119,7 +138,9 @@ class UploadRequestSerializer(serializers.Serializer):
     )
 
     form = FormChoice(
-        sorted(FORMATS), required=False, help_text="of a file of another tool; without it: a results tarball"
+        [RECOGNISED, *sorted(FORMATS)],
+        required=False,
+        help_text="of files of another tool; auto: as the files say; without it: a results tarball",
     )
     platform = FormText(
         required=False, max_length=200, help_text="slug of the machine; of a file of another tool that does not say it"
@@ -151,6 +172,14 @@ class UploadRequestSerializer(serializers.Serializer):
             raise serializers.ValidationError("An object of texts.")
         return columns
 
+    def sent(self) -> tuple[str, IO[bytes], ForeignReading | None]:
+        """Name, content and reading of what is sent, of valid data. Raises InvalidRequest."""
+        files = [(file.name, file) for file in self.validated_data["file"]]
+        try:
+            return as_one_file(files, self.reading())
+        except UnrecognisedError as error:
+            raise InvalidRequest([{"name": "file", "reason": str(error)}]) from error
+
     def reading(self) -> ForeignReading | None:
         """Of valid data. Raises InvalidRequest where the machine is not known or cannot be."""
         sent, user = self.validated_data, self.context["request"].user
@@ -170,6 +199,7 @@ class UploadRequestSerializer(serializers.Serializer):
 UnderstoodSerializer = inline_serializer(
     "Understood",
     {
+        "form": serializers.CharField(help_text="mpet-results for a results tarball"),
         "errors": inline_serializer(
             "UnderstoodError",
             {

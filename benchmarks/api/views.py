@@ -86,15 +86,14 @@ class UploadList(ListView):
     def post(self, request: Request) -> Response:
         sent = UploadRequestSerializer(data=request.data, context={"request": request})
         sent.is_valid(raise_exception=True)
-        file = sent.validated_data["file"]
-        if file.size > settings.UPLOAD_MAX_PACKED_BYTES:
-            limit = settings.UPLOAD_MAX_PACKED_BYTES
-            raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
+        size_bytes, limit = sum(file.size for file in sent.validated_data["file"]), settings.UPLOAD_MAX_PACKED_BYTES
+        if size_bytes > limit:
+            raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
         visibility, licence = sent.validated_data["visibility"], sent.validated_data["licence"]
-        reading = sent.reading()
+        name, file, reading = sent.sent()
         if sent.validated_data["preview"]:
-            return Response(understood(file, file.name, reading))
-        upload = receive_tarball(file, request.user, visibility, file.name, licence, reading=reading)
+            return Response(understood(file, name, reading))
+        upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass

@@ -6,9 +6,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from benchmarks.archive import write_archive
+from benchmarks.formats import FORMATS
+from benchmarks.forms import FORM_TITLES
 from benchmarks.models import Upload
 from profiles.models import Platform, Profile
 from profiles.moderation import set_hidden
+from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.pages import text_of, twin_of, user
 from tests.samples import sample_measurements, sample_platform
 
@@ -81,6 +84,123 @@ def test_a_file_over_the_limit_is_refused_at_its_field(client, ada, settings):
     assert page.status_code == 422
     assert "at most" in page.context["form"].errors["file"][0]
     assert not Upload.objects.exists()
+
+
+def specimens(*names):
+    return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
+
+
+LAPTOP = {"machine": "laptop", "processor": "ACME 1000", "threads": "8"}
+
+
+def fill(client, files, **fields):
+    return client.post(reverse("upload"), {"file": files, "visibility": "public", **fields}, follow=True)
+
+
+def test_the_page_leads_a_stranger_to_files_of_other_tools(client, ada):
+    page = client.get(reverse("upload"))
+    assert "Files of another tool: which machine, which columns" in text_of(page)
+    for form in FORMATS:
+        assert f'<option value="{form}">' in page.content.decode()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_of_another_tool_are_recognised_and_previewed_before_they_are_stored(client, ada, form):
+    fields = LAPTOP | ({"columns": ", ".join("=".join(pair) for pair in CSV_COLUMNS.items())} if form == "csv" else {})
+    page = fill(client, specimens(*FILES[form]), preview="true", **fields)
+    assert page.status_code == 200, page.context["form"].errors
+    assert f"Read as: {FORM_TITLES[form]}." in text_of(page)
+    assert "What was understood" in text_of(page) and "ACME 1000" in text_of(page)
+    assert not Upload.objects.exists()
+    stored = fill(client, specimens(*FILES[form]), **fields)
+    assert "accepted" in text_of(stored)
+    assert Upload.objects.get().form == form
+    assert Profile.objects.filter(platform__cpu_model="ACME 1000").exists()
+
+
+def test_several_files_of_one_machine_are_one_upload(client, ada):
+    names = ("talp-1.json", "talp-2.json", "talp-4.json")
+    preview = text_of(fill(client, specimens(*names), preview="true", **LAPTOP))
+    assert "2 workloads" in preview and "Global – 3 1: 8 s; 2: 4 s; 4: 2 s" in preview
+    fill(client, specimens(*names), **LAPTOP)
+    upload = Upload.objects.get()
+    assert (upload.filename, upload.status) == ("talp-1.json and 2 more", "accepted")
+    assert {profile.n_measured for profile in Profile.objects.all()} == {3}
+    again = fill(client, specimens(*names), **LAPTOP)
+    assert again.redirect_chain[-1][0] == reverse("upload-report", args=[upload.uid])
+
+
+def test_a_preview_names_each_line_that_would_be_refused(client, ada):
+    file = SimpleUploadedFile("scan.csv", b"workload,n,time_s\nfft,1,2\nfft,99,1\nfft,two,1\n")
+    page = fill(client, file, preview="true", **LAPTOP)
+    words = text_of(page)
+    assert "These would be refused" in words
+    assert "scan.csv 4 n is &#x27;two&#x27;, not a number of threads" in words
+    assert not Upload.objects.exists()
+
+
+def test_a_tarball_of_the_kit_is_previewed_too(client, ada):
+    words = text_of(fill(client, tarball(), preview="true"))
+    assert "Read as: Results of the benchmark kit." in words and "3 workloads" in words
+    assert not Upload.objects.exists()
+
+
+def test_a_known_platform_is_said_by_its_address(client, ada):
+    send(client, tarball())
+    platform = Platform.objects.get()
+    address = f"http://testserver{reverse('platform', args=[platform.slug])}"
+    fill(client, specimens("hyperfine-1.15.0.json"), platform=address)
+    assert Profile.objects.filter(platform=platform, source__kind="files").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"platform": "nowhere"}, "platform"),
+        ({"machine": "laptop"}, "machine"),
+        ({"processor": "ACME"}, "machine"),
+        ({"threads": "0"}, "threads"),
+        (LAPTOP | {"platform_json": SimpleUploadedFile("platform.json", b'{"name": "a"}')}, "machine"),
+        ({"platform_json": SimpleUploadedFile("platform.json", b"{")}, "platform_json"),
+        ({"columns": "n"}, "columns"),
+        ({"columns": "n=a, n=b"}, "columns"),
+        ({"form": "nonsense"}, "form"),
+    ],
+)
+def test_what_is_said_wrongly_of_a_file_is_told_at_its_field(client, ada, fields, field):
+    page = fill(client, specimens("table.csv"), **fields)
+    assert page.status_code == 422
+    assert set(page.context["form"].errors) == {field}
+    assert '<details id="of-other-tools" open>' in page.content.decode()
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "reason"),
+    [
+        (["table.csv", "talp-1.json"], {}, "one tool and one machine"),
+        ([SimpleUploadedFile("photo.jpg", b"\xff\xd8")], {}, "photo.jpg is of no tool"),
+        ([SimpleUploadedFile(f"{n}.csv", b"n,time_s\n1,1\n") for n in range(65)], {}, "at most 64"),
+        (["table.csv"], {"tarball": True} | LAPTOP, "says itself of which machine"),
+    ],
+)
+def test_files_that_are_no_upload_are_refused_at_their_field(client, ada, files, fields, reason):
+    files = (
+        [tarball()]
+        if fields.pop("tarball", False)
+        else [one for file in files for one in (specimens(file) if isinstance(file, str) else [file])]
+    )
+    page = fill(client, files, **fields)
+    assert page.status_code == 422
+    assert reason in page.context["form"].errors["file"][0]
+    assert not Upload.objects.exists()
+
+
+def test_a_private_platform_of_somebody_else_cannot_be_named(client, ada):
+    send(client, tarball(), "private")
+    client.force_login(user("eve"))
+    page = fill(client, specimens("hyperfine-1.15.0.json"), platform=Platform.objects.get().slug)
+    assert page.context["form"].errors["platform"] == ["There is no such platform."]
 
 
 @pytest.mark.parametrize("given", [["public", "private"], ["public", "public"], [""], ["Public"], []])

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from benchmarks.models import Upload
 from benchmarks.processing import process
+from tests.benchmarks.formats.test_formats import FILES, SPECIMENS
 from tests.benchmarks.tarballs import packed
 from tests.pages import user
 from tests.samples import sample_measurements
@@ -85,11 +86,37 @@ def test_an_upload_that_waits_shows_its_report_once_a_worker_has_done_it(visit, 
 
 
 def test_a_session_that_ended_says_so(visit, ada, content):
-    page = visit(reverse("upload"), user=ada, expected="status of 401")
+    page = visit(reverse("upload"), user=ada)
     drop(page, content, "late.tar.gz")
     page.context.clear_cookies(name=site.SESSION_COOKIE_NAME)
     page.get_by_role("button", name="Upload").click()
     page.get_by_text("not signed in any more").wait_for()
+    assert not Upload.objects.exists()
+
+
+def test_files_of_another_tool_are_looked_at_and_then_stored(visit, ada):
+    page = visit(reverse("upload"), user=ada)
+    page.get_by_label("Files", exact=True).set_input_files([SPECIMENS / name for name in FILES["talp"]])
+    assert "talp-1.json and 2 more" in page.locator("#chosen").inner_text()
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_text("the files do not say which machine this is").wait_for()
+    for label, value in (("its name", "laptop"), ("Its processor", "ACME 1000"), ("How many threads", "8")):
+        page.get_by_label(label).fill(value)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("heading", name="What was understood").wait_for()
+    assert page.get_by_role("region", name="Workloads").locator("tbody tr").count() == 2
+    assert not Upload.objects.exists()
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**/uploads/*-*/")
+    assert "accepted" in page.locator("h1").inner_text()
+    assert Upload.objects.get().form == "talp"
+
+
+def test_what_the_form_refuses_is_told_without_leaving_the_page(visit, ada, content):
+    page = visit(reverse("upload"), user=ada, expected="status of 422")
+    drop(page, b"no table", "photo.jpg")
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_role("alert").get_by_text("photo.jpg is of no tool that is recognised").wait_for()
     assert not Upload.objects.exists()
 
 

@@ -1,4 +1,4 @@
-// The upload form with drag and drop, and progress of sending and of processing. Without scripts the form works as it is.
+// The upload form with drag and drop, a preview, and progress of sending. Without scripts the form works as it is.
 (() => {
   "use strict";
   const form = document.getElementById("upload");
@@ -11,14 +11,26 @@
     "status",
     "failure",
   ].map((id) => document.getElementById(id));
-  const button = form.querySelector("button.primary");
+  const buttons = form.querySelectorAll("button[type=submit]");
   const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 20 ? 2 : 1)} MiB`;
+  const total = () => [...file.files].reduce((bytes, one) => bytes + one.size, 0);
+  const enable = (enabled) => {
+    for (const button of buttons) button.disabled = !enabled;
+  };
+
+  function forget() {
+    failure.hidden = true;
+    document.getElementById("understood").hidden = true;
+  }
 
   function show() {
     const [one] = file.files;
     chosen.hidden = !one;
-    if (one) chosen.textContent = `${one.name}, ${megabytes(one.size)}`;
-    failure.hidden = true;
+    if (one) {
+      const more = file.files.length > 1 ? ` and ${file.files.length - 1} more` : "";
+      chosen.textContent = `${one.name}${more}, ${megabytes(total())}`;
+    }
+    forget();
   }
 
   function fail(reasons) {
@@ -27,7 +39,7 @@
     );
     failure.hidden = false;
     sending.hidden = true;
-    button.disabled = false;
+    enable(true);
   }
 
   function sent(event) {
@@ -40,38 +52,37 @@
     status.textContent = "Sent. Checking the file and fitting its curves…";
   }
 
+  // The page answers as it does without scripts: with the report's address, or with itself and what it found.
   function answered(request) {
-    let answer = {};
-    try {
-      answer = JSON.parse(request.responseText);
-    } catch {
-      answer = { detail: `The server answered with an error (${request.status}). Nothing was stored; try again.` };
-    }
-    if (request.status === 201 || request.status === 202)
-      window.location.assign(form.dataset.report.replace(/0{8}-.*-0{12}/, answer.id));
-    else if (request.status === 401 || request.status === 403)
-      fail(["You are not signed in any more. Reload this page and sign in."]);
-    else fail(answer.errors?.map((error) => error.reason) ?? [answer.detail]);
+    const address = new URL(request.responseURL || window.location.href);
+    const page = new DOMParser().parseFromString(request.responseText, "text/html");
+    const understood = page.getElementById("understood");
+    if (address.pathname === form.dataset.login)
+      return fail(["You are not signed in any more. Reload this page and sign in."]);
+    if (address.pathname !== window.location.pathname) return window.location.assign(address);
+    if (!understood)
+      return fail([`The server answered with an error (${request.status}). Nothing was stored; try again.`]);
+    fail([...page.querySelectorAll("#upload .errorlist li")].map((item) => item.textContent));
+    failure.hidden = request.status === 200;
+    document.getElementById("of-other-tools").open ||= page.getElementById("of-other-tools").open;
+    document.getElementById("understood").replaceWith(understood);
+    if (!understood.hidden) understood.focus();
   }
 
   function send(event) {
-    const [one] = file.files;
     event.preventDefault();
-    if (one.size > Number(form.dataset.limit))
-      return fail([`The file has ${megabytes(one.size)}; at most ${megabytes(form.dataset.limit)} are taken.`]);
-    const content = new FormData(form);
+    if (total() > Number(form.dataset.limit))
+      return fail([`The file has ${megabytes(total())}; at most ${megabytes(form.dataset.limit)} are taken.`]);
+    const content = new FormData(form, event.submitter);
     const request = new XMLHttpRequest();
-    content.delete("csrfmiddlewaretoken");
-    request.open("POST", form.dataset.api);
-    request.setRequestHeader("X-CSRFToken", form.elements.csrfmiddlewaretoken.value);
-    request.setRequestHeader("Accept", "application/json");
+    request.open("POST", window.location.pathname);
     request.upload.addEventListener("progress", sent);
     request.upload.addEventListener("load", waiting);
     request.addEventListener("load", () => answered(request));
     request.addEventListener("error", () => fail(["The connection broke. Nothing was stored; try again."]));
-    failure.hidden = true;
+    forget();
     sending.hidden = false;
-    button.disabled = true;
+    enable(false);
     request.send(content);
   }
 

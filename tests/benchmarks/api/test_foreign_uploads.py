@@ -1,11 +1,16 @@
+import io
 import json
+import tarfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from accounts.models import ApiToken
+from benchmarks.foreign import ForeignReading
 from benchmarks.models import Upload
+from benchmarks.services import receive_tarball
+from profiles.measurements import PlatformRecord
 from profiles.models import Platform, Profile, Source
 from tests.benchmarks.formats.test_formats import CSV_COLUMNS, SPECIMENS
 from tests.mpet_site.api_samples import API, make_user
@@ -120,3 +125,46 @@ def test_a_private_platform_of_somebody_else_is_not_there(client):
     answer = send(client, form="hyperfine", platform=slug)
     assert answer.status_code == 400
     assert "There is no such platform." in json.dumps(answer.json())
+
+
+def parts(*names):
+    return [SimpleUploadedFile(name, (SPECIMENS / name).read_bytes()) for name in names]
+
+
+def test_several_files_are_one_upload_and_say_their_form(client):
+    files = parts("talp-1.json", "talp-2.json", "talp-4.json")
+    sent = {"form": "auto", "platform_json": MACHINE}
+    found = client.post(f"{API}uploads/", {"file": files, "preview": "true", **sent}).json()
+    assert found["form"] == "talp"
+    assert [workload["n"] for workload in found["workloads"]] == [[1, 2, 4], [1, 2, 4]]
+    answer = client.post(f"{API}uploads/", {"file": parts("talp-1.json", "talp-2.json", "talp-4.json"), **sent})
+    assert answer.json()["status"] == "accepted"
+    assert {profile.n_measured for profile in Profile.objects.all()} == {3}
+
+
+@pytest.mark.parametrize(
+    ("names", "fields", "reason"),
+    [
+        (("talp-1.json", "talp-2.json"), {}, "one results tarball alone"),
+        (("talp-1.json", "table.csv"), {"form": "auto"}, "one tool and one machine"),
+        (("talp-1.json",) * 65, {"form": "talp"}, "at most 64"),
+    ],
+)
+def test_files_that_are_no_upload_are_invalid(client, names, fields, reason):
+    answer = client.post(f"{API}uploads/", {"file": parts(*names), **fields})
+    assert answer.status_code == 400
+    assert reason in json.dumps(answer.json())
+    assert not Upload.objects.exists()
+
+
+def test_a_stored_archive_is_not_trusted(alice):
+    reading = ForeignReading("talp", PlatformRecord("laptop", "ACME 1000", threads=8), packed=True)
+    link = tarfile.TarInfo("talp-1.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(link)
+    for content in (packed.getvalue(), b"no archive"):
+        upload = receive_tarball(io.BytesIO(content), alice, "private", "talp.tar", reading=reading)
+        assert upload.status == "rejected"
+        assert upload.report["errors"][0]["member"] == "talp.tar"

@@ -1,0 +1,75 @@
+"""Which tool wrote a file, by what it holds. No Django."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from benchmarks.formats.collecting import MOST_DOCUMENT_BYTES, ForeignFile
+
+TARBALL = "mpet-results"  # what `recognise` says of a results tarball, which is none of FORMATS
+GZIP = b"\x1f\x8b"
+TARBALL_SUFFIXES = (".tar.gz", ".tgz")
+MOST_LOOKED_AT = 1 << 16  # bytes of a text: its first lines say what it is
+TOO_MIXED = "Send files of one tool and one machine, or one results tarball alone."
+
+
+class UnrecognisedError(Exception):
+    """Files of no form that is known, or of several; in words for the sender."""
+
+
+def recognise(files: Sequence[ForeignFile]) -> str:
+    """The form of files that one upload is made of: TARBALL, or one of `FORMATS`. Raises UnrecognisedError."""
+    forms = {file.name: _form_of(file) for file in files}
+    unknown = [name for name, form in forms.items() if form is None]
+    if unknown:
+        raise UnrecognisedError(f"{unknown[0]} is of no tool that is recognised: say its form.")
+    found = {form for form in forms.values() if form is not None}
+    if len(found) > 1 or (found == {TARBALL} and len(files) > 1):
+        raise UnrecognisedError(TOO_MIXED)
+    return found.pop()
+
+
+def _form_of(file: ForeignFile) -> str | None:
+    name = file.name.casefold()
+    if file.content.startswith(GZIP) or name.endswith(TARBALL_SUFFIXES):
+        return TARBALL
+    text = file.content[:MOST_LOOKED_AT].decode("utf-8-sig", "replace").lstrip()
+    if text.startswith("{"):
+        return _form_of_json(file.content)
+    if text.startswith("<"):
+        return "phoronix" if "<PhoronixTestSuite" in text else None
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if lines and re.match(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s", lines[0]):
+        return "extra-p"
+    if any(re.match(r"(TABLE|STRUCT),|CPU name:,", line) for line in lines[:50]):
+        return "likwid"
+    is_table = PurePath(name).suffix in (".csv", ".txt", "") and bool(lines) and "," in lines[0]
+    return "csv" if is_table and "\0" not in text else None
+
+
+def _form_of_json(content: bytes) -> str | None:
+    """The document as a whole, or the first line where each is a document."""
+    try:
+        document = json.loads(content[: MOST_DOCUMENT_BYTES + 1])
+    except (ValueError, RecursionError):
+        return _form_of_json_lines(content)
+    return _form_of_document(document)
+
+
+def _form_of_json_lines(content: bytes) -> str | None:
+    first, _, _ = content[:MOST_LOOKED_AT].lstrip().partition(b"\n")
+    try:
+        return _form_of_document(json.loads(first))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _form_of_document(document: Any) -> str | None:
+    """By the names that only one tool's document has."""
+    known = {"benchmarks": "google-benchmark", "results": "hyperfine", "popMetrics": "talp", "params": "extra-p"}
+    named = document if isinstance(document, dict) else {}
+    return next((form for name, form in known.items() if name in named), None)
