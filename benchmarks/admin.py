@@ -1,17 +1,16 @@
 """Moderators hide uploads and show them again."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from benchmarks.models import Upload
-from profiles.moderation import set_hidden
+from profiles.admin import Moderated, ReasonForm
+from profiles.moderation_log import hide, show
 
 
 @admin.register(Upload)
-class UploadAdmin(admin.ModelAdmin):
+class UploadAdmin(Moderated):
     """Public uploads, to be hidden and shown again; what somebody keeps private is no moderator's business."""
 
     list_display = ("filename", "owner", "status", "profiles", "is_shown", "created_at")
@@ -19,17 +18,12 @@ class UploadAdmin(admin.ModelAdmin):
     search_fields = ("filename", "owner__username", "sha256")
     readonly_fields = ("uid", "owner", "status", "filename", "sha256", "size_bytes", "report", "created_at")
     fields = readonly_fields
+    action_form = ReasonForm
     actions = ("hide", "show")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet:
-        rows = super().get_queryset(request).filter(visibility=Upload.Visibility.PUBLIC)
+        rows = admin.ModelAdmin.get_queryset(self, request).filter(visibility=Upload.Visibility.PUBLIC)
         return rows.select_related("source", "owner")
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(boolean=True, description="shown")
     def is_shown(self, upload: Upload) -> bool:
@@ -50,7 +44,6 @@ class UploadAdmin(admin.ModelAdmin):
     def _set_hidden(self, request: HttpRequest, queryset: QuerySet, hidden: bool) -> None:
         """Only what changes: a delivery without a public source has nothing that others could see."""
         changed = queryset.filter(source__private_to__isnull=True, source__hidden=not hidden)
-        for upload in (uploads := list(changed)):
-            set_hidden(upload.source, hidden)
-            self.log_change(request, upload, "hidden" if hidden else "shown again")
+        change = hide if hidden else show
+        uploads = self.act(request, changed, lambda upload, decision: change(upload.source, decision))
         self.message_user(request, f"{len(uploads)} uploads {'hidden' if hidden else 'shown again'}.")

@@ -295,6 +295,7 @@ REST_FRAMEWORK = {
         "prediction": env.str("MPET_THROTTLE_PREDICTION", default="20/min") or None,
         "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,
         "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
+        "report": env.str("MPET_THROTTLE_REPORT", default="5/hour") or None,
         "export": env.str("MPET_THROTTLE_EXPORT", default="10/hour") or None,
         "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,
         "verification": env.str("MPET_THROTTLE_VERIFICATION", default="1/day") or None,

@@ -1,6 +1,7 @@
 """What follows a delivery: its profiles are judged, and what was predicted of its pairs is settled. What follows a
-merge of platforms: what was predicted of the one that is gone is settled by measurements of the other. What follows
-when deliveries are taken back: what they settled is open again, and what they contradicted is judged anew.
+merge of platforms: what was predicted of the one that is gone is settled by measurements of the other, until the merge
+is taken back. What follows when deliveries are taken back: what they settled is open again, and what they contradicted
+is judged anew.
 
 Runs after that is committed: whatever fails here is logged, and the delivery, the merge or the withdrawal stays.
 """
@@ -15,11 +16,11 @@ from django.db import transaction
 
 from mpet_site.web.patience import waiting
 from predictor.accuracy.outliers import judge_delivery, judge_profiles, outliers_beside
-from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle
+from predictor.accuracy.settlement import settle_delivery, settle_merged, settle_pairs, unsettle, unsettle_separated
 from predictor.predictions.removal import remove_what_rests_on
 from predictor.snapshot.files import remove_of_viewer
 from profiles.models import Platform, Source
-from profiles.signals import delivered, merged, withdrawing
+from profiles.signals import delivered, merged, separated, withdrawing
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ logger = logging.getLogger(__name__)
 def connect() -> None:
     delivered.connect(after_delivery, dispatch_uid="predictor.receivers")
     merged.connect(after_merge, dispatch_uid="predictor.receivers.merged")
+    separated.connect(after_separation, dispatch_uid="predictor.receivers.separated")
     withdrawing.connect(before_withdrawal, dispatch_uid="predictor.receivers.withdrawing")
 
 
@@ -46,6 +48,15 @@ def after_merge(sender: Any, platform: Platform, **_: Any) -> None:
         settle_merged(platform)
     except Exception:
         logger.exception("platforms were merged into %s, but predictions of them not validated", platform.slug)
+
+
+def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> None:
+    """What one of the two settled of the other is open again, and settled by the measurements of its own platform."""
+    try:
+        settle_pairs(unsettle_separated(platforms))
+    except Exception:
+        slugs = " and ".join(platform.slug for platform in platforms)
+        logger.exception("%s were separated, but predictions of them not validated anew", slugs)
 
 
 def before_withdrawal(sender: Any, sources: Sequence[Source], **_: Any) -> None:

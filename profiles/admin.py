@@ -1,6 +1,6 @@
 """Moderators merge platforms, decide on facts of platforms and workloads, and which profiles are outliers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
@@ -17,18 +17,35 @@ from profiles.descriptions import differences_of
 from profiles.facts import PLATFORM_FACTS, WORKLOAD_FACTS, written_value
 from profiles.identity import TOPOLOGY_COLUMNS
 from profiles.models import Platform, Profile, Workload
-from profiles.moderation import ModerationError, decide_facts, leave_to_deliveries, mark_outlier, merge_platforms
-from profiles.usability import unusable_profiles
+from profiles.models.moderation import LONGEST_DECISION_REASON
+from profiles.moderation import ModerationError
+from profiles.moderation_log import Decision, decide, judge, leave, merge
+from profiles.usability import newest_unusable, set_why_unusable
 
-MOST_LISTED = 10_000  # unusable profiles, the newest: a query names each
+
+def reason_field(*, required: bool = True) -> forms.CharField:
+    return forms.CharField(
+        required=required,
+        max_length=LONGEST_DECISION_REASON,
+        label="reason",
+        help_text="Kept in the log of what moderators did.",
+    )
 
 
-class MergeForm(ActionForm):
+class ReasonForm(ActionForm):
+    """Every action says why."""
+
+    reason = reason_field(required=False)
+
+
+class MergeForm(ReasonForm):
     kept = forms.CharField(label="into (slug)", required=False)
 
 
 class FactsForm(forms.ModelForm):
     """Facts inside the bounds that deliveries are kept to (profiles.bounds); 0 is unknown, as there."""
+
+    reason = reason_field()
 
     def clean(self) -> dict[str, Any]:
         super().clean()
@@ -62,16 +79,34 @@ class Moderated(admin.ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+    def act(self, request: HttpRequest, rows: Iterable[Any], change: Callable[[Any, Decision], Any]) -> list[Any]:
+        """Change each row for the reason that the form gives; what became of those that could be changed. The others,
+        or that a reason is missing, are said on the page."""
+        done: list[Any] = []
+        try:
+            decision = Decision(request.user, request.POST.get("reason", ""))
+        except ModerationError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return done
+        for row in rows:
+            try:
+                done.append(change(row, decision))
+            except ModerationError as error:
+                self.message_user(request, str(error), messages.ERROR)
+        return done
+
 
 class FactsAdmin(Moderated):
     """What identifies a row is fixed. A fact that is changed here is a moderator's decision, which stands above all
     deliveries until it is left to them again."""
 
     form = FactsForm
+    action_form = ReasonForm
     actions: tuple[str, ...] = ("leave",)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        decide_facts(obj, {name: form.cleaned_data[name] for name in form.changed_data})
+        facts = {name: form.cleaned_data[name] for name in form.changed_data if name != "reason"}
+        decide(obj, facts, Decision(request.user, form.cleaned_data["reason"]))
 
     @admin.display(description="decided by moderators")
     def decisions(self, row: Any) -> str:
@@ -84,9 +119,7 @@ class FactsAdmin(Moderated):
 
     @admin.action(description="Leave the facts of the selected rows to deliveries", permissions=["change"])
     def leave(self, request: HttpRequest, queryset: QuerySet) -> None:
-        for row in (rows := list(queryset.exclude(decided={}))):
-            leave_to_deliveries(row)
-            self.log_change(request, row, "facts left to deliveries")
+        rows = self.act(request, queryset.exclude(decided={}), leave)
         self.message_user(request, f"Facts of {len(rows)} rows follow deliveries again.")
 
 
@@ -99,7 +132,7 @@ class PlatformAdmin(FactsAdmin):
     readonly_fields = (
         *("name", "slug", "cpu_model", *TOPOLOGY_COLUMNS, "hidden", "merged_into", "decisions", "otherwise"),
     )
-    fields = (*readonly_fields, *PLATFORM_FACTS.own)
+    fields = (*readonly_fields, *PLATFORM_FACTS.own, "reason")
     action_form = MergeForm
     actions = (*FactsAdmin.actions, "merge")
 
@@ -110,14 +143,12 @@ class PlatformAdmin(FactsAdmin):
         if kept is None:
             self.message_user(request, f"There is no public platform {slug!r} to merge into.", messages.ERROR)
             return
-        for duplicate in queryset.exclude(pk=kept.pk):
-            try:
-                moved = merge_platforms(duplicate, kept)
-            except ModerationError as error:
-                self.message_user(request, str(error), messages.ERROR)
-            else:
-                self.log_change(request, duplicate, f"merged into {kept.slug}")
-                self.message_user(request, f"{duplicate.slug}: {moved} profiles moved to {kept.slug}.")
+
+        def into_kept(duplicate: Platform, decision: Decision) -> tuple[str, int]:
+            return duplicate.slug, merge(duplicate, kept, decision)[1]
+
+        for slug_of_duplicate, moved in self.act(request, queryset.exclude(pk=kept.pk), into_kept):
+            self.message_user(request, f"{slug_of_duplicate}: {moved} profiles moved to {kept.slug}.")
 
 
 @admin.register(Workload)
@@ -126,7 +157,7 @@ class WorkloadAdmin(FactsAdmin):
     list_filter = ("hidden", "strategy", "bound")
     search_fields = ("name", "slug", "application")
     readonly_fields = ("name", "slug", "version", "input", "runtime", "time_kind", "hidden", "decisions", "otherwise")
-    fields = (*readonly_fields, *WORKLOAD_FACTS.own)
+    fields = (*readonly_fields, *WORKLOAD_FACTS.own, "reason")
 
 
 class UsableFilter(admin.SimpleListFilter):
@@ -139,17 +170,11 @@ class UsableFilter(admin.SimpleListFilter):
         return [("no", "cannot be used")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        if self.value() != "no":
-            return queryset
-        newest = sorted(unusable_profiles(queryset), reverse=True)
-        return queryset.filter(pk__in=newest[:MOST_LISTED])
+        return newest_unusable(queryset) if self.value() == "no" else queryset
 
 
-def set_why_unusable(profiles: Sequence[Any]) -> None:
-    """Set `why_unusable` of each, "" of those that can be used: all of a page by two queries."""
-    reasons = unusable_profiles(Profile.objects.filter(pk__in=[profile.pk for profile in profiles]))
-    for profile in profiles:
-        profile.why_unusable = reasons.get(profile.pk, "")
+class JudgementForm(forms.ModelForm):
+    reason = reason_field()
 
 
 @admin.register(Profile)
@@ -184,8 +209,10 @@ class ProfileAdmin(Moderated):
         "unusable",
         "outlier_judge",
         "outlier_reason",
+        "reason",
     )
-    readonly_fields = fields[:-1]
+    readonly_fields = fields[:-2]
+    form = JudgementForm
 
     @admin.display(description="why it cannot be used")
     def unusable(self, profile: Any) -> str:
@@ -200,4 +227,4 @@ class ProfileAdmin(Moderated):
         return changes
 
     def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
-        mark_outlier(obj, obj.outlier_reason)
+        judge(obj, obj.outlier_reason, Decision(request.user, form.cleaned_data["reason"]))

@@ -1,22 +1,23 @@
 """What moderators may change: who sees a delivery, which platforms are one, what is known of them, what predictions
 leave out.
 
-Everything is taken back by the same functions, and raises the revision, so that snapshots and ETags follow. Stored
-predictions stay as they were given.
+Everything can be taken back, and raises the revision, so that snapshots and ETags follow. Stored predictions stay as
+they were given. Who decided on it and why is noted by profiles.moderation_log, through which pages and the admin come
+here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import transaction
 
 from profiles.descriptions import described_by, restate
 from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
-from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, merge_private_rows_into
-from profiles.models import Platform, Profile, Revision, Source, Workload
-from profiles.signals import merged
+from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, key_chunks, merge_private_rows_into
+from profiles.models import Platform, PlatformDescription, Profile, Revision, Source, Workload
+from profiles.signals import merged, separated
 from profiles.vendors import canonical_vendor
 from profiles.withdrawal import drop_unsupported
 
@@ -74,6 +75,46 @@ def merge_platforms(duplicate: Platform, kept: Platform) -> int:
     return moved
 
 
+def merge_record(duplicate: Platform, kept: Platform) -> dict[str, Any]:
+    """What a merge of the two is about to move, by primary keys: what `separate_platforms` needs to take it back."""
+    former = Platform.objects.filter(merged_into=duplicate).order_by("pk")
+    return {
+        "kept": kept.pk,
+        "profiles": list(duplicate.profiles.order_by("pk").values_list("pk", flat=True)),
+        "descriptions": list(duplicate.descriptions.order_by("pk").values_list("pk", flat=True)),
+        "former": list(former.values_list("pk", flat=True)),
+        "decided": [name for name in duplicate.decided if name not in kept.decided],
+    }
+
+
+@transaction.atomic
+def separate_platforms(duplicate: Platform, record: dict[str, Any]) -> Platform:
+    """Take a merge back: what it moved goes to the duplicate again, of which the facts are told anew, and those of the
+    platform that it was merged into, which is returned. What was delivered since stays with that one."""
+    Revision.hold()
+    kept = Platform.objects.filter(pk=record["kept"]).first()
+    if kept is None or duplicate.merged_into_id != kept.pk:
+        raise ModerationError(f"{duplicate.slug} is not merged into that platform any more.")
+    _move(Profile, record["profiles"], {"platform": kept}, {"platform": duplicate})
+    _move(PlatformDescription, record["descriptions"], {"platform": kept}, {"platform": duplicate})
+    _move(Platform, record["former"], {"merged_into": kept}, {"merged_into": duplicate})
+    shown = duplicate.profiles.filter(hidden=False, private_to=None)
+    duplicate.merged_into, duplicate.hidden = None, not shown.exists()
+    duplicate.save(update_fields=["merged_into", "hidden"])
+    brought = {name for name in record["decided"] if kept.decided.get(name) == duplicate.decided.get(name)}
+    kept.decided = {name: value for name, value in kept.decided.items() if name not in brought}
+    kept.save(update_fields=["decided"])
+    restate(PLATFORM_FACTS, [duplicate.pk, kept.pk])
+    Revision.raise_for(None)
+    transaction.on_commit(lambda: separated.send_robust(Platform, platforms=[duplicate, kept]))
+    return kept
+
+
+def _move(model: Any, keys: Iterable[Any], of: dict[str, Any], to: dict[str, Any]) -> None:
+    for part in key_chunks(keys):
+        model.objects.filter(pk__in=part, **of).update(**to)
+
+
 def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
     if duplicate.pk == kept.pk:
         raise ModerationError("A platform cannot be merged into itself.")
@@ -104,6 +145,15 @@ def mark_outlier(profile: Profile, reason: str) -> None:
 
 
 @transaction.atomic
+def restore_judgement(profile: Profile, reason: str, judge: str) -> None:
+    """As it was before `mark_outlier`."""
+    Revision.hold()
+    profile.outlier_reason, profile.outlier_judge = reason, judge
+    profile.save(update_fields=["outlier_reason", "outlier_judge"])
+    Revision.raise_for(profile.private_to)
+
+
+@transaction.atomic
 def decide_facts(row: Platform | Workload, facts: dict[str, Any]) -> None:
     """A moderator's word on some facts of a row, None for unknown: no delivery changes it. Unknown columns are
     refused."""
@@ -120,6 +170,12 @@ def decide_facts(row: Platform | Workload, facts: dict[str, Any]) -> None:
 def leave_to_deliveries(row: Platform | Workload) -> None:
     """Take back what moderators decided on this row."""
     _change_decided(FACTS[type(row)], row, lambda decided: {})
+
+
+@transaction.atomic
+def restore_decisions(row: Platform | Workload, decided: dict[str, Any]) -> None:
+    """What moderators decided on this row is that and nothing else."""
+    _change_decided(FACTS[type(row)], row, lambda _: decided)
 
 
 def _change_decided(columns: FactColumns, row: Any, change: Callable[[dict], dict]) -> None:

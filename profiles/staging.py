@@ -27,6 +27,7 @@ from profiles.models import (
     Run,
     ScalingCurves,
     StagedDelivery,
+    VisitorReport,
     held,
 )
 from profiles.models.leases import lease_end
@@ -108,6 +109,7 @@ def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
         StagedDelivery(first_profile=row["first"], last_profile=row["last"], lease_until=lease_end(), attempts=1)
         for row in ranges
     ]
+    VisitorReport.objects.filter(profile__in=profiles.order_by()).delete()
     profiles._raw_delete(profiles.db)  # `delete` would take all rows of the profiles along, in this one transaction
     return StagedDelivery.objects.bulk_create(staged)
 

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from profiles import lists, views
+from profiles import lists, reporting, views
 
 urlpatterns = [
     path("platforms/", lists.platforms, name="platforms"),
     path("platforms/<str:slug>/", views.platform, name="platform"),
+    path("platforms/<str:slug>/wrong/", reporting.report_platform, name="report-platform"),
     path("workloads/", lists.workloads, name="workloads"),
     path("workloads/<str:slug>/", views.workload, name="workload"),
     path("profiles/", lists.profiles, name="profiles"),
     path("profiles/<uuid:uid>/", views.profile, name="profile"),
+    path("profiles/<uuid:uid>/wrong/", reporting.report_profile, name="report-profile"),
 ]

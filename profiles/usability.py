@@ -20,6 +20,7 @@ from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 from profiles.scaling.validity import LARGEST_N, first_faults, platform_faults, profile_faults, slug_faults
 
 ROWS_PER_BATCH = 20_000
+MOST_LISTED = 10_000  # unusable profiles, the newest: a query names each
 STORED_CURVES = 1 + len(CURVE_NAMES)
 
 StoredRow = tuple[Any, ...]
@@ -128,3 +129,16 @@ def _unusable_of_batch(batch: Iterable[StoredRow], of_platform: dict[int, str]) 
         key: of_platform[platform] for key, platform in zip(keys, platforms, strict=True) if platform in of_platform
     }
     return located | {keys[row]: why for row, why in found.items()}
+
+
+def newest_unusable(profiles: QuerySet[Profile]) -> QuerySet[Profile]:
+    """Those of the profiles that nothing can be predicted from, the newest MOST_LISTED of them."""
+    newest = sorted(unusable_profiles(profiles), reverse=True)
+    return profiles.filter(pk__in=newest[:MOST_LISTED])
+
+
+def set_why_unusable(profiles: Sequence[Any]) -> None:
+    """Set `why_unusable` of each, "" of those that can be used: all of a page by two queries."""
+    reasons = unusable_profiles(Profile.objects.filter(pk__in=[profile.pk for profile in profiles]))
+    for profile in profiles:
+        profile.why_unusable = reasons.get(profile.pk, "")

@@ -94,7 +94,18 @@ def settle_merged(platform: Platform) -> int:
 
 def unsettle(sources: Sequence[Source]) -> set[tuple[str, str]]:
     """Take back what profiles of these deliveries settled: workload and target of each such prediction."""
-    settled = Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources])
+    return _reopen(Prediction.objects.filter(settled_by__source__in=[source.pk for source in sources]))
+
+
+def unsettle_separated(platforms: Iterable[Platform]) -> set[tuple[str, str]]:
+    """Take back what was settled by a profile of another platform than the target, after these platforms were one."""
+    pairs: set[tuple[str, str]] = set()
+    for key, slugs in known_slugs(platforms).items():
+        pairs |= _reopen(Prediction.objects.filter(settled_by__platform=key).exclude(target__in=slugs))
+    return pairs
+
+
+def _reopen(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
     pairs = set(settled.order_by().values_list("workload", "target").distinct())
     unsettled: dict[str, Any] = dict.fromkeys(SETTLED_COLUMNS)
     settled.update(**unsettled | {"settled_origin": "", "is_blind": False})
@@ -127,7 +138,7 @@ def _settle_by(profiles: QuerySet[Profile]) -> int:
 
 def settle_predictions(profiles: Sequence[Profile]) -> int:
     """Settle the predictions of these profiles' pairs that nothing has settled yet."""
-    slugs = _slugs(profiles)
+    slugs = known_slugs(profile.platform for profile in profiles)
     of_pair = {(profile.workload.slug, slug): profile for profile in profiles for slug in slugs[profile.platform_id]}
     count = 0
     for batch in _batches(predictions_to_settle(profiles, slugs)):
@@ -144,7 +155,7 @@ def settle_predictions(profiles: Sequence[Profile]) -> int:
 def predictions_to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None, set[str]]) -> QuerySet[Prediction]:
     """Open predictions of the profiles' workloads and targets, of those who may know what was measured.
 
-    `slugs`: as of `_slugs`."""
+    `slugs`: as of `known_slugs`."""
     owners: dict[Any, list[Profile]] = defaultdict(list)
     for profile in profiles:
         owners[profile.private_to_id].append(profile)
@@ -156,9 +167,9 @@ def predictions_to_settle(profiles: Sequence[Profile], slugs: Mapping[int | None
     return Prediction.objects.to_settle().filter(wanted)
 
 
-def _slugs(profiles: Sequence[Profile]) -> dict[int | None, set[str]]:
+def known_slugs(platforms: Iterable[Platform]) -> dict[int | None, set[str]]:
     """The slugs that each platform is and was known by: its own, and of those that were merged into it."""
-    slugs: dict[int | None, set[str]] = {profile.platform_id: {profile.platform.slug} for profile in profiles}
+    slugs: dict[int | None, set[str]] = {platform.pk: {platform.slug} for platform in platforms}
     for platform, slug in Platform.objects.filter(merged_into__in=list(slugs)).values_list("merged_into", "slug"):
         slugs[platform].add(slug)
     return slugs

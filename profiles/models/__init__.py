@@ -2,6 +2,7 @@
 
 from profiles.models.descriptions import PlatformDescription, WorkloadDescription
 from profiles.models.leases import LeasedQuerySet, LeasedWork, held
+from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import Price
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
@@ -14,6 +15,7 @@ __all__ = [
     "FeatureVector",
     "LeasedQuerySet",
     "LeasedWork",
+    "ModerationEntry",
     "Platform",
     "PlatformDescription",
     "Price",
@@ -23,6 +25,7 @@ __all__ = [
     "ScalingCurves",
     "Source",
     "StagedDelivery",
+    "VisitorReport",
     "WithdrawnSource",
     "Workload",
     "WorkloadDescription",

@@ -4,7 +4,7 @@ from django.urls import reverse
 
 from benchmarks.models import Upload
 from predictor.snapshot.cache import read_database
-from profiles.models import Profile
+from profiles.models import ModerationEntry, Profile
 from tests.mpet_site.api_samples import API, client_of, make_user, tarball
 from tests.pages import text_of
 
@@ -29,7 +29,7 @@ def upload(ada) -> Upload:
 
 def act(client, action: str, *uploads: Upload):
     client.force_login(User.objects.filter(is_superuser=True).first() or User.objects.create_superuser("moderator"))
-    fields = {"action": action, "_selected_action": [row.pk for row in uploads]}
+    fields = {"action": action, "reason": "a test", "_selected_action": [row.pk for row in uploads]}
     page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
     client.logout()
     return text_of(page)
@@ -55,6 +55,22 @@ def test_it_can_be_shown_again(client, upload):
     assert client.get(reverse("upload-report", args=[upload.uid])).status_code == 200
     assert Profile.objects.visible_to(None).count() == 2
     assert "0 uploads shown again" in act(client, "show", upload)
+
+
+def test_nothing_is_hidden_without_a_reason(client, upload):
+    client.force_login(User.objects.create_superuser("moderator"))
+    fields = {"action": "hide", "reason": "  ", "_selected_action": [upload.pk]}
+    page = client.post(reverse("admin:benchmarks_upload_changelist"), fields, follow=True)
+    assert "A reason is needed" in text_of(page)
+    assert Profile.objects.visible_to(None).exists()
+    assert not ModerationEntry.objects.exists()
+
+
+def test_who_hid_it_and_why_is_in_the_log(client, upload):
+    act(client, "hide", upload)
+    entry = ModerationEntry.objects.get()
+    assert (entry.by.username, entry.action, entry.reason) == ("moderator", "hide", "a test")
+    assert (entry.subject_kind, entry.subject_key) == ("source", upload.source_id)
 
 
 def test_private_uploads_are_not_in_the_admin(client, ada):

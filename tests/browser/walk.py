@@ -45,6 +45,8 @@ NO_PAGES = {
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
 NO_PAGES |= {"badge", "embed", "picture"}  # what pages, here and elsewhere, show
+# for moderators alone: tests/operations/test_moderation.py
+NO_PAGES |= {"moderation", "moderation-log", "moderate-undo", "moderate-delivery", "moderate-merge", "moderate-profile"}
 OWN = (
     *("upload", "uploads", "tokens", "password_change", "address"),
     *("own-predictions", "delete-predictions", "account", "delete-account"),
@@ -100,6 +102,8 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
     public |= {
         "document": reverse("document", args=["api.md"]),
         "platform": reverse("platform", args=[profile.platform.slug]),
+        "report-platform": reverse("report-platform", args=[profile.platform.slug]),
+        "report-profile": reverse("report-profile", args=[profile.uid]),
         "workload": reverse("workload", args=[profile.workload.slug]),
         "workload, cost": reverse("workload", args=[profile.workload.slug]) + "?show=cost",
         "profile": reverse("profile", args=[profile.uid]),

@@ -20,7 +20,8 @@ def moderator(client) -> User:
 
 
 def merge(client, kept: str, *duplicates: Platform):
-    fields = {"action": "merge", "kept": kept, "_selected_action": [row.pk for row in duplicates]}
+    fields = {"action": "merge", "kept": kept, "reason": "one machine"}
+    fields |= {"_selected_action": [row.pk for row in duplicates]}
     return client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
 
 
@@ -43,7 +44,7 @@ def test_an_outlier_is_marked_with_its_reason_and_shown_with_a_badge(client, mod
     profile = store_public()[0]
     before = Revision.current()[0]
     address = reverse("admin:profiles_profile_change", args=[profile.pk])
-    assert client.post(address, {"outlier_reason": "a backup ran"}).status_code == 302
+    assert client.post(address, {"outlier_reason": "a backup ran", "reason": "its owner said so"}).status_code == 302
     assert Revision.current()[0] == before + 1
     client.logout()
     page = client.get(reverse("profile", args=[profile.uid]))
@@ -70,7 +71,7 @@ def facts_form(row, **changes) -> dict:
     """What a moderator's browser sends of a row's facts."""
     columns = FACTS[type(row)]
     values = {name: getattr(row, name) for name in columns.own} | changes
-    return {
+    return {"reason": "a test"} | {
         name: "" if value is None else json.dumps(value) if isinstance(value, list) else value
         for name, value in values.items()
     }
@@ -90,7 +91,7 @@ def test_a_moderators_facts_stand_above_deliveries_until_left_to_them(client, mo
     assert Revision.current()[0] == before + 1
     page = text_of(client.get(address))
     assert "vendor: &#x27;Example&#x27; (deliveries: 1)" in page
-    fields = {"action": "leave", "_selected_action": [platform.pk]}
+    fields = {"action": "leave", "reason": "mended", "_selected_action": [platform.pk]}
     assert "Facts of 1 rows follow" in text_of(
         client.post(reverse("admin:profiles_platform_changelist"), fields, follow=True)
     )
@@ -109,6 +110,19 @@ def test_a_moderator_decides_on_workloads_too(client, moderator):
     page = client.post(address, facts_form(workload, size=1e30, description="x" * 10_001))
     assert page.context["adminform"].form.errors.keys() == {"size", "description"}
     assert (stored.slug, stored.private_to) == (workload.slug, None)
+
+
+def test_what_is_decided_in_the_admin_needs_a_reason(client, moderator):
+    profile = deliver("first", 0).profiles.first()
+    platform = client.post(
+        reverse("admin:profiles_platform_change", args=[profile.platform_id]),
+        facts_form(profile.platform, vendor="Maker", reason=""),
+    )
+    judged = client.post(reverse("admin:profiles_profile_change", args=[profile.pk]), {"outlier_reason": "slow"})
+    for page in (platform, judged):
+        assert page.context["adminform"].form.errors.keys() == {"reason"}
+    profile.refresh_from_db()
+    assert (profile.platform.decided, profile.outlier_reason) == ({}, "")
 
 
 @pytest.mark.parametrize(

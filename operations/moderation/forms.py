@@ -1,0 +1,51 @@
+"""What a moderator says: why, and where that is to be said, what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from profiles.models import Platform, Profile
+from profiles.models.moderation import LONGEST_DECISION_REASON
+
+
+class DecisionForm(forms.Form):
+    reason = forms.CharField(
+        label="Why",
+        max_length=LONGEST_DECISION_REASON,
+        help_text="Kept in the log, which moderators see and nobody else.",
+    )
+
+
+class HandledForm(DecisionForm):
+    """Which rows of the queue need nothing more."""
+
+    keys = forms.TypedMultipleChoiceField(coerce=int, error_messages={"required": "Choose at least one row."})
+
+    def __init__(self, *args: Any, keys: list[int], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        keys_field: Any = self.fields["keys"]
+        keys_field.choices = [(key, str(key)) for key in keys]
+
+
+class MergeDecisionForm(DecisionForm):
+    field_order = ("kept", "reason")
+    kept = forms.CharField(label="Into the platform (slug)", max_length=200)
+
+    def clean_kept(self) -> Platform:
+        slug = self.cleaned_data["kept"].strip()
+        kept = Platform.objects.visible_to(None).filter(slug=slug).first()
+        if kept is None:
+            raise forms.ValidationError(f"There is no public platform {slug!r}.")
+        return kept
+
+
+class JudgementDecisionForm(DecisionForm):
+    field_order = ("outlier_reason", "reason")
+    outlier_reason = forms.CharField(
+        label="Why predictions leave it out",
+        required=False,
+        max_length=Profile._meta.get_field("outlier_reason").max_length,
+        help_text="Shown on its page. Empty: predictions use it.",
+    )

@@ -1,0 +1,186 @@
+"""What waits for a moderator: what visitors report, and what the database itself finds odd. A row leaves its part of
+the queue when a moderator takes it off, or when it is hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.urls import reverse
+from django.utils.html import format_html
+
+from mpet_site.web.tables import text_link
+from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
+from profiles.usability import newest_unusable, set_why_unusable
+
+ODD_SHARE = 4  # an upload is looked at where one in so many of its runs was disturbed, or of its profiles is an outlier
+
+
+@dataclass(frozen=True)
+class QueueItem:
+    """A row of the queue: `key` of the row, what it is, why it is here, and what can be done."""
+
+    key: int
+    title: str
+    why: str
+    at: datetime
+    steps: Sequence[tuple[str, str]] = field(default=())  # label, address
+
+
+@dataclass(frozen=True)
+class QueuePart:
+    """`find`: the rows that no moderator has taken off. `is_counted`: whether counting them costs no more than a
+    query."""
+
+    name: str
+    title: str
+    hint: str
+    model: Any
+    find_all: Callable[[], QuerySet[Any]]
+    show: Callable[[Any], QueueItem]
+    is_counted: bool = True
+    prepare: Callable[[Sequence[Any]], None] = lambda rows: None
+
+    def find(self) -> QuerySet[Any]:
+        handled = ModerationEntry.objects.standing().filter(action=ModerationEntry.Action.HANDLE, queue=self.name)
+        return self.find_all().exclude(pk__in=handled.values("subject_key"))
+
+    @property
+    def count(self) -> int | None:
+        return self.find().count() if self.is_counted else None
+
+
+def shown_profiles() -> QuerySet[Profile]:
+    return Profile.objects.visible_to(None).select_related("platform", "workload", "source")
+
+
+def odd_uploads() -> QuerySet[Source]:
+    """Public uploads of which many runs were disturbed by other programs, or many profiles contradict the rest."""
+    judged = Q(profiles__disturbed_count__isnull=False)
+    counted = (
+        Source.objects.visible_to(None)
+        .filter(kind__in=(Source.Kind.TARBALL, Source.Kind.FILES))
+        .annotate(
+            all_profiles=Count("profiles"),
+            outliers=Count("profiles", filter=Q(profiles__outlier_judge="computed") & ~Q(profiles__outlier_reason="")),
+            judged_runs=Sum("profiles__run_count", filter=judged),
+            disturbed_runs=Sum("profiles__disturbed_count"),
+        )
+    )
+    is_disturbed = Q(disturbed_runs__gt=0, judged_runs__lte=ODD_SHARE * F("disturbed_runs"))
+    is_implausible = Q(outliers__gt=0, all_profiles__lte=ODD_SHARE * F("outliers"))
+    return counted.filter(is_disturbed | is_implausible).select_related("upload").order_by("-pk")
+
+
+def steps_of_platform(platform: Platform) -> list[tuple[str, str]]:
+    return [
+        ("Merge", reverse("moderate-merge", args=[platform.slug])),
+        ("Change facts", reverse("admin:profiles_platform_change", args=[platform.pk])),
+    ]
+
+
+def steps_of_profile(profile: Profile) -> list[tuple[str, str]]:
+    return [
+        ("Judge", reverse("moderate-profile", args=[profile.uid])),
+        ("Hide its delivery", reverse("moderate-delivery", args=[profile.source.uid])),
+    ]
+
+
+def name_profile(profile: Profile) -> str:
+    name = f"{profile.workload.name} on {profile.platform.name}"
+    return text_link(reverse("profile", args=[profile.uid]), name)
+
+
+def name_platform(platform: Platform) -> str:
+    return text_link(reverse("platform", args=[platform.slug]), platform.name)
+
+
+def name_delivery(source: Source) -> str:
+    upload = getattr(source, "upload", None)
+    label = source.label or f"delivery {source.pk}"
+    return text_link(reverse("upload-report", args=[upload.uid]), label) if upload else format_html("{}", label)
+
+
+def show_report(report: VisitorReport) -> QueueItem:
+    row = report.subject
+    is_platform = isinstance(row, Platform)
+    title = name_platform(row) if is_platform else name_profile(row)
+    steps = steps_of_platform(row) if is_platform else steps_of_profile(row)
+    return QueueItem(report.pk, title, report.text, report.created_at, steps)
+
+
+def show_platform(platform: Platform) -> QueueItem:
+    facts = (platform.vendor, platform.cpu_model, f"{platform.n_max} threads")
+    why = ", ".join(text for text in facts if text)
+    return QueueItem(platform.pk, name_platform(platform), why, platform.created_at, steps_of_platform(platform))
+
+
+def show_unusable(profile: Any) -> QueueItem:
+    steps = steps_of_profile(profile)
+    return QueueItem(profile.pk, name_profile(profile), profile.why_unusable, profile.created_at, steps)
+
+
+def show_outlier(profile: Profile) -> QueueItem:
+    steps = steps_of_profile(profile)
+    return QueueItem(profile.pk, name_profile(profile), profile.outlier_reason, profile.created_at, steps)
+
+
+def show_upload(source: Any) -> QueueItem:
+    why = []
+    if source.disturbed_runs:
+        why.append(f"{source.disturbed_runs} of {source.judged_runs} runs were disturbed by other programs")
+    if source.outliers:
+        why.append(f"{source.outliers} of {source.all_profiles} profiles are outliers")
+    steps = [("Hide it", reverse("moderate-delivery", args=[source.uid]))]
+    return QueueItem(source.pk, name_delivery(source), "; ".join(why), source.created_at, steps)
+
+
+QUEUE = (
+    QueuePart(
+        "reports",
+        "Reports",
+        "What visitors say is wrong.",
+        VisitorReport,
+        lambda: VisitorReport.objects.with_subject().prefetch_related("profile__source"),
+        show_report,
+    ),
+    QueuePart(
+        "platforms",
+        "New platforms",
+        "Machines that users were the first to deliver: are they new, or do we know them under another name?",
+        Platform,
+        lambda: Platform.objects.visible_to(None).filter(facts_by__startswith="user:").order_by("-pk"),
+        show_platform,
+    ),
+    QueuePart(
+        "uploads",
+        "Odd uploads",
+        "A quarter of the runs was disturbed by other programs, or a quarter of the profiles contradicts the rest.",
+        Source,
+        odd_uploads,
+        show_upload,
+    ),
+    QueuePart(
+        "outliers",
+        "Outliers",
+        "Profiles that were found to contradict the rest, and that predictions leave out.",
+        Profile,
+        lambda: shown_profiles().filter(outlier_judge="computed").exclude(outlier_reason="").order_by("-pk"),
+        show_outlier,
+    ),
+    QueuePart(
+        "refused",
+        "Refused rows",
+        "Profiles that predictions leave out because nothing can be computed with what is stored. All are read to find "
+        "them: this takes a while where there are many.",
+        Profile,
+        lambda: newest_unusable(shown_profiles()).order_by("-pk"),
+        show_unusable,
+        is_counted=False,
+        prepare=set_why_unusable,
+    ),
+)
+QUEUE_PARTS = {part.name: part for part in QUEUE}

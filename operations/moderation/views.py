@@ -1,0 +1,196 @@
+"""The moderators' pages: the queue, what they do about it, the log, and undo. For everybody else there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from mpet_site.web.pages import page_of
+from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
+from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
+from profiles.columns import workload_link
+from profiles.models import ModerationEntry, Platform, Profile, Source
+from profiles.moderation import ModerationError
+from profiles.moderation_log import SUBJECTS, Decision, Subject, handle, hide, judge, merge, show, undo
+
+_View = Callable[..., HttpResponse]
+
+
+def is_moderator(user: Any) -> bool:
+    return bool(user.is_active and user.is_staff and user.has_perm("profiles.moderate"))
+
+
+def for_moderators(view: _View) -> _View:
+    """404 for everybody else, signed in or not: not even that there is such a page is told."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not is_moderator(request.user):
+            raise Http404
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+@for_moderators
+@require_http_methods(["GET", "HEAD", "POST"])
+def queue(request: HttpRequest) -> HttpResponse:
+    """One part of the queue; POST takes the chosen rows of this page off it."""
+    part = QUEUE_PARTS.get(request.GET.get("part", QUEUE[0].name), QUEUE[0])
+    page = page_of(request, part.find())
+    rows = list(page)
+    part.prepare(rows)
+    form = HandledForm(request.POST or None, keys=[row.pk for row in rows])
+    if form.is_valid():
+        take_off(request, part, rows, form)
+        return redirect(f"{reverse('moderation')}?part={part.name}")
+    context = {
+        "parts": QUEUE,
+        "part": part,
+        "page": page,
+        "items": [part.show(row) for row in rows],
+        "form": form,
+        "section": "moderation",
+    }
+    return render(request, "operations/queue.html", context, status=422 if form.errors else 200)
+
+
+@transaction.atomic
+def take_off(request: HttpRequest, part: QueuePart, rows: Iterable[Any], form: HandledForm) -> None:
+    decision = Decision(request.user, form.cleaned_data["reason"])
+    chosen = [row for row in rows if row.pk in form.cleaned_data["keys"]]
+    for row in chosen:
+        handle(row, part.name, decision)
+    messages.success(request, f"{len(chosen)} of them taken off the queue.")
+
+
+@for_moderators
+@require_safe
+def moderation_log(request: HttpRequest) -> HttpResponse:
+    page = page_of(request, ModerationEntry.objects.select_related("by", "undoes", "undone_by"))
+    context = {"page": page, "entries": with_subjects(page), "section": "moderation"}
+    return render(request, "operations/log.html", context)
+
+
+NAMES: dict[str, Callable[[Any], str]] = {
+    Subject.SOURCE: name_delivery,
+    Subject.PLATFORM: name_platform,
+    Subject.WORKLOAD: lambda workload: workload_link(workload, ""),
+    Subject.PROFILE: name_profile,
+    Subject.REPORT: lambda report: f"“{report.text[:80]}”",
+}
+BESIDE: dict[str, tuple[str, ...]] = {Subject.SOURCE: ("upload",), Subject.PROFILE: ("platform", "workload")}
+
+
+def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEntry, str]]:
+    """Each entry with what it is about, a query for each kind; what was deleted since has no name any more."""
+    entries = list(entries)
+    names: dict[tuple[str, int], str] = {}
+    for kind, model in SUBJECTS.items():
+        keys = {entry.subject_key for entry in entries if entry.subject_kind == kind}
+        rows: Any = model._default_manager.select_related(*BESIDE.get(kind, ()))
+        names |= {(kind, key): NAMES[kind](row) for key, row in rows.in_bulk(keys).items()}
+    gone = "{} that was deleted since"
+    return [
+        (entry, names.get((entry.subject_kind, entry.subject_key), gone.format(entry.get_subject_kind_display())))
+        for entry in entries
+    ]
+
+
+def ask_decision(
+    request: HttpRequest,
+    form: DecisionForm,
+    act: Callable[[Decision], Any],
+    **context: Any,
+) -> HttpResponse:
+    """The form with what follows, or, once it is filled, what was done, or why it could not be."""
+    if form.is_valid():
+        try:
+            act(Decision(request.user, form.cleaned_data["reason"]))
+        except ModerationError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Done, and noted in the log.")
+            return redirect("moderation-log")
+    context |= {"form": form, "back": reverse("moderation"), "back_label": "To the queue", "section": "moderation"}
+    return render(request, "confirm.html", context, status=422 if form.errors else 200)
+
+
+@for_moderators
+@require_http_methods(["GET", "HEAD", "POST"])
+def moderate_delivery(request: HttpRequest, uid: Any) -> HttpResponse:
+    """Hides a public delivery, or shows one again that is hidden."""
+    source = get_object_or_404(Source.objects.public(), uid=uid)
+    act = show if source.hidden else hide
+    verb = "Show" if source.hidden else "Hide"
+    return ask_decision(
+        request,
+        DecisionForm(request.POST or None),
+        lambda decision: act(source, decision),
+        title=f"{verb} {source.label}{' again' if source.hidden else ''}?",
+        consequences=(
+            f"{source.profiles.count()} profiles, the platforms and workloads that nothing else is known of, and what "
+            "it says of the others.",
+            "While it is hidden nobody sees it, its owner included, and nothing is predicted from it.",
+        ),
+        button=verb,
+    )
+
+
+@for_moderators
+@require_http_methods(["GET", "HEAD", "POST"])
+def moderate_merge(request: HttpRequest, slug: str) -> HttpResponse:
+    duplicate = get_object_or_404(Platform.objects.visible_to(None), slug=slug)
+    form = MergeDecisionForm(request.POST or None)
+    return ask_decision(
+        request,
+        form,
+        lambda decision: merge(duplicate, form.cleaned_data["kept"], decision),
+        title=f"Which machine is {duplicate.name}?",
+        consequences=(
+            "Its profiles move to the other, and its old address leads there. Later deliveries go there, too.",
+            "Facts are told anew from what was delivered for both.",
+        ),
+        button="Merge",
+    )
+
+
+@for_moderators
+@require_http_methods(["GET", "HEAD", "POST"])
+def moderate_profile(request: HttpRequest, uid: Any) -> HttpResponse:
+    profile = get_object_or_404(Profile.objects.public().select_related("platform", "workload"), uid=uid)
+    form = JudgementDecisionForm(request.POST or None, initial={"outlier_reason": profile.outlier_reason})
+    return ask_decision(
+        request,
+        form,
+        lambda decision: judge(profile, form.cleaned_data["outlier_reason"], decision),
+        title=f"Is {profile.workload.name} on {profile.platform.name} an outlier?",
+        consequences=("What is decided here no computation changes.",),
+        button="Decide",
+    )
+
+
+@for_moderators
+@require_http_methods(["GET", "HEAD", "POST"])
+def undo_entry(request: HttpRequest, pk: int) -> HttpResponse:
+    entry = get_object_or_404(ModerationEntry.objects.select_related("by"), pk=pk)
+    return ask_decision(
+        request,
+        DecisionForm(request.POST or None),
+        lambda decision: undo(entry, decision),
+        title="Undo this?",
+        consequences=(
+            f"{entry.by or 'A deleted account'} {entry.get_action_display()} a {entry.get_subject_kind_display()} on "
+            f"{entry.at:%-d %B %Y}: {entry.reason}",
+            "Everything is as it was before, and the log says that this was taken back.",
+        ),
+        button="Undo",
+    )

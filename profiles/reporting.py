@@ -1,0 +1,75 @@
+"""The form "this is wrong" of every public platform and profile. Only moderators read what it brings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from mpet_site.web.throttling import limit_posts
+from profiles.models import Platform, Profile, VisitorReport
+from profiles.models.moderation import LONGEST_REPORT
+
+MOST_REPORTS_OF_A_ROW = 20
+WHAT_HAPPENS = (
+    "Moderators read it and look after it. Nobody else sees it.",
+    "It needs no account, and nothing of you is kept. There is no answer to it.",
+)
+
+
+class VisitorReportForm(forms.Form):
+    text = forms.CharField(
+        label="What is wrong, and how can that be seen?",
+        max_length=LONGEST_REPORT,
+        help_text=f"At most {LONGEST_REPORT} characters.",
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
+
+    def __init__(self, *args: Any, row: Platform | Profile, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.row = row
+
+    def clean(self) -> dict[str, Any]:
+        if VisitorReport.objects.filter(**subject_of(self.row)).count() >= MOST_REPORTS_OF_A_ROW:
+            raise forms.ValidationError("This was reported often: moderators will look at it.")
+        return super().clean() or {}
+
+
+def subject_of(row: Platform | Profile) -> dict[str, Any]:
+    return {"platform" if isinstance(row, Platform) else "profile": row}
+
+
+@limit_posts("report")
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_platform(request: HttpRequest, slug: str) -> HttpResponse:
+    """What somebody keeps private is nobody else's to report, and its owner's to change."""
+    row = get_object_or_404(Platform.objects.visible_to(None), slug=slug)
+    return take_report(request, row, row.name, reverse("platform", args=[slug]))
+
+
+@limit_posts("report")
+@require_http_methods(["GET", "HEAD", "POST"])
+def report_profile(request: HttpRequest, uid: Any) -> HttpResponse:
+    row = get_object_or_404(Profile.objects.visible_to(None).select_related("platform", "workload"), uid=uid)
+    return take_report(request, row, f"{row.workload.name} on {row.platform.name}", reverse("profile", args=[uid]))
+
+
+def take_report(request: HttpRequest, row: Platform | Profile, name: str, back: str) -> HttpResponse:
+    """The form, or thanks. Nothing redirects, so that no cookie with a message is set for visitors."""
+    form = VisitorReportForm(request.POST or None, row=row)
+    if form.is_valid():
+        VisitorReport.objects.create(text=form.cleaned_data["text"], **subject_of(row))
+        return render(request, "profiles/reported.html", {"name": name, "back": back}, status=201)
+    context = {
+        "title": f"What is wrong with {name}?",
+        "consequences": WHAT_HAPPENS,
+        "form": form,
+        "button": "Tell the moderators",
+        "back": back,
+        "back_label": "Back",
+    }
+    return render(request, "confirm.html", context, status=422 if form.errors else 200)
