@@ -10,11 +10,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.files import FoundFolder, find_folders
 from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder, as_delivery
 from profiles.ingest import IngestResult, ingest
-from profiles.models import Source
+from profiles.models import Price, Source
+from profiles.prices import price_table, restore_prices
 from profiles.withdrawal import withdraw
 
 FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
@@ -31,6 +34,7 @@ class FetchReport:
     profiles: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
+    prices_dropped: int = 0
     warnings: Counter[str] = field(default_factory=Counter)
 
 
@@ -41,7 +45,7 @@ def fetch(
     source: PublicSource, origin: Path, *, limit: int | None, update: bool, looked: Looked = lambda report: None
 ) -> FetchReport:
     """Store what of the source is not stored yet, at most `limit` folders. `update`: folders that changed are stored
-    anew. `looked` is called after every folder.
+    anew, and their platforms keep their prices. `looked` is called after every folder.
 
     Raises UnreadableOrigin and IngestError; the folders before are stored.
     """
@@ -51,6 +55,10 @@ def fetch(
     readable = _readable(source, origin, limit, report, looked)
     while some := list(islice(readable, FOLDERS_AT_ONCE)):
         _store(source, some, report)
+        _give_prices_back(source, report)
+    _give_prices_back(source, report)
+    if limit is None:
+        _held_prices(source).unlink(missing_ok=True)  # what is left is of machines that are not stored any more
     return report
 
 
@@ -61,8 +69,33 @@ def _withdraw_outdated(source: PublicSource, origin: Path) -> int:
     rows = FetchedFolder.objects.filter(public_source=source.name)
     changed = {row.source_id for row in rows if row.folder in set(outdated)}
     if changed:
+        _hold_prices(source, changed)
         withdraw(Source.objects.filter(pk__in=changed))
     return len(set(outdated) & set(known))
+
+
+def _held_prices(source: PublicSource) -> Path:
+    """Where prices wait for platforms that are stored anew, also when the process ends before they are. It is a table
+    as import_prices reads it."""
+    return Path(settings.FETCHED_DIR, f"{source.name}.prices.csv")
+
+
+def _hold_prices(source: PublicSource, deliveries: set[int]) -> None:
+    """With the prices that a fetch before this one held and could not give back."""
+    prices = Price.objects.filter(platform__profiles__source__in=deliveries).distinct().select_related("platform")
+    table = price_table(prices)
+    path = _held_prices(source)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text() if path.exists() else ""
+    rows = dict.fromkeys([*table.splitlines(), *before.splitlines()])  # the header once, and first
+    path.with_suffix(".new").write_text("\n".join(rows) + "\n")
+    path.with_suffix(".new").rename(path)
+
+
+def _give_prices_back(source: PublicSource, report: FetchReport) -> None:
+    path = _held_prices(source)
+    if path.exists():
+        _, report.prices_dropped = restore_prices(path.read_text().splitlines())
 
 
 def _known(source: PublicSource) -> dict[str, str]:

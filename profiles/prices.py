@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -40,9 +42,39 @@ def import_prices(lines: Iterable[str]) -> tuple[int, int]:
     return results.count("new"), results.count("changed")
 
 
+def price_table(prices: Iterable[Price]) -> str:
+    """The table of these prices, as `import_prices` reads it; platforms by their names."""
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(PRICE_COLUMNS)
+    rows.writerows(
+        (price.platform.name, *(getattr(price, name) for name in PRICE_COLUMNS if name != "platform"))
+        for price in prices
+    )
+    return written.getvalue()
+
+
+def restore_prices(lines: Iterable[str]) -> tuple[int, int]:
+    """Store the prices of a table that are not there, where their platforms are; how many, and how many have no
+    platform or cannot be read."""
+    complaints: list[str] = []
+    with transaction.atomic():
+        Revision.hold()
+        prices = list(_read_prices(lines, complaints, most_complaints=None))
+        restored = [price for price in prices if not Price.objects.filter(**_key_of(price)).exists()]
+        for price in restored:
+            price.save()
+        if restored:
+            Revision.raise_for(None, only_adds=True)
+    return len(restored), len(complaints)
+
+
+def _key_of(price: Price) -> dict[str, Any]:
+    return {name: getattr(price, name) for name in ("platform", "currency", "per", "region", "kind", "date")}
+
+
 def _store(price: Price) -> str:
-    key = {name: getattr(price, name) for name in ("platform", "currency", "per", "region", "kind", "date")}
-    known = Price.objects.filter(**key).first()
+    known = Price.objects.filter(**_key_of(price)).first()
     if known is None:
         price.save()
         return "new"
@@ -53,7 +85,9 @@ def _store(price: Price) -> str:
     return "changed"
 
 
-def _read_prices(lines: Iterable[str], complaints: list[str]) -> Iterator[Price]:
+def _read_prices(
+    lines: Iterable[str], complaints: list[str], most_complaints: int | None = MOST_COMPLAINTS
+) -> Iterator[Price]:
     rows = csv.DictReader(lines, strict=True)
     platforms: dict[str, Platform | None] = {}
     try:
@@ -61,7 +95,7 @@ def _read_prices(lines: Iterable[str], complaints: list[str]) -> Iterator[Price]
             complaints.append(f"line 1: column {missing[0]!r} is missing")
             return
         for row in rows:
-            if len(complaints) >= MOST_COMPLAINTS:
+            if most_complaints is not None and len(complaints) >= most_complaints:
                 return
             price = _read_price(row, platforms, complaints, rows.line_num)
             if price is not None:

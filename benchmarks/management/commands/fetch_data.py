@@ -63,6 +63,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{report.known} were stored before, {report.outdated} had changed and were taken anew")
         self.list_counted(f"{report.refused.total()} machines refused", report.refused)
         self.list_counted(f"{report.left_out.total()} single results left out", report.left_out)
+        if report.prices_dropped:
+            self.stdout.write(f"{report.prices_dropped} prices of machines that are not stored now were dropped")
         for warning in list(report.warnings)[:3]:
             self.stderr.write(f"warning: {warning}")
         if len(report.warnings) > 3:

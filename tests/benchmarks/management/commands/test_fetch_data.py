@@ -6,7 +6,7 @@ from django.core.management import CommandError, call_command
 from benchmarks import fetching
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.sparecores import SpareCores
-from profiles.models import Platform, Profile, Run, Source, WithdrawnSource, Workload
+from profiles.models import Platform, Price, Profile, Run, Source, WithdrawnSource, Workload
 from tests.benchmarks.public_data.servers import lscpu, pack_servers, server, write_servers
 from tests.benchmarks.public_data.test_download import handler, url  # noqa: F401  fixtures
 
@@ -107,6 +107,64 @@ def test_update_takes_what_changed_and_nothing_else(tmp_path, capsys, monkeypatc
     assert Profile.objects.count() == 6 * PROFILES
     assert Source.objects.filter(pk=kept.pk).exists()
     assert WithdrawnSource.objects.count() == 1
+
+
+def priced():
+    """The newest price of each platform that has one."""
+    return {price.platform.name: str(price.amount.normalize()) for price in Price.objects.order_by("date")}
+
+
+@pytest.fixture
+def prices(tmp_path):
+    table = tmp_path / "prices.csv"
+    rows = [f"{name},0.{i}5,USD,hour,eu,on-demand,the provider,2026-11-01" for i, name in enumerate(NAMES, start=1)]
+    table.write_text("\n".join(["platform,amount,currency,per,region,kind,source,date", *rows]))
+    return lambda: call_command("import_prices", str(table))
+
+
+PRICED = {name: f"0.{i}5" for i, name in enumerate(NAMES, start=1)}
+
+
+def test_update_keeps_the_prices_of_what_it_stores_anew(tmp_path, prices, settings):
+    settings.FETCHED_DIR = tmp_path / "fetched"
+    origin = write_servers(tmp_path / "clone", five())
+    fetched(origin)
+    prices()
+    before = list(Price.objects.order_by("platform__name").values("amount", "region", "kind", "source", "date"))
+    write_servers(tmp_path / "clone", {name: server(9.0) for name in NAMES[:3]})
+    fetched(origin, "--update")
+    assert priced() == PRICED
+    assert list(Price.objects.order_by("platform__name").values(*before[0])) == before
+    assert not list(settings.FETCHED_DIR.iterdir())
+
+
+def test_update_that_is_interrupted_loses_no_price(tmp_path, prices, settings, monkeypatch):
+    settings.FETCHED_DIR = tmp_path / "fetched"
+    origin = write_servers(tmp_path / "clone", five())
+    fetched(origin)
+    prices()
+    write_servers(tmp_path / "clone", {NAMES[0]: server(9.0)})
+    with monkeypatch.context() as broken:
+        broken.setattr(fetching, "_store", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            fetched(origin, "--update")
+    assert priced() == {}
+    fetched(origin, "--limit", "2")
+    assert len(priced()) == 2
+    write_servers(tmp_path / "clone", {NAMES[0]: server(7.0)})
+    fetched(origin, "--update")
+    assert priced() == PRICED
+
+
+def test_prices_of_a_machine_that_is_refused_now_go_with_it(tmp_path, prices, settings, capsys):
+    settings.FETCHED_DIR = tmp_path / "fetched"
+    origin = write_servers(tmp_path / "clone", five())
+    fetched(origin)
+    prices()
+    write_servers(tmp_path / "clone", {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
+    fetched(origin, "--update")
+    assert priced() == {name: PRICED[name] for name in NAMES[1:]}
+    assert "1 prices of machines that are not stored now were dropped" in capsys.readouterr().out
 
 
 def test_update_drops_a_machine_that_is_refused_now(tmp_path):
