@@ -33,7 +33,7 @@ def measurement_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
         folder = f"uploads/{upload.uid}"
         report = UploadSerializer(upload, context={"request": request}).data
         yield ArchiveMember.of_json(f"{folder}/report.json", report)
-        if upload.file and upload.file.storage.exists(str(upload.file.name)):
+        if upload.file_is_there:
             yield ArchiveMember(f"{folder}/{upload.filename}", upload.file.size, upload.file.open("rb"))
     yield from profile_members(user, request)
 

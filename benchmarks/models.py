@@ -1,6 +1,7 @@
 """Uploads: what somebody sent, and what came of it."""
 
 import uuid
+from pathlib import PurePath
 from typing import Any, Self
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from profiles.models import LeasedQuerySet, LeasedWork, Profile, Source
+
+KNOWN_SUFFIXES = (".json", ".jsonl", ".csv", ".xml", ".txt")
 
 
 def report_entry(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
@@ -111,6 +114,19 @@ class Upload(LeasedWork):
     def hidden(self) -> bool:
         """A moderator hid what came of it (profiles.moderation)."""
         return self.source is not None and self.source.hidden
+
+    @property
+    def file_is_there(self) -> bool:
+        """Whether what was sent can be had: also where a process died between row and file."""
+        return bool(self.file) and self.file.storage.exists(str(self.file.name))
+
+    @property
+    def file_suffix(self) -> str:
+        """Of a copy of what was sent: a tarball, a file of another tool, or several of these in one archive."""
+        if not self.form:
+            return ".tar.gz"
+        suffix = PurePath(self.filename).suffix.lower()
+        return ".tar" if (self.reading or {}).get("packed") else suffix if suffix in KNOWN_SUFFIXES else ".txt"
 
     @property
     def waits(self) -> bool:

@@ -16,6 +16,7 @@ from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
+from benchmarks.notes import notes_of
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.preview import preview_of
 from benchmarks.services import receive_tarball
@@ -109,12 +110,14 @@ def said_in(source: Source | None, user: Any) -> dict[str, PageTable | None]:
 
 @require_safe
 def upload_report(request: HttpRequest, uid: Any) -> HttpResponse:
-    """Others see what came out of a public upload, not its file."""
+    """Others see what came out of a public upload and can have its file, but for its name."""
     row = get_object_or_404(Upload.objects.readable_by(request.user), uid=uid)
     profiles = Profile.objects.visible_to(request.user).select_related("platform", "workload")
     page = page_of(request, profiles.filter(source=row.source) if row.source else profiles.none())
     context = said_in(row.source, request.user) | {
         "upload": row,
+        "notes": notes_of(row.source),
+        "file_is_there": row.status == Upload.Status.ACCEPTED and row.file_is_there,
         "owned": request.user.is_authenticated and row.owner_id == request.user.pk,
         "programs": programs_by_source([row.source_id], request.user).get(row.source_id, []) if row.source_id else [],
         "page": page,
@@ -155,8 +158,8 @@ def delete_upload(request: HttpRequest, uid: Any) -> HttpResponse:
 
 
 WHAT_BECOMES_PUBLIC = (
-    "Everybody sees its profiles, its runs, the environment that the kit noted and its log, and predicts from them. Of "
-    "the file itself others see its name in the sources of answers.",
+    "Everybody sees its profiles, its runs, the environment that the kit noted and its log, predicts from them, and "
+    "can download the file as you sent it. Its name is in the sources of answers.",
     "Your other uploads stay as they are, and so do your private predictions.",
     "It cannot be made private again: what others predict from it stays. You can delete it.",
 )

@@ -227,7 +227,8 @@ class ProfileQuerySet(ModeratedQuerySet):
         return self.visible_to(user).select_related(other, "curves", "source").defer(*LONG_TEXTS_OF_SOURCE)
 
     def on_profile_page(self, user: Any) -> Self:
-        return self.visible_to(user).select_related("platform", "workload", "source", "curves", "feature_vector")
+        beside = ("platform", "workload", "source", "source__upload", "curves", "feature_vector")
+        return self.visible_to(user).select_related(*beside)
 
     def as_api_rows(self, user: Any) -> Self:
         return self.visible_to(user).select_related("platform", "workload", "source", "source__upload")

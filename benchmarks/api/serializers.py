@@ -13,6 +13,7 @@ from benchmarks.foreign import MOST_FILES, RECOGNISED, ForeignReading, as_one_fi
 from benchmarks.formats import FORMATS
 from benchmarks.formats.recognising import UnrecognisedError
 from benchmarks.models import Upload
+from benchmarks.notes import notes_of
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText
 from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
@@ -245,12 +246,18 @@ class PublicationSerializer(serializers.Serializer):
 
 
 class UploadSerializer(serializers.ModelSerializer):
-    """`viewer` in the context. Others see that a public upload was accepted and what came of it, not its file."""
+    """`viewer` in the context. Others see that a public upload was accepted, what came of it, what was noted, and where
+    its file is, not the file's name."""
 
     id = serializers.UUIDField(source="uid", read_only=True)
     url = serializers.SerializerMethodField()
     filename = serializers.SerializerMethodField()
     sha256 = serializers.SerializerMethodField()
+    file = serializers.SerializerMethodField(help_text="Where what was sent can be had; null where it is not kept.")
+    environment = serializers.SerializerMethodField(
+        help_text="What was noted of the machine, as JSON text, its first 65,536 characters; null: nothing."
+    )
+    log = serializers.SerializerMethodField(help_text="As long as `environment` at most; null: none.")
     hidden = serializers.BooleanField(read_only=True, help_text="By a moderator: nobody sees what came of it.")
     report = serializers.SerializerMethodField()
     profiles = serializers.SerializerMethodField(help_text="Ids of the profiles that were stored.")
@@ -274,6 +281,9 @@ class UploadSerializer(serializers.ModelSerializer):
             "sha256",
             "created_at",
             "finished_at",
+            "file",
+            "environment",
+            "log",
             "hidden",
             "report",
             "profiles",
@@ -295,6 +305,19 @@ class UploadSerializer(serializers.ModelSerializer):
 
     def get_sha256(self, upload: Upload) -> str | None:
         return upload.sha256 if self.owned(upload) else None
+
+    def get_file(self, upload: Upload) -> str | None:
+        if upload.status != Upload.Status.ACCEPTED or not upload.file_is_there:
+            return None
+        return str(self.context["request"].build_absolute_uri(reverse("api-upload-file", args=[upload.uid])))
+
+    def get_environment(self, upload: Upload) -> str | None:
+        notes = notes_of(upload.source)
+        return notes.environment or None if notes else None
+
+    def get_log(self, upload: Upload) -> str | None:
+        notes = notes_of(upload.source)
+        return notes.log or None if notes else None
 
     @extend_schema_field(ReportSerializer)
     def get_report(self, upload: Upload) -> dict[str, Any]:

@@ -5,10 +5,13 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import Count, Max
+from django.http import FileResponse
+from django.http.response import HttpResponseBase
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.generics import get_object_or_404
 from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,7 +37,7 @@ from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
-from mpet_site.web.renderers import TarballRenderer
+from mpet_site.web.renderers import BytesRenderer, TarballRenderer
 from profiles.etags import database_etag
 from profiles.publication import PublicationError
 
@@ -145,6 +148,29 @@ class UploadDetail(DetailView):
     def etag(self, upload: Upload) -> str:
         viewer = self.request.user.pk if upload.owner_id == self.request.user.pk else None
         return database_etag(self.request, upload.status, upload.visibility, upload.report, viewer)
+
+
+class UploadFile(ApiView):
+    """What was sent, byte by byte: a tarball, a file of another tool, or a tar archive of several. Of a private upload
+    to its owner alone."""
+
+    renderer_classes = (BytesRenderer,)
+
+    @extend_schema(
+        operation_id="uploads_file", summary="The file of an upload", responses={200: OpenApiTypes.BINARY, 404: None}
+    )
+    def get(self, request: Request, id: Any) -> HttpResponseBase:
+        upload = get_object_or_404(Upload.objects.readable_by(request.user), uid=id)
+
+        def build() -> HttpResponseBase:
+            try:
+                content = upload.file.open("rb")
+            except (OSError, ValueError) as error:  # rejected, or just deleted
+                raise NotFound from error
+            name = f"mpet-{upload.uid}{upload.file_suffix}"
+            return FileResponse(content, as_attachment=True, filename=name, content_type=BytesRenderer.media_type)
+
+        return respond_unless_unchanged(request, etag_of(upload.sha256, upload.status, upload.visibility), build)
 
 
 class Kit(ApiView):

@@ -51,6 +51,11 @@ class ArchiveOfFilesRenderer(TarballRenderer):
     format = "zip"
 
 
+class BytesRenderer(TarballRenderer):
+    media_type = "application/octet-stream"
+    format = "bin"
+
+
 class TextRenderer(TarballRenderer):
     media_type = "text/plain"
     format = "txt"

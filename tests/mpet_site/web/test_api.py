@@ -33,7 +33,10 @@ from tests.unchecked import without_checks
 
 pytestmark = pytest.mark.django_db
 
-FILES = {"api-kit", "api-dump-file", "api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"}
+FILES = {
+    *("api-kit", "api-dump-file", "api-upload-file"),
+    *("api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"),
+}
 NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", "api-prediction-batch", *FILES}
 
 
@@ -56,6 +59,7 @@ def addresses():
         "api-workload": [f"workloads/{profile.workload.slug}/" for profile in profiles],
         "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
         "api-upload": [f"uploads/{upload['id']}/"],
+        "api-upload-file": [f"uploads/{upload['id']}/file/"],
         "api-uploads": [],  # for users alone, as are these
         "api-tokens": [],
         "api-account": [],
