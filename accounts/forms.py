@@ -15,6 +15,7 @@ from django import forms
 from django.http import HttpRequest
 
 from accounts.addresses import users_of_address
+from accounts.device_logins import LoginNotKnown, waiting_login
 from accounts.mails import send_mail_to
 from accounts.models import ApiToken
 
@@ -93,6 +94,26 @@ class NewPasswordForm(RevokingTokens, ResetPasswordKeyForm):
 
 class ChangedPasswordForm(RevokingTokens, ChangePasswordForm):
     field_order = ("oldpassword", "password1", "password2", "revoke_tokens")
+
+
+class DeviceCodeForm(forms.Form):
+    """The code that a program shows."""
+
+    code = forms.CharField(
+        max_length=20,
+        label="Code",
+        help_text="Eight letters, as the program shows them.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "characters", "spellcheck": "false"}),
+    )
+
+    def clean_code(self) -> str:
+        code = str(self.cleaned_data["code"])
+        try:
+            waiting_login(code)
+        except LoginNotKnown as error:
+            message = "No program waits with this code. It ends after ten minutes; the program then shows a new one."
+            raise forms.ValidationError(message) from error
+        return code
 
 
 class TokenForm(forms.Form):

@@ -110,6 +110,33 @@ class ApiToken(models.Model):
             self.save(update_fields=["revoked_at"])
 
 
+class DeviceLoginQuerySet(models.QuerySet):
+    def unended(self) -> Self:
+        return self.filter(expires_at__gt=timezone.now())
+
+
+class DeviceLogin(models.Model):
+    """A program that waits for somebody to sign it in by the browser (accounts.device_logins)."""
+
+    class Answer(models.TextChoices):
+        AGREED = "agreed"
+        DENIED = "denied"
+
+    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the device code")
+    code = models.CharField(max_length=8, unique=True, help_text="what is typed on the page")
+    program = models.CharField(max_length=100, help_text="what it calls itself; the token gets this name")
+    address = models.CharField(max_length=45, help_text="from which it asks")
+    answer = models.CharField(max_length=6, choices=Answer, blank=True, default="")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    objects = DeviceLoginQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"{self.program} from {self.address}"
+
+
 class ConfirmedAddress(models.Model):
     """What the version before django-allauth reads, so that both serve one database while one takes over from the
     other. Nothing here reads it; the version after this one drops it."""

@@ -52,6 +52,7 @@ urlpatterns = [
     path("accounts/tokens/", views.tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", views.revoke_token, name="revoke-token"),
     path("accounts/tokens/<int:pk>/rotate/", views.rotate_token, name="rotate-token"),
+    path("accounts/device/", limit_posts("login")(views.device_login), name="device-login"),
     path("admin/login/", limit_posts("login")(secure_admin_login(admin.site.login)), name="admin-login"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="password_change"), name="admin-password"),
 ]

@@ -18,7 +18,8 @@ from django.views.generic import FormView
 
 from accounts.archive_response import archive_response
 from accounts.belongings import belongings_of, close_account
-from accounts.forms import ClosingForm, TokenForm
+from accounts.device_logins import LoginNotKnown, answer_login, waiting_login
+from accounts.forms import ClosingForm, DeviceCodeForm, TokenForm
 from accounts.models import ApiToken
 from mpet_site.web.pages import json_address
 from mpet_site.web.throttling import seconds_to_wait, too_many_requests
@@ -119,6 +120,25 @@ def rotate_token(request: HttpRequest, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken.objects.valid(), pk=pk, user_id=request.user.pk)
     _, secret = token.rotate()
     return tokens_page(request, TokenForm(), secret)
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def device_login(request: HttpRequest) -> HttpResponse:
+    """A program shows a code; who types it here sees what asks and from where, and agrees or not."""
+    form = DeviceCodeForm(request.POST or None)
+    context: dict[str, Any] = {"form": form, "section": "account"}
+    if form.is_valid():
+        code, answer = form.cleaned_data["code"], request.POST.get("answer")
+        if answer in ("agree", "deny"):
+            try:
+                context["answered"] = answer_login(code, request.user, agreed=answer == "agree")
+            except LoginNotKnown:  # in another window, just now
+                return redirect("device-login")
+        else:
+            context["waiting"] = waiting_login(code)
+    return render(request, "accounts/device.html", context, status=422 if form.errors else 200)
 
 
 @login_required

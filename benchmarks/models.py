@@ -86,6 +86,16 @@ class Upload(LeasedWork):
     )
     status = models.CharField(max_length=12, choices=Status, default=Status.RECEIVED)
     filename = models.CharField(max_length=255)
+    commit = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="of the program that was measured, in its own repository",
+    )
+    branch = models.CharField(
+        max_length=255, blank=True, default="", db_default="", help_text="that the commit was measured for"
+    )
     file = models.FileField(upload_to="uploads/", blank=True)
     sha256 = models.CharField(max_length=64)
     size_bytes = models.PositiveBigIntegerField()

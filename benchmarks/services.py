@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
@@ -21,6 +22,17 @@ UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20
 
 
+@dataclass(frozen=True)
+class MeasuredCommit:
+    """Which state of a program was measured, in the words of its own repository; empty: nobody said."""
+
+    commit: str = ""
+    branch: str = ""
+
+
+UNKNOWN_COMMIT = MeasuredCommit()
+
+
 def receive_tarball(
     file: IO[bytes],
     owner: Any,
@@ -29,11 +41,12 @@ def receive_tarball(
     licence: str = Upload.Licence.AS_SOURCE,
     *,
     reading: ForeignReading | None = None,
+    measured: MeasuredCommit = UNKNOWN_COMMIT,
 ) -> Upload:
     """Keep a tarball, or a file of another tool with how it is to be read, and have it processed, now or by a worker
     (MPET_TASKS). The same bytes, read alike, from the same owner answer with the first upload, whatever visibility and
     licence are asked for now; a rejected one may be tried again."""
-    upload = keep_tarball(file, owner, visibility, filename, licence, reading=reading)
+    upload = keep_tarball(file, owner, visibility, filename, licence, reading=reading, measured=measured)
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         tasks.hand_on(upload)
         upload.refresh_from_db()
@@ -48,6 +61,7 @@ def keep_tarball(
     licence: str = Upload.Licence.AS_SOURCE,
     *,
     reading: ForeignReading | None = None,
+    measured: MeasuredCommit = UNKNOWN_COMMIT,
 ) -> Upload:
     """Keep a tarball or a file of another tool for `process`. One over the size limit is rejected, and not kept."""
     filename = PurePath(filename.replace("\\", "/")).name[:255] or "results.tar.gz"
@@ -58,6 +72,8 @@ def keep_tarball(
             visibility=visibility,
             licence=licence,
             filename=filename,
+            commit=measured.commit,
+            branch=measured.branch,
             sha256=sha256 if reading is None else reading.sha256_of(sha256),
             form="" if reading is None else reading.form,
             reading=None if reading is None else reading.document(),

@@ -291,6 +291,7 @@ REST_FRAMEWORK = {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,
         "user": env.str("MPET_THROTTLE_USER", default="1200/min") or None,
         "login": env.str("MPET_THROTTLE_LOGIN", default="20/min") or None,
+        "device": env.str("MPET_THROTTLE_DEVICE", default="20/hour") or None,
         "computation": env.str("MPET_THROTTLE_COMPUTATION", default="60/hour") or None,
         "prediction": env.str("MPET_THROTTLE_PREDICTION", default="20/min") or None,
         "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,

@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from accounts.models import ApiToken
+from mpet_site.web.fields import PlainText
 
 
 class TokenSerializer(serializers.ModelSerializer):
@@ -24,6 +25,34 @@ class TokenSerializer(serializers.ModelSerializer):
             "valid",
         )
         read_only_fields = fields
+
+
+class LoginRequestSerializer(serializers.Serializer):
+    """What the program calls itself; the person reads it before agreeing."""
+
+    program = PlainText(max_length=100)
+
+
+class BegunLoginSerializer(serializers.Serializer):
+    device_code = serializers.CharField(help_text="Kept by the program, and sent in bodies alone.")
+    code = serializers.CharField(help_text="What the person types on the page.")
+    url = serializers.URLField(help_text="The page.")
+    expires_in = serializers.IntegerField(help_text="Seconds until both codes end.")
+    interval = serializers.IntegerField(help_text="Seconds to wait between two questions.")
+
+
+class DeviceCodeSerializer(serializers.Serializer):
+    device_code = PlainText(max_length=100)
+
+
+class WaitingLoginSerializer(serializers.Serializer):
+    interval = serializers.IntegerField(help_text="Nobody has answered yet: ask again after so many seconds.")
+
+
+class HandedOutTokenSerializer(serializers.Serializer):
+    token = serializers.CharField(help_text="The secret, told once.")
+    username = serializers.CharField()
+    expires_at = serializers.DateTimeField()
 
 
 class AccountSerializer(serializers.Serializer):

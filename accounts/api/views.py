@@ -3,23 +3,41 @@
 from typing import Any, ClassVar
 
 from django.http.response import HttpResponseBase
+from django.urls import reverse
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework.exceptions import Throttled
+from rest_framework.exceptions import NotFound, PermissionDenied, Throttled
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.api.serializers import AccountSerializer, TokenSerializer
+from accounts.api.serializers import (
+    AccountSerializer,
+    BegunLoginSerializer,
+    DeviceCodeSerializer,
+    HandedOutTokenSerializer,
+    LoginRequestSerializer,
+    TokenSerializer,
+    WaitingLoginSerializer,
+)
 from accounts.archive_response import archive_response
 from accounts.belongings import belongings_of
+from accounts.device_logins import (
+    LOGIN_LIFETIME,
+    POLL_S,
+    LoginDenied,
+    LoginNotKnown,
+    begin_login,
+    hand_out_token,
+    shown_code,
+)
 from accounts.models import ApiToken
 from mpet_site.web.api import ApiView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
 from mpet_site.web.renderers import ArchiveRenderer
-from mpet_site.web.throttling import seconds_to_wait
+from mpet_site.web.throttling import client_address, seconds_to_wait
 
 
 class TokenFilter(FilterSet):
@@ -70,6 +88,69 @@ class AccountView(ApiView):
         }
         data = AccountSerializer(document).data
         return respond_unless_unchanged(request, etag_of(user.pk, repr(data)), lambda: Response(data))
+
+
+class AskedByPrograms(ApiView):
+    """By a program that nobody is signed in to: a token or session that it sends along changes nothing."""
+
+    authentication_classes = ()
+    permission_classes = ()
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["Cache-Control"] = "no-store"
+        return response
+
+
+class BeginLogin(AskedByPrograms):
+    """A program that is to be signed in by the browser gets a code to show, and one to keep."""
+
+    @extend_schema(
+        operation_id="login_begin",
+        summary="Begin to sign a program in by the browser",
+        request=LoginRequestSerializer,
+        responses={201: BegunLoginSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        sent = LoginRequestSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        address = client_address(request)
+        if wait_s := seconds_to_wait("device", address):
+            raise Throttled(wait_s)
+        login, device_code = begin_login(sent.validated_data["program"], address)
+        document = {
+            "device_code": device_code,
+            "code": shown_code(login.code),
+            "url": request.build_absolute_uri(reverse("device-login")),
+            "expires_in": int(LOGIN_LIFETIME.total_seconds()),
+            "interval": POLL_S,
+        }
+        return Response(BegunLoginSerializer(document).data, status=201)
+
+
+class HandOutToken(AskedByPrograms):
+    """The token, once the person has agreed, and once only: 202 until then, 403 where the person refused."""
+
+    @extend_schema(
+        operation_id="login_token",
+        summary="The token of a program that was signed in",
+        request=DeviceCodeSerializer,
+        responses={200: HandedOutTokenSerializer, 202: WaitingLoginSerializer, 403: None, 404: None},
+    )
+    def post(self, request: Request) -> Response:
+        sent = DeviceCodeSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        try:
+            handed = hand_out_token(sent.validated_data["device_code"])
+        except LoginNotKnown as error:
+            raise NotFound from error
+        except LoginDenied as error:
+            raise PermissionDenied("The login was refused on the page.") from error
+        if handed is None:
+            return Response({"interval": POLL_S}, status=202)
+        token, secret = handed
+        document = {"token": secret, "username": token.user.get_username(), "expires_at": token.expires_at}
+        return Response(HandedOutTokenSerializer(document).data)
 
 
 class AccountExport(ApiView):

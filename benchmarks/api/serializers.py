@@ -138,6 +138,11 @@ class UploadRequestSerializer(serializers.Serializer):
         help_text="Under which others may use it; shown wherever its numbers are.",
     )
 
+    commit = FormText(
+        default="", max_length=64, help_text="of the program that was measured, in its own repository; you alone see it"
+    )
+    branch = FormText(default="", max_length=255, help_text="that the commit was measured for; you alone see it")
+
     form = FormChoice(
         [RECOGNISED, *sorted(FORMATS)],
         required=False,
@@ -252,6 +257,8 @@ class UploadSerializer(serializers.ModelSerializer):
     id = serializers.UUIDField(source="uid", read_only=True)
     url = serializers.SerializerMethodField()
     filename = serializers.SerializerMethodField()
+    commit = serializers.SerializerMethodField()
+    branch = serializers.SerializerMethodField()
     sha256 = serializers.SerializerMethodField()
     file = serializers.SerializerMethodField(help_text="Where what was sent can be had; null where it is not kept.")
     environment = serializers.SerializerMethodField(
@@ -277,6 +284,8 @@ class UploadSerializer(serializers.ModelSerializer):
             "visibility",
             "licence",
             "filename",
+            "commit",
+            "branch",
             "size_bytes",
             "sha256",
             "created_at",
@@ -302,6 +311,12 @@ class UploadSerializer(serializers.ModelSerializer):
 
     def get_filename(self, upload: Upload) -> str | None:
         return upload.filename if self.owned(upload) else None
+
+    def get_commit(self, upload: Upload) -> str | None:
+        return upload.commit if self.owned(upload) else None
+
+    def get_branch(self, upload: Upload) -> str | None:
+        return upload.branch if self.owned(upload) else None
 
     def get_sha256(self, upload: Upload) -> str | None:
         return upload.sha256 if self.owned(upload) else None
@@ -371,6 +386,8 @@ class UploadRowSerializer(serializers.ModelSerializer):
             "visibility",
             "licence",
             "filename",
+            "commit",
+            "branch",
             "size_bytes",
             "sha256",
             "created_at",

@@ -29,12 +29,12 @@ from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_vers
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
-from benchmarks.services import receive_tarball
+from benchmarks.services import MeasuredCommit, receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
 from benchmarks.understanding import understood
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
-from mpet_site.web.filters import ChoiceFilter
+from mpet_site.web.filters import ChoiceFilter, TextFilter
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.renderers import BytesRenderer, TarballRenderer
@@ -47,6 +47,8 @@ FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 class UploadFilter(FilterSet):
     status = ChoiceFilter(tuple(Upload.Status.values))
     visibility = ChoiceFilter(tuple(Upload.Visibility.values))
+    commit = TextFilter()
+    branch = TextFilter()
 
     class Meta:
         model = Upload
@@ -96,7 +98,8 @@ class UploadList(ListView):
         name, file, reading = sent.sent()
         if sent.validated_data["preview"]:
             return Response(understood(file, name, reading))
-        upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
+        measured = MeasuredCommit(sent.validated_data["commit"], sent.validated_data["branch"])
+        upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading, measured=measured)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
         return Response(data, status=status, headers={"Location": str(data["url"])})  # wsgiref takes no subclass

@@ -48,7 +48,7 @@ NO_PAGES |= {"badge", "embed", "picture"}  # what pages, here and elsewhere, sho
 # for moderators alone: tests/operations/test_moderation.py
 NO_PAGES |= {"moderation", "moderation-log", "moderate-undo", "moderate-delivery", "moderate-merge", "moderate-profile"}
 OWN = (
-    *("upload", "uploads", "tokens", "password_change", "address"),
+    *("upload", "uploads", "tokens", "device-login", "password_change", "address"),
     *("own-predictions", "delete-predictions", "account", "delete-account"),
     *("mfa_index", "usersessions_list", "socialaccount_connections"),
 )

@@ -189,7 +189,12 @@ def relate_upload(body: dict[str, Any], _case: Any) -> None:
         body |= {"columns": {"n": "Threads"}} if "form" in body else {}
 
 
+def name_login(body: dict[str, Any], _case: Any) -> None:
+    body["device_code"] = row("device codes", body["device_code"])
+
+
 RELATIONS = {
+    "/api/v1/login/token/": name_login,
     "/api/v1/uploads/": relate_upload,
     "/api/v1/uploads/{id}/": say_public,
     "/api/v1/predictions/": relate_prediction,

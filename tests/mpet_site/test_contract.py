@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from accounts.device_logins import begin_login
 from accounts.models import ApiToken
 from predictor.core.methods import METHODS, settings_values
 from predictor.models import Prediction
@@ -80,6 +81,7 @@ def names(transactional_db, settings, tmp_path):
             for name in SCALING_MODELS
         },
         "settings": {name: settings_values(method.settings()) for name, method in METHODS.items()},
+        "device codes": [begin_login("a program", "192.0.2.1")[1]],
         "token": ApiToken.issue(user, "upload")[1],
     }
 
@@ -104,7 +106,7 @@ def test_behaviour_and_schema_agree(run, names, live_server, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     answers = json.loads((tmp_path / "answers.json").read_text())
-    assert len(answers) >= 37
+    assert len(answers) >= 39
     assert not {name: counts for name, counts in answers.items() if any(status >= "500" for status in counts)}
     answered = {name for name, counts in answers.items() if set(counts) & {"200", "201", "202", "204"}}
     assert set(answers) - answered - MAY_BE_GONE == (NEED_A_TOKEN if run == "as anybody" else set())

@@ -10,6 +10,7 @@ from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
+OWNERS_ALONE = ("filename", "sha256", "commit", "branch")
 
 
 @pytest.fixture(autouse=True)
@@ -76,9 +77,9 @@ def test_others_see_a_public_upload_without_its_file(ada):
     assert (own["filename"], len(own["sha256"])) == ("results.tar.gz", 64)
     for client in (client_of(), client_of(make_user("bob"))):
         seen = client.get(own["url"]).json()
-        assert (seen["filename"], seen["sha256"]) == (None, None)
-        assert {name: seen[name] for name in seen if name not in {"filename", "sha256"}} == {
-            name: own[name] for name in own if name not in {"filename", "sha256"}
+        assert [seen[name] for name in OWNERS_ALONE] == [None] * 4
+        assert {name: seen[name] for name in seen if name not in OWNERS_ALONE} == {
+            name: own[name] for name in own if name not in OWNERS_ALONE
         }
 
 

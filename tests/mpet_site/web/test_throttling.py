@@ -53,6 +53,7 @@ def test_there_are_limits_unless_somebody_takes_them_away():
         "anon": "600/min",
         "user": "1200/min",
         "login": "20/min",
+        "device": "20/hour",
         "computation": "60/hour",
         "prediction": "20/min",
         "export": "10/hour",
