@@ -1,5 +1,6 @@
 """Every command against a live server: what it prints, as a table and as JSON, and with which status it ends."""
 
+import datetime
 import json
 import re
 import sys
@@ -10,7 +11,9 @@ import pytest
 import typer
 from mpet import Client, cli
 from mpet.config import Config
+from mpet.transport import Transport
 
+from accounts import device_logins
 from accounts.models import ApiToken
 from benchmarks.models import Upload
 from predictor.core import public_dump
@@ -18,6 +21,8 @@ from predictor.core.errors import PredictionError
 from predictor.core.methods import METHODS
 from profiles.dump.files import DumpError
 from profiles.dump.published import publish_dump
+from profiles.models import Platform, Price
+from tests.benchmarks.formats.test_formats import SPECIMENS
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
 from tests.predictor.conftest import store
@@ -53,7 +58,9 @@ def mpet(server, token, core, monkeypatch, capsys):
     """Run the command as a shell does: status, standard output, standard error."""
 
     def run(*words, server=server, token=token):
-        monkeypatch.setattr("sys.argv", ["mpet", "--server", server, "--token", token, *map(str, words)])
+        as_whom = ["--token", token] if token else []
+        where = ["--server", server] if server else []
+        monkeypatch.setattr("sys.argv", ["mpet", *where, *as_whom, *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             cli.main()
         said = capsys.readouterr()
@@ -158,6 +165,91 @@ def test_login_keeps_a_token_that_works_and_logout_forgets_it(mpet, server, toke
     assert mpet("logout")[0] == 5
 
 
+@pytest.fixture
+def browser(monkeypatch, client, alice):
+    """The person at the browser: types the code that is said, and answers, while the client sleeps between two
+    questions."""
+    client.force_login(alice)
+    opened, said = [], []
+    monkeypatch.setattr(cli.webbrowser, "open", opened.append)
+    monkeypatch.setattr(cli, "_say", said.append)
+
+    def answer(word):
+        def sleep(_seconds):
+            code = re.search(r"code (\S+) on", said[0])[1]
+            return client.post("/accounts/device/", {"code": code, "answer": word})
+
+        monkeypatch.setitem(Transport.__init__.__kwdefaults__, "sleep", sleep)
+        return opened, said
+
+    return answer
+
+
+def test_login_is_confirmed_in_the_browser(server, mpet, browser, monkeypatch):
+    opened, said = browser("agree")
+    monkeypatch.setenv("MPET_SERVER", "http://elsewhere.example")
+    status, text, message = mpet("login", "--server", server, server=None, token=None)
+    assert (status, text) == (0, "") and "as alice" in message
+    assert opened == [f"{server}/accounts/device/"] and said[0].endswith(opened[0])
+    token = Config.load().tokens[server]
+    assert token not in message and ApiToken.objects.filter(name__startswith="mpet on ", scope="upload").count() == 1
+    monkeypatch.delenv("MPET_SERVER")
+    assert Client().account()["username"] == "alice"
+
+
+def test_a_login_that_is_refused_or_not_answered_keeps_nothing(mpet, browser, monkeypatch):
+    opened, _ = browser("deny")
+    status, _, message = mpet("login", "--no-browser", token=None)
+    assert status == 5 and "refused" in message and opened == []
+    browser("later")
+    monkeypatch.setattr(device_logins, "LOGIN_LIFETIME", datetime.timedelta(seconds=0))
+    status, _, message = mpet("login", token=None)
+    assert status == 5 and "mpet login again" in message
+    assert Config.load().tokens == {}
+
+
+def test_rank_by_cost_within_a_budget(mpet):
+    known = {"per": "hour", "region": "us", "kind": "on-demand", "source": "x", "date": datetime.date(2026, 1, 31)}
+    for slug, amount in (("machine-0", "9.00"), ("machine-1", "0.10"), ("machine-3", "0.50")):
+        Price.objects.create(platform=Platform.objects.get(slug=slug), amount=amount, currency="EUR", **known)
+    status, text, _ = mpet("rank", WORKLOAD, "--by", "cost", "--max-price", "1", "--json")
+    rows = json.loads(text)["results"]
+    assert status == 0 and {row["price"] for row in rows} == {0.1, 0.5}
+    assert [float(row["cost"]) for row in rows] == sorted(float(row["cost"]) for row in rows)
+    status, text, _ = mpet("rank", WORKLOAD, "--by", "cost", "--max-price", "1", "--currency", "EUR")
+    assert status == 0 and "2 platforms, the cheapest run first" in text and "2026-01-31" in text
+    text = mpet("rank", WORKLOAD)[1]
+    assert "4 platforms, the fastest first" in text
+    assert mpet("rank", WORKLOAD, "--max-price", "-1")[0] == 2
+
+
+def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):
+    machine = tmp_path / "machine.json"
+    machine.write_text('{"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}')
+    foreign = ("upload", SPECIMENS / "hyperfine-1.15.0.json", "--as", "hyperfine", "--platform", machine)
+    status, text, _ = mpet(*foreign, "--preview")
+    assert status == 0 and "would be stored, of laptop" in text and not Upload.objects.exists()
+    shown = json.loads(mpet(*foreign, "--preview", "--json")[1])
+    assert shown["workloads"][0]["n"] == [1, 2]
+    status, text, _ = mpet(*foreign, "--json")
+    assert status == 0 and json.loads(text)["status"] == "accepted"
+    upload = Upload.objects.get()
+    assert (upload.form, upload.visibility) == ("hyperfine", "private")
+
+
+def test_the_columns_of_a_table_are_mapped(mpet, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("Benchmark,Threads,Milliseconds\nsort,1,80\nsort,2,41\n")
+    mapped = ("--map", "workload=Benchmark", "--map", "n=Threads", "--map", "time_ms=Milliseconds")
+    words = ("upload", table, "--as", "csv", "--platform", "machine-0")
+    preview = json.loads(mpet(*words, *mapped, "--preview", "--json")[1])
+    assert preview["workloads"][0]["time_s"] == [0.08, 0.041]
+    status, text, _ = mpet(*words, "--preview")
+    assert status == 3 and "table.csv" in text
+    assert mpet(*words, "--as", "no-such-tool")[0] == 3
+    assert mpet("upload", table, "--map", "n=Threads")[0] == 2
+
+
 def test_as_a_library(server, token):
     with Client(server, token) as client:
         prediction = client.predict(WORKLOAD, TARGET)
@@ -189,7 +281,14 @@ def test_completion_and_help_need_no_server(mpet):
         assert f"mpet {command}" in (ROOT / "docs" / "client.md").read_text()
 
 
-DOCUMENTED = ("docs/tutorial/*.md", "docs/audiences.md", "docs/client.md", "docs/dump.md", "docs/mpet-core.md")
+DOCUMENTED = (
+    "docs/tutorial/*.md",
+    "docs/audiences.md",
+    "docs/client.md",
+    "docs/dump.md",
+    "docs/mpet-core.md",
+    "docs/ci.md",
+)
 
 
 def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
@@ -209,4 +308,4 @@ def test_every_command_line_in_the_docs_is_one_that_mpet_knows():
         }
         own = words[: words.index("./my_program")] if "./my_program" in words else words
         options = {re.sub(r"[^-a-z].*", "", word.strip("[]()")) for word in own if word.strip("[(").startswith("--")}
-        assert options <= known | {"--help", "--server", "--token"}, line
+        assert options <= known | {"--help"}, line

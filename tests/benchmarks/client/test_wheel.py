@@ -23,15 +23,6 @@ REFERENCE = ROOT / "benchmarks" / "reference" / "amd-epyc-kvm-2vcpu.tar.gz"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, PROJECT]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stdout + built.stderr
-    return next(folder.glob("mpet-*.whl"))
-
-
-@pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
     """`mpet` of an environment that has nothing but the wheel and what it needs."""
     folder = tmp_path_factory.mktemp("environment")

@@ -6,29 +6,37 @@ Client("https://mpet.example.org").predict("fft", "i9-9900k").curve
 
 from __future__ import annotations
 
+from mpet.changes import Change, Changes, RegionChange
 from mpet.client import Client
 from mpet.errors import (
     KitFailed,
     MpetError,
     NoPrediction,
     NotAllowed,
+    NothingToCompare,
     Refused,
     Unreachable,
 )
-from mpet.results import Comparison, CurvePoint, Prediction, Ranking, UploadReport
+from mpet.results import Comparison, CurvePoint, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 
 __version__ = "0.1.0"
 __all__ = [
+    "Change",
+    "Changes",
     "Client",
     "Comparison",
     "CurvePoint",
+    "ForeignFile",
     "KitFailed",
     "MpetError",
     "NoPrediction",
     "NotAllowed",
+    "NothingToCompare",
     "Prediction",
     "Ranking",
     "Refused",
+    "RegionChange",
     "Unreachable",
+    "UploadPreview",
     "UploadReport",
 ]

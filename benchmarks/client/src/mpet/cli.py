@@ -1,7 +1,7 @@
 """The command `mpet`. Answers go to standard output, everything else to standard error.
 
 Its status says what happened: 0 done, 1 failed, 2 wrong usage, 3 refused by the server, 4 too little measured, 5 not
-allowed, 6 no server, 7 the kit or the program failed.
+allowed, 6 no server, 7 the kit or the program failed, 8 slower beyond noise.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from mpet import kit as benchmark_kit
 from mpet import tables
+from mpet.changes import LEAST_CHANGE
 from mpet.client import Client
 from mpet.config import Config, chosen_server, plain_server
-from mpet.errors import MpetError, NotAllowed, UsageError
+from mpet.errors import MpetError, NotAllowed, NothingToCompare, UsageError
+from mpet.login import begin_login, wait_for_token
 from mpet.offline import predict_offline
-from mpet.results import UploadReport
+from mpet.results import ForeignFile, UploadReport
+from mpet.summary import changes_markdown, nothing_to_compare
 
 app = typer.Typer(no_args_is_help=True, help="Measure parallel programs, and ask how they will run on other machines.")
 out, err = Console(), Console(stderr=True)
@@ -37,6 +40,8 @@ JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON."
 PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybody, or you alone.")
 LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
 NAME = typer.Option(None, help="What to call this machine; default: its host name.")
+COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
+BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
 
 
 @dataclass
@@ -103,23 +108,31 @@ def numbers_of_threads(text: Optional[str]) -> Optional[list[int]]:
 
 @app.command()
 def login(
-    context: typer.Context, no_browser: bool = typer.Option(False, help="Do not open the page of tokens.")
+    context: typer.Context,
+    server: Optional[str] = typer.Option(None, help="Address of the server; later commands ask it."),
+    no_browser: bool = typer.Option(False, help="Name the page, and do not open it."),
 ) -> None:
-    """Keep a token for a server: the one given by --token, or one that you make on the page that opens."""
+    """Sign in by the browser, and keep the token that this gives; or keep the one that --token gives."""
     connection: Connection = context.obj
-    server = chosen_server(connection.server)
+    server = chosen_server(server or connection.server)
     token = connection.token
     if token is None:
-        page = f"{server}/accounts/tokens/"
-        err.print(f"Make a token of scope upload here, and paste it: {page}", markup=False)
-        if not no_browser:
-            webbrowser.open(page)
-        token = typer.prompt("Token", hide_input=True, err=True).strip()
+        token = _token_of_browser(Client(server, token), no_browser)
     username = Client(server, token).account()["username"]
     config = Config.load()
     config.server = server
     config.tokens[server] = token
     err.print(f"signed in to {server} as {username}; kept in {config.save()}", markup=False)
+
+
+def _token_of_browser(client: Client, no_browser: bool) -> str:
+    """Any browser will do, on any machine: what counts is the code."""
+    begun = begin_login(client.transport)
+    _say(f"Type the code {begun.code} on {begun.url}")
+    if not no_browser:
+        webbrowser.open(begun.url)
+    with progress_of("waiting until you agree there"):
+        return str(wait_for_token(client.transport, begun)["token"])
 
 
 @app.command()
@@ -150,7 +163,7 @@ def measure(
     options = {variable: value for variable, value in given.items() if value}
     folder = benchmark_kit.unpack_kit(client.kit())
     tarball = benchmark_kit.measure(folder, "all" if full else "quick", options, _say)
-    _finish(client, tarball, upload, public, licence, as_json)
+    _finish(client, tarball, upload, Delivery(public, licence), as_json)
 
 
 @app.command(
@@ -167,6 +180,8 @@ def profile(
     upload: bool = typer.Option(True, help="Send what is measured."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
+    commit: Optional[str] = COMMIT,
+    branch: Optional[str] = BRANCH,
     as_json: bool = JSON,
 ) -> None:
     """Measure an OpenMP program of your own with the kit's mpet-profile, and send the results."""
@@ -177,24 +192,47 @@ def profile(
     folder = benchmark_kit.unpack_kit(client.kit())
     command = [str(Path(program).resolve()) if Path(program).exists() else program, *context.args]
     benchmark_kit.profile(folder, command, path, options, _say)
-    _finish(client, path, upload, public, licence, as_json)
+    _finish(client, path, upload, Delivery(public, licence, commit, branch), as_json)
 
 
 def _say(line: str) -> None:
     err.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _finish(client: Client, tarball: Path, upload: bool, public: bool, licence: Optional[str], as_json: bool) -> None:
+@dataclass(frozen=True)
+class Delivery:
+    """What is said of results when they are sent."""
+
+    public: bool = False
+    licence: Optional[str] = None
+    commit: Optional[str] = None
+    branch: Optional[str] = None
+    foreign: Optional[ForeignFile] = None
+
+
+def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optional[list[str]]) -> Optional[ForeignFile]:
+    """`platform` is a file where it ends in .json, else a slug."""
+    if form is None:
+        if platform or columns:
+            raise UsageError("--platform and --map go with --as FORMAT: a tarball says its machine itself")
+        return None
+    titles = assignments(columns or [])
+    if platform is None or not platform.endswith(".json"):
+        return ForeignFile(form, platform, columns=titles)
+    return ForeignFile(form, platform_json=Path(platform).read_text(encoding="utf-8"), columns=titles)
+
+
+def _finish(client: Client, tarball: Path, upload: bool, delivery: Delivery, as_json: bool) -> None:
     _say(f"results: {tarball}")
     if upload:
-        _send(client, tarball, public, licence, as_json)
+        _send(client, tarball, delivery, as_json)
     elif as_json:
         print_json({"results": str(tarball)})
 
 
-def _send(client: Client, path: Path, public: bool, licence: Optional[str], as_json: bool) -> None:
+def _send(client: Client, path: Path, delivery: Delivery, as_json: bool) -> None:
     with progress_of("sending") as progress:
-        report = client.upload(path, public=public, licence=licence, progress=progress)
+        report = client.upload(path, progress=progress, **vars(delivery))
     _tell_upload(report, as_json)
 
 
@@ -207,13 +245,26 @@ def _tell_upload(report: UploadReport, as_json: bool) -> None:
 @app.command()
 def upload(
     context: typer.Context,
-    file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball."),
+    file: Path = typer.Argument(..., exists=True, dir_okay=False, help="A results tarball, or a file of another tool."),
+    form: Optional[str] = typer.Option(None, "--as", help="Of another tool: hyperfine, google-benchmark, csv, ..."),
+    platform: Optional[str] = typer.Option(None, help="Of another tool: the machine's slug, or a platform.json."),
+    columns: Optional[list[str]] = typer.Option(None, "--map", help="Of a CSV, as n=Threads; repeatable."),
+    preview: bool = typer.Option(False, help="Store nothing; show what would be."),
     public: bool = PUBLIC,
     licence: Optional[str] = LICENCE,
+    commit: Optional[str] = COMMIT,
+    branch: Optional[str] = BRANCH,
     as_json: bool = JSON,
 ) -> None:
-    """Send results that were measured before."""
-    _send(context.obj.client(), file, public, licence, as_json)
+    """Send results that were measured before, by the kit or by another tool."""
+    foreign = _foreign_file(form, platform, columns)
+    if preview:
+        understood = context.obj.client().preview(file, foreign)
+        print_json(understood.document) if as_json else tables.print_preview(out, understood)
+        if understood.errors:
+            raise typer.Exit(3)
+        return
+    _send(context.obj.client(), file, Delivery(public, licence, commit, branch, foreign), as_json)
 
 
 @app.command()
@@ -255,16 +306,22 @@ def rank(
     workload: str,
     where: Optional[list[str]] = typer.Option(None, help="Choose platforms, as min_cores=16; repeatable."),
     n: Optional[int] = typer.Option(None, help="Compare at this number of threads."),
-    by: Optional[str] = typer.Option(None, help="time, or core_time."),
+    by: Optional[str] = typer.Option(None, help="time, core_time, or cost: that of one run."),
+    max_price: Optional[float] = typer.Option(None, min=0.0, help="Per hour; without a known price none is chosen."),
+    max_cost: Optional[float] = typer.Option(None, min=0.0, help="Of one run."),
+    currency: Optional[str] = typer.Option(None, help="Of prices, as USD; default: the one that most prices have."),
     limit: int = typer.Option(20, min=1, help="Rows shown."),
     as_json: bool = JSON,
 ) -> None:
-    """Predict a workload on every platform, the fastest first."""
+    """Predict a workload on every platform, the fastest first, or the cheapest within a budget."""
     choice: dict[str, Any] = dict(assignments(where or []))
-    choice.update({name: value for name, value in {"n": n, "by": by}.items() if value is not None})
+    given = {"n": n, "by": by, "max_price": max_price, "max_cost": max_cost, "currency": currency}
+    choice.update({name: value for name, value in given.items() if value is not None})
     with progress_of("ranking") as progress:
         ranking = context.obj.client().rank(workload, progress=progress, **choice)
-    print_json(ranking.document) if as_json else tables.print_ranking(out, ranking, limit)
+    print_json(ranking.document) if as_json else tables.print_ranking(
+        out, ranking, limit, str(choice.get("by", "time"))
+    )
 
 
 @app.command()
@@ -280,6 +337,34 @@ def compare(
     with progress_of("comparing") as progress:
         comparison = context.obj.client().compare(kind, names, progress=progress, **choice)
     print_json(comparison.document) if as_json else tables.print_comparison(out, comparison)
+
+
+@app.command()
+def changes(
+    context: typer.Context,
+    head: str = typer.Argument(..., help="The id of an upload."),
+    base: Optional[str] = typer.Argument(None, help="The id of the upload to compare with."),
+    base_branch: Optional[str] = typer.Option(None, help="Compare with this branch's newest upload on this machine."),
+    least: float = typer.Option(LEAST_CHANGE, min=0.0, help="No smaller change counts: 0.02 is 2 %."),
+    fail_if_slower: bool = typer.Option(False, help="End with status 8 where t(n) grew beyond noise."),
+    markdown: bool = typer.Option(False, help="For the summary of a job in CI."),
+    as_json: bool = JSON,
+) -> None:
+    """Compare t(n) and the seven parts of a program's regions with an earlier upload, beyond the repeats' noise."""
+    client = context.obj.client()
+    try:
+        with progress_of("comparing"):
+            found = client.changes(head, base, base_branch=base_branch, least=least)
+    except NothingToCompare as error:
+        if markdown:
+            sys.stdout.write(nothing_to_compare(client.upload_report(head).document, str(error)))
+        raise
+    if markdown:
+        sys.stdout.write(changes_markdown(found))
+    else:
+        print_json(found.document) if as_json else tables.print_changes(out, found)
+    if fail_if_slower and found.is_slower:
+        raise typer.Exit(8)
 
 
 @app.command()

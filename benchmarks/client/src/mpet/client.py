@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional
 
+from mpet.changes import LEAST_CHANGE, Changes, MeasuredRegion, compare_regions, match_regions, read_region
 from mpet.config import chosen_server, chosen_token
-from mpet.errors import MpetError, NoPrediction, Unreachable, UsageError
-from mpet.results import Comparison, Prediction, Ranking, UploadReport
+from mpet.errors import MpetError, NoPrediction, NothingToCompare, Unreachable, UsageError
+from mpet.results import Comparison, ForeignFile, Prediction, Ranking, UploadPreview, UploadReport
 from mpet.transport import Progress, Transport
 
 UPLOAD_POLL_S = 1.0
+MOST_BASES = 20  # uploads of a branch that are looked at
 
 
 def unpack_dump(content: bytes, folder: Path) -> None:
@@ -102,17 +104,29 @@ class Client:
         *,
         public: bool = False,
         licence: Optional[str] = None,
+        commit: Optional[str] = None,
+        branch: Optional[str] = None,
+        foreign: Optional[ForeignFile] = None,
         wait: bool = True,
         progress: Optional[Progress] = None,
     ) -> UploadReport:
-        """Send a file of results: yours alone, unless `public`. Waits until the server has read it."""
-        fields = {"visibility": "public" if public else "private"}
-        if licence:
-            fields["licence"] = licence
+        """Send a results tarball, or a file of another tool (`foreign`): yours alone, unless `public`. `commit` and
+        `branch` of the program that was measured are never public. Waits until the server has read it."""
+        given = {"licence": licence, "commit": commit, "branch": branch}
+        fields = {"visibility": "public" if public else "private"} | (foreign.fields() if foreign else {})
+        fields |= {name: value for name, value in given.items() if value}
+        report = UploadReport(self._send_file(path, fields))
+        return self.follow(report, progress) if wait else report
+
+    def preview(self, path: Path, foreign: Optional[ForeignFile] = None) -> UploadPreview:
+        """What the server would store of a file; it stores nothing."""
+        fields = {"preview": "true"} | (foreign.fields() if foreign else {})
+        return UploadPreview(self._send_file(path, fields))
+
+    def _send_file(self, path: Path, fields: dict[str, str]) -> dict[str, Any]:
         with Path(path).open("rb") as file:
             files = {"file": (Path(path).name, file)}
-            report = UploadReport(self.transport.send("POST", "uploads/", data=fields, files=files).json())
-        return self.follow(report, progress) if wait else report
+            return dict(self.transport.send("POST", "uploads/", data=fields, files=files).json())
 
     def upload_report(self, upload: str) -> UploadReport:
         return UploadReport(self.transport.json("GET", f"uploads/{upload}/"))
@@ -128,6 +142,61 @@ class Client:
             self.transport.sleep(UPLOAD_POLL_S)
             report = self.upload_report(report.id)
         return report
+
+    def regions(self, upload: UploadReport) -> list[MeasuredRegion]:
+        """The runs of every workload of an upload."""
+        texts = (self.transport.send("GET", f"profiles/{profile}/runs/").text for profile in upload.profiles)
+        return [region for text in texts if (region := read_region(text)) is not None]
+
+    def changes(
+        self, head: str, base: Optional[str] = None, *, base_branch: Optional[str] = None, least: float = LEAST_CHANGE
+    ) -> Changes:
+        """How t(n) and the parts of an upload's regions differ from another upload's: `base`, or the newest one of
+        `base_branch` before it that was measured on the same machine. NothingToCompare where there is none."""
+        if (base is None) == (base_branch is None):
+            raise UsageError("say either an upload to compare with, or its branch")
+        after = self.upload_report(head)
+        regions = self.regions(after)
+        if base is None:
+            before, former = self._newest_of_branch(str(base_branch), after, regions)
+        else:
+            before = self.upload_report(base)
+            former = self.regions(before)
+            self._require_same_machine(before, after)
+        changed, gone, new = compare_regions(former, regions, least)
+        if not changed:
+            raise NothingToCompare("the two uploads have no region in common")
+        return Changes(before.document, after.document, changed, gone, new, least)
+
+    def _machine_of(self, upload: UploadReport) -> Optional[str]:
+        if not upload.profiles:
+            return None
+        return str(self.transport.json("GET", f"profiles/{upload.profiles[0]}/")["platform"])
+
+    def _require_same_machine(self, before: UploadReport, after: UploadReport) -> None:
+        machines = self._machine_of(before), self._machine_of(after)
+        if machines[0] != machines[1]:
+            raise NothingToCompare(f"they were measured on two machines, {machines[0]} and {machines[1]}")
+
+    def _newest_of_branch(
+        self, branch: str, after: UploadReport, regions: list[MeasuredRegion]
+    ) -> tuple[UploadReport, list[MeasuredRegion]]:
+        asked = {"branch": branch, "status": "accepted", "ordering": "-created_at", "page_size": MOST_BASES}
+        rows = self.transport.json("GET", "uploads/", params=asked)["results"]
+        machine, elsewhere = self._machine_of(after), set()
+        for row in rows:
+            if row["id"] == after.id or row["created_at"] > after.document["created_at"]:
+                continue
+            before = self.upload_report(row["id"])
+            former = self.regions(before)
+            if not match_regions(former, regions):
+                continue
+            place = self._machine_of(before)
+            if place == machine:
+                return before, former
+            elsewhere.add(str(place))
+        where = f"; on {', '.join(sorted(elsewhere))} it was" if elsewhere else ""
+        raise NothingToCompare(f"branch {branch} was not measured on {machine} before{where}")
 
     def export(self, folder: Path, form: str = "csv") -> int:
         """Fetch the newest public dump into a folder that is empty or not there; its revision. The archive has to have

@@ -55,3 +55,9 @@ class KitFailed(MpetError):
     """The benchmark kit, or the measured program, failed."""
 
     exit_code = 7
+
+
+class NothingToCompare(MpetError):
+    """No earlier upload of the branch was measured on the same machine."""
+
+    exit_code = 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -160,6 +161,51 @@ class Comparison:
     @property
     def frame(self) -> Any:
         return frame_of(self.rows)
+
+
+@dataclass(frozen=True)
+class ForeignFile:
+    """How a file of another tool is to be read: its form (`hyperfine`, `csv`, ...; docs/formats-in.md), the machine
+    where the file does not say it, by slug or as the text of a platform.json, and the titles of a table's columns."""
+
+    form: str
+    platform: Optional[str] = None
+    platform_json: Optional[str] = None
+    columns: dict[str, str] = field(default_factory=dict)
+
+    def fields(self) -> dict[str, str]:
+        """As the API takes them."""
+        columns = json.dumps(self.columns) if self.columns else None
+        given = {"platform": self.platform, "platform_json": self.platform_json, "columns": columns}
+        return {"form": self.form} | {name: value for name, value in given.items() if value}
+
+
+@dataclass(frozen=True)
+class UploadPreview:
+    """What the server would store of a file."""
+
+    document: dict[str, Any] = field(repr=False)
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        return list(self.document.get("errors") or [])
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self.document.get("warnings") or [])
+
+    @property
+    def workloads(self) -> list[dict[str, Any]]:
+        return list(self.document.get("workloads") or [])
+
+    @property
+    def frame(self) -> Any:
+        """A row for each workload and n: workload, n, time_s (the median)."""
+        return frame_of(
+            {"workload": workload["name"], "n": n, "time_s": time_s}
+            for workload in self.workloads
+            for n, time_s in zip(workload["n"], workload["time_s"])
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mpet.results import Comparison, Prediction, Ranking, UploadReport, shown_number
+from mpet.changes import Changes
+from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, shown_number
+from mpet.summary import changed_parts, headline, name_of, percent, time_rows
 
 RANKING_COLUMNS = {
     "place": "",
@@ -20,6 +22,8 @@ RANKING_COLUMNS = {
     "high_s": "high",
     "relative": "relative",
 }
+PRICE_COLUMNS = {"cost": "cost of a run", "price": "price per hour", "currency": "", "price_date": "of"}
+ORDERS = {"time": "the fastest first", "core_time": "the least time of cores first", "cost": "the cheapest run first"}
 
 
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -45,9 +49,11 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
         console.print(prediction.url, markup=False)
 
 
-def print_ranking(console: Console, ranking: Ranking, limit: int) -> None:
-    rows = [[row.get(name) for name in RANKING_COLUMNS] for row in ranking.rows[:limit]]
-    print_table(console, f"{len(ranking)} platforms, the fastest first", list(RANKING_COLUMNS.values()), rows)
+def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> None:
+    has_prices = any(row.get("price") is not None for row in ranking.rows)
+    columns = RANKING_COLUMNS | (PRICE_COLUMNS if has_prices else {})
+    rows = [[row.get(name) for name in columns] for row in ranking.rows[:limit]]
+    print_table(console, f"{len(ranking)} platforms, {ORDERS.get(by, ORDERS['time'])}", list(columns.values()), rows)
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
@@ -61,13 +67,45 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     print_table(console, "", names, [[row.get(name) for name in names] for row in rows])
 
 
+def print_changes(console: Console, changes: Changes) -> None:
+    """t(n) of each region, and its parts at each n: a star marks what is beyond noise."""
+    console.print(f"{name_of(changes.head)} compared with {name_of(changes.base)}", markup=False, highlight=False)
+    for region in changes.regions:
+        rows = list(time_rows(region))
+        print_table(console, region.head_name, ("n", "before, s", "now, s", "change", "noise", ""), rows)
+        parts = changed_parts(region)
+        if parts:
+            names = ["part of t(n) before", *(f"n = {change.n}" for change in next(iter(parts.values())))]
+            marked = [
+                [part, *(percent(one.relative) + (" *" if one.is_beyond_noise else "") for one in each)]
+                for part, each in parts.items()
+            ]
+            print_table(console, "", names, marked)
+    for word, gone_or_new in (("no longer there", changes.gone), ("new", changes.new)):
+        if gone_or_new:
+            console.print(f"{word}: {', '.join(gone_or_new)}", markup=False, highlight=False)
+    console.print(headline(changes), markup=False, highlight=False)
+
+
+def print_errors(console: Console, errors: Iterable[dict[str, Any]], warnings: Iterable[str]) -> None:
+    for error in errors:
+        place = f"{error.get('member')}, line {error['line']}" if error.get("line") else str(error.get("member"))
+        console.print(f"  {place}: {error.get('reason')}", markup=False, highlight=False)
+    for warning in warnings:
+        console.print(f"  warning: {warning}", markup=False, highlight=False)
+
+
+def print_preview(console: Console, preview: UploadPreview) -> None:
+    rows = [(one["name"], n, time_s) for one in preview.workloads for n, time_s in zip(one["n"], one["time_s"])]
+    machine = (preview.document.get("platform") or {}).get("name")
+    if rows:
+        print_table(console, f"would be stored, of {machine}", ("workload", "n", "median time in s"), rows)
+    print_errors(console, preview.errors, preview.warnings)
+
+
 def print_upload(console: Console, report: UploadReport) -> None:
     profiles = f", {len(report.profiles)} profiles" if report.profiles else ""
     console.print(f"upload {report.id}: {report.status}{profiles}", markup=False, highlight=False)
-    for error in report.errors:
-        place = f"{error.get('member')}, line {error['line']}" if error.get("line") else str(error.get("member"))
-        console.print(f"  {place}: {error.get('reason')}", markup=False, highlight=False)
-    for warning in report.warnings:
-        console.print(f"  warning: {warning}", markup=False, highlight=False)
+    print_errors(console, report.errors, report.warnings)
     for program in report.programs:
         console.print(f"{program['name']} on all machines: {program['url']}", markup=False)

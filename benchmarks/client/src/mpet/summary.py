@@ -1,0 +1,112 @@
+"""Changes as Markdown, for the summary of a job in CI, and as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from mpet.changes import Change, Changes, RegionChange
+from mpet.results import shown_number
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.1234), percent(-0.5), percent(0.0004)
+    ('+12.3 %', '-50 %', '0 %')
+    """
+    rounded = round(share * 100, 1)
+    return "0 %" if rounded == 0 else f"{rounded:+.3g} %"
+
+
+def shown_noise(noise: Optional[float]) -> str:
+    return "unknown" if noise is None else f"{percent(noise).lstrip('+')}"
+
+
+def verdict(change: Change) -> str:
+    if change.relative_noise is None:
+        return "one repeat"
+    if not change.is_beyond_noise:
+        return ""
+    return "slower" if change.is_slower else "faster"
+
+
+def time_rows(region: RegionChange) -> Iterator[list[str]]:
+    """n, before, after, change, noise, verdict."""
+    for change in region.times:
+        seconds = [shown_number(change.base_s), shown_number(change.head_s)]
+        told = [percent(change.relative), shown_noise(change.relative_noise), verdict(change)]
+        yield [str(change.n), *seconds, *told]
+
+
+def changed_parts(region: RegionChange) -> dict[str, list[Change]]:
+    """The parts that were measured, by name."""
+    return {part: changes for part, changes in region.parts.items() if changes}
+
+
+def headline(changes: Changes) -> str:
+    slower = [region.head_name for region in changes.regions if region.is_slower]
+    faster = [region.head_name for region in changes.regions if region.is_faster]
+    if not slower and not faster:
+        return "Nothing changed beyond noise."
+    told = [f"{word} beyond noise: {', '.join(names)}." for word, names in (("Slower", slower), ("Faster", faster))]
+    return " ".join(text for text, names in zip(told, (slower, faster)) if names)
+
+
+def name_of(upload: dict[str, Any]) -> str:
+    """The branch and the commit of an upload, as far as they are known."""
+    commit = str(upload.get("commit") or "")[:10]
+    words = [str(upload.get("branch") or ""), f"({commit})" if commit else ""]
+    return " ".join(word for word in words if word) or str(upload["id"])
+
+
+def _cell(text: Any) -> str:
+    """Text of others cannot end a cell, nor be markup."""
+    plain = "".join(character if character.isprintable() else " " for character in str(text))
+    return "".join(f"\\{character}" if character in "\\`*_[]<>|#&" else character for character in plain)
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _markdown_table(names: list[str], rows: list[list[str]]) -> list[str]:
+    return [_row(names), _row(["---", *["---:"] * (len(names) - 1)]), *map(_row, rows), ""]
+
+
+def _part_rows(region: RegionChange) -> list[list[str]]:
+    return [
+        [part, *(f"**{percent(one.relative)}**" if one.is_beyond_noise else percent(one.relative) for one in changes)]
+        for part, changes in changed_parts(region).items()
+    ]
+
+
+def changes_markdown(changes: Changes) -> str:
+    """A headline, a table of t(n) for each region, one of its seven parts, and what the noise is."""
+    base, head = _cell(name_of(changes.base)), _cell(name_of(changes.head))
+    lines = [f"## MPET: {head} compared with {base}", "", f"**{_cell(headline(changes))}**", ""]
+    for region in changes.regions:
+        lines += [f"### {_cell(region.head_name)}", ""]
+        if region.base_name != region.head_name:
+            lines += [f"Before: {_cell(region.base_name)}.", ""]
+        rows = [[*row[:-1], f"**{row[-1]}**" if row[-1] else ""] for row in time_rows(region)]
+        lines += _markdown_table(["n", "before, s", "now, s", "change of t(n)", "noise", ""], rows)
+        parts = _part_rows(region)
+        if parts:
+            thread_counts = [change.n for change in next(iter(changed_parts(region).values()))]
+            lines += _markdown_table(["part, as a share of t(n) before", *(f"n = {n}" for n in thread_counts)], parts)
+    for word, names in (("No longer there", changes.gone), ("New", changes.new)):
+        if names:
+            lines += [f"{word}: {_cell(', '.join(names))}.", ""]
+    lines += [NOTE.format(least=f"{changes.least * 100:.3g} %", url=changes.head.get("url", "")), ""]
+    return "\n".join(lines)
+
+
+def nothing_to_compare(head: dict[str, Any], reason: str) -> str:
+    return f"## MPET: {_cell(name_of(head))}\n\nNothing to compare with: {_cell(reason)}\n"
+
+
+NOTE = (
+    "The noise is what the repeats' spread explains, at the 5 % level for all numbers of this report together; bold is "
+    "beyond it, and at least {least}. Time in use that grows is more work; the other parts are what it costs to do it "
+    "in parallel. The measurements, private to whoever sent them: {url}"
+)
