@@ -29,7 +29,9 @@ class SignInView(LoginView):
     """Leads to signing up where that is open."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        context: dict[str, Any] = super().get_context_data(signup=settings.SIGNUP, **kwargs)
+        context: dict[str, Any] = super().get_context_data(
+            signup=settings.SIGNUP, quarantine=settings.QUARANTINE_DAYS > 0, **kwargs
+        )
         return context
 
 

@@ -44,6 +44,18 @@ class FilesField(forms.FileField):
         return [super(FilesField, self).clean(file, initial) for file in files or [None]]
 
 
+class TarballFormField(forms.FileField):
+    """A results tarball."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            label="Results of the benchmark kit",
+            help_text="A tarball in the format mpet-results/1, as the kit writes it (.tar.gz).",
+            widget=forms.ClearableFileInput(attrs={"accept": ".tar.gz,.tgz,application/gzip"}),
+            **options,
+        )
+
+
 class UploadForm(forms.Form):
     file = FilesField(
         label="Files",

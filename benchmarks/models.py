@@ -1,6 +1,7 @@
 """Uploads: what somebody sent, and what came of it."""
 
 import uuid
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Any, Self
 
@@ -183,3 +184,31 @@ class FetchedFolder(models.Model):
 
     def __str__(self) -> str:
         return f"{self.public_source} {self.folder}"
+
+
+class QuarantineQuerySet(models.QuerySet):
+    def standing(self) -> Self:
+        """Those whose time is not over."""
+        return self.filter(created_at__gt=timezone.now() - timedelta(days=settings.QUARANTINE_DAYS))
+
+
+class Quarantine(models.Model):
+    """An upload that somebody sent without an account. It belongs to a `holder`, a user made for it who cannot sign in:
+    so it is private as every private upload is. Whoever has the secret reads it, and may claim it."""
+
+    holder = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quarantine")
+    digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    objects = QuarantineQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"of {self.created_at:%Y-%m-%d}"
+
+    @property
+    def upload(self) -> Upload | None:
+        return Upload.objects.filter(owner=self.holder_id).select_related("source").first()
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.created_at + timedelta(days=settings.QUARANTINE_DAYS)

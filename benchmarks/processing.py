@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
 from benchmarks.foreign import ForeignReading
-from benchmarks.models import LeaseLostError, Upload, report_entry
+from benchmarks.models import LeaseLostError, Quarantine, Upload, report_entry
 from profiles.ingest import IngestError, IngestResult, ingest
 from profiles.measurements import Measurements
 from profiles.models import Source, held
@@ -59,12 +59,13 @@ def _process_claimed(upload: Upload) -> Upload:
         return upload.reject([report_entry(INTERNAL_ERROR)])
 
 
-def archive_limits() -> Limits:
+def archive_limits(rows: int | None = None) -> Limits:
+    """`rows`: at most so many; None: as the settings say."""
     return Limits(
         packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
         unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
         members=settings.UPLOAD_MAX_MEMBERS,
-        rows=settings.UPLOAD_MAX_ROWS,
+        rows=settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS),
         workloads=settings.UPLOAD_MAX_WORKLOADS,
     )
 
@@ -73,14 +74,19 @@ def reading_of(upload: Upload) -> ForeignReading | None:
     return None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
 
 
-def read_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -> Measurements:
-    """A results tarball, or a file of another tool. Raises ArchiveError."""
-    return read_archive(file, limits=archive_limits()) if reading is None else reading.read(file, name)
+def read_upload(file: IO[bytes], name: str, reading: ForeignReading | None, rows: int | None = None) -> Measurements:
+    """A results tarball of at most so many `rows`, or a file of another tool. Raises ArchiveError."""
+    return read_archive(file, limits=archive_limits(rows)) if reading is None else reading.read(file, name)
+
+
+def most_rows(upload: Upload) -> int | None:
+    """Without an account fewer are read, as nobody can be asked about them; None: as many as from everybody."""
+    return settings.QUARANTINE_MAX_ROWS if Quarantine.objects.filter(holder=upload.owner_id).exists() else None
 
 
 def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
-        measurements = read_upload(file, upload.filename, reading_of(upload))
+        measurements = read_upload(file, upload.filename, reading_of(upload), most_rows(upload))
     if upload.licence != Upload.Licence.AS_SOURCE:
         measurements = replace(measurements, licence=upload.licence)
     doubts = quality_warnings(measurements)

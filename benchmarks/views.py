@@ -19,6 +19,7 @@ from benchmarks.models import Upload
 from benchmarks.notes import notes_of
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.preview import preview_of
+from benchmarks.quarantine import is_open
 from benchmarks.services import receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
 from benchmarks.understanding import understood
@@ -51,6 +52,7 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
         "steps": kit_steps(site),
         "workloads": workloads,
         "stress_ng_versions": stress_ng_versions(request.user),
+        "quarantine": is_open() and not request.user.is_authenticated,
         "section": "measure",
         "twin": json_address("api-kit-guide"),
     }

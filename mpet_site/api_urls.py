@@ -17,6 +17,7 @@ ENDPOINTS = {
     "workloads": "api-workloads",
     "profiles": "api-profiles",
     "uploads": "api-uploads",
+    "quarantine": "api-quarantine",
     "tokens": "api-tokens",
     "account": "api-account",
     "account/export": "api-account-export",

@@ -75,6 +75,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "mpet_site.web.request_ids.RequestIdMiddleware",
+    "mpet_site.web.secret_addresses.SecretAddressesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
@@ -272,6 +273,13 @@ UPLOAD_MAX_MEMBERS = env.int("MPET_UPLOAD_MAX_MEMBERS", default=10_000)
 UPLOAD_MAX_ROWS = env.int("MPET_UPLOAD_MAX_ROWS", default=MOST_ROWS)
 UPLOAD_MAX_WORKLOADS = env.int("MPET_UPLOAD_MAX_WORKLOADS", default=MOST_WORKLOADS)
 
+# Uploads without an account: how long they are kept unless they are claimed (0: none are taken), how large they may
+# be, and how many there may be at once.
+QUARANTINE_DAYS = env.float("MPET_QUARANTINE_DAYS", default=30.0)
+QUARANTINE_MAX_PACKED_BYTES = env.int("MPET_QUARANTINE_MAX_PACKED_BYTES", default=8 * 2**20)
+QUARANTINE_MAX_ROWS = env.int("MPET_QUARANTINE_MAX_ROWS", default=50_000)
+QUARANTINE_MOST = env.int("MPET_QUARANTINE_MOST", default=1_000)
+
 # For how many days something is kept; 0: for ever (docs/operations.md).
 KEEP_PREDICTIONS_DAYS = env.float("MPET_KEEP_PREDICTIONS_DAYS", default=0.0)
 KEEP_REPORTS_DAYS = env.float("MPET_KEEP_REPORTS_DAYS", default=0.0)
@@ -297,6 +305,7 @@ REST_FRAMEWORK = {
         "signup": env.str("MPET_THROTTLE_SIGNUP", default="20/hour") or None,
         "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
         "report": env.str("MPET_THROTTLE_REPORT", default="5/hour") or None,
+        "quarantine": env.str("MPET_THROTTLE_QUARANTINE", default="5/hour") or None,
         "export": env.str("MPET_THROTTLE_EXPORT", default="10/hour") or None,
         "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,
         "verification": env.str("MPET_THROTTLE_VERIFICATION", default="1/day") or None,
@@ -346,7 +355,12 @@ LOGGING = {
         },
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "filters": ["request_id"], "formatter": LOG_FORMAT},
+        "console": {
+            "class": "mpet_site.web.secret_addresses.SecretsHandler",
+            "filters": ["request_id"],
+            "formatter": LOG_FORMAT,
+        },
     },
+    "loggers": {"django.server": {"handlers": ["console"], "propagate": False}},  # of runserver
     "root": {"handlers": ["console"], "level": env.str("MPET_LOG_LEVEL", default="INFO")},
 }

@@ -13,9 +13,10 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 from django_tasks_db.models import DBTaskResult
@@ -24,7 +25,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from benchmarks.models import Upload
+from benchmarks.models import Quarantine, Upload
 from mpet_site.web.throttling import client_address
 from predictor.models import Computation, Prediction
 from profiles.models import Revision
@@ -36,9 +37,14 @@ class StoredCounts(Collector):
     """What the database says: a few counts over indexed or small tables."""
 
     def collect(self) -> Iterator[Metric]:
-        yield labelled("mpet_uploads", "Uploads, by what came of them", "status", count_by(Upload, "status"))
+        uploads = Upload.objects.filter(owner__quarantine=None)
+        yield labelled("mpet_uploads", "Uploads, by what came of them", "status", count_by(uploads, "status"))
+        waiting = Quarantine.objects.count()
+        yield GaugeMetricFamily("mpet_quarantined_uploads", "Uploads without an account, not claimed", value=waiting)
         yield labelled("mpet_queue_length", "Work that waits or is under way, by kind", "kind", queue_lengths())
-        yield labelled("mpet_predictions", "Stored predictions, by method", "method", count_by(Prediction, "method"))
+        yield labelled(
+            "mpet_predictions", "Stored predictions, by method", "method", count_by(Prediction.objects.all(), "method")
+        )
         yield GaugeMetricFamily("mpet_revision", "Public revision of the database", value=Revision.current(None)[0])
 
 
@@ -49,10 +55,11 @@ def labelled(name: str, text: str, label: str, counts: dict[str, int]) -> Metric
     return family
 
 
-def count_by(model: type[Upload | Prediction], column: str) -> dict[str, int]:
-    rows = model._default_manager.order_by().values_list(column).annotate(count=Count("pk"))
-    counts = dict(rows)
-    return dict.fromkeys(Upload.Status.values, 0) | counts if model is Upload else counts
+def count_by(rows: QuerySet[Any], column: str) -> dict[str, int]:
+    """How many rows have which value; of a column of choices those that no row has, too."""
+    field: Any = rows.model._meta.get_field(column)
+    counts = rows.order_by().values_list(column).annotate(count=Count("pk"))
+    return dict.fromkeys((value for value, _ in field.choices or ()), 0) | dict(counts)
 
 
 def queue_lengths() -> dict[str, int]:

@@ -1,6 +1,7 @@
-"""What is kept for a while only, where the operator says for how long: stored predictions, reports, tarballs.
+"""What is kept for a while only: uploads without an account that nobody claims, and, where the operator says for how
+long, stored predictions, reports and tarballs.
 
-Nothing goes by default. What goes, goes in steps, so that no other writer waits long.
+Of the latter nothing goes by default. What goes, goes in steps, so that no other writer waits long.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from benchmarks.models import Upload
+from benchmarks.quarantine import drop_quarantined
 from predictor.models import AskedPrediction, Prediction
 
 DELETED_AT_ONCE = 500
@@ -24,6 +26,7 @@ def apply_retention() -> dict[str, int]:
         "predictions": drop_predictions(cutoff(settings.KEEP_PREDICTIONS_DAYS)),
         "reports": drop_reports(cutoff(settings.KEEP_REPORTS_DAYS)),
         "tarballs": drop_tarballs(cutoff(settings.KEEP_TARBALLS_DAYS)),
+        "quarantined uploads": drop_quarantined(timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)),
     }
 
 
@@ -45,7 +48,8 @@ def drop_reports(before: datetime | None) -> int:
     """Rejected uploads: of them there is a report and nothing else."""
     if before is None:
         return 0
-    return delete_in_steps(Upload.objects.filter(status=Upload.Status.REJECTED, finished_at__lt=before))
+    rejected = Upload.objects.filter(status=Upload.Status.REJECTED, finished_at__lt=before)
+    return delete_in_steps(rejected.filter(owner__quarantine=None))
 
 
 def delete_in_steps(rows: QuerySet[Any]) -> int:
@@ -62,6 +66,7 @@ def drop_tarballs(before: datetime | None) -> int:
     if before is None:
         return 0
     old = Upload.objects.filter(status=Upload.Status.ACCEPTED, finished_at__lt=before).exclude(file="")
+    old = old.filter(owner__quarantine=None)
     count = 0
     for upload in old.order_by("pk").iterator(DELETED_AT_ONCE):
         name, storage = str(upload.file.name), upload.file.storage

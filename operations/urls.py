@@ -1,12 +1,17 @@
-"""The addresses of operators' tools and of moderators' pages."""
+"""The addresses of operators' tools, of moderators' pages and of uploads without an account."""
 
 from django.urls import path
 
+from operations import quarantine_pages
 from operations.metrics import metrics
 from operations.moderation import views
 
 urlpatterns = [
     path("metrics", metrics, name="metrics"),
+    path("upload/without-account/", quarantine_pages.quarantine, name="quarantine"),
+    path("upload/claim/", quarantine_pages.claim, name="claim"),
+    path("quarantine/<str:secret>/", quarantine_pages.quarantined, name="quarantined"),
+    path("quarantine/<str:secret>/claim/", quarantine_pages.begin_claim, name="begin-claim"),
     path("moderation/", views.queue, name="moderation"),
     path("moderation/log/", views.moderation_log, name="moderation-log"),
     path("moderation/log/<int:pk>/undo/", views.undo_entry, name="moderate-undo"),

@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from mpet_site.web.secret_addresses import has_secret
 from profiles.lookup import near_misses
 from profiles.models import Platform, Workload
 
@@ -28,6 +29,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
         "noun": noun.removesuffix("s"),
         "near": near_rows(request, noun, slug) if noun else [],
         "pages": [] if noun else near_pages(request.path),
+        "next": "" if has_secret(request.path) else request.path,
     }
     page: HttpResponse = render(request, "404.html", context, status=404)
     return page

@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from benchmarks.api import views
+from benchmarks.api import quarantine, views
 
 urlpatterns = [
     path("uploads/", views.UploadList.as_view(), name="api-uploads"),
     path("uploads/<uuid:id>/", views.UploadDetail.as_view(), name="api-upload"),
     path("uploads/<uuid:id>/file/", views.UploadFile.as_view(), name="api-upload-file"),
+    path("quarantine/", quarantine.QuarantineSending.as_view(), name="api-quarantine"),
+    path("quarantine/<str:secret>/", quarantine.QuarantineDetail.as_view(), name="api-quarantined"),
+    path("quarantine/<str:secret>/claim/", quarantine.QuarantineClaim.as_view(), name="api-claim"),
     path("kit/", views.Kit.as_view(), name="api-kit"),
     path("kit/guide/", views.KitGuide.as_view(), name="api-kit-guide"),
 ]

@@ -17,9 +17,10 @@ from mpet_site.web.pages import page_of
 from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
 from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
 from profiles.columns import workload_link
+from profiles.facts import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
 from profiles.moderation import ModerationError
-from profiles.moderation_log import SUBJECTS, Decision, Subject, handle, hide, judge, merge, show, undo
+from profiles.moderation_log import SUBJECTS, Action, Decision, Subject, handle, hide, judge, merge, show, undo
 
 _View = Callable[..., HttpResponse]
 
@@ -90,8 +91,9 @@ NAMES: dict[str, Callable[[Any], str]] = {
 BESIDE: dict[str, tuple[str, ...]] = {Subject.SOURCE: ("upload",), Subject.PROFILE: ("platform", "workload")}
 
 
-def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEntry, str]]:
-    """Each entry with what it is about, a query for each kind; what was deleted since has no name any more."""
+def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEntry, str, str]]:
+    """Each entry with what it is about, a query for each kind, and what was decided; what was deleted since has no name
+    any more."""
     entries = list(entries)
     names: dict[tuple[str, int], str] = {}
     for kind, model in SUBJECTS.items():
@@ -100,9 +102,28 @@ def with_subjects(entries: Iterable[ModerationEntry]) -> list[tuple[ModerationEn
         names |= {(kind, key): NAMES[kind](row) for key, row in rows.in_bulk(keys).items()}
     gone = "{} that was deleted since"
     return [
-        (entry, names.get((entry.subject_kind, entry.subject_key), gone.format(entry.get_subject_kind_display())))
+        (
+            entry,
+            names.get((entry.subject_kind, entry.subject_key), gone.format(entry.get_subject_kind_display())),
+            what_was_decided(entry),
+        )
         for entry in entries
     ]
+
+
+def what_was_decided(entry: ModerationEntry) -> str:
+    """Beside what it is about: which facts, in which words, which part of the queue."""
+    if entry.action == Action.FACTS:
+        before, after = entry.before["decided"], entry.after["decided"]
+        changed = sorted(
+            name for name in before | after if (name in before, before.get(name)) != (name in after, after.get(name))
+        )
+        return "; ".join(
+            f"{name}: {written_value(after[name]) if name in after else 'left to deliveries'}" for name in changed
+        )
+    if entry.action == Action.OUTLIER:
+        return f"left out: {entry.after['reason']}" if entry.after["reason"] else "predictions use it"
+    return f"queue: {QUEUE_PARTS[entry.queue].title}" if entry.queue in QUEUE_PARTS else ""
 
 
 def ask_decision(

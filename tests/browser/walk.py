@@ -11,6 +11,7 @@ from django.urls import NoReverseMatch, URLPattern, URLResolver, get_resolver, r
 from playwright.sync_api import Page, expect
 
 from accounts.models import ApiToken
+from benchmarks.quarantine import take_in
 from benchmarks.services import receive_tarball
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
@@ -45,6 +46,7 @@ NO_PAGES = {
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
 NO_PAGES |= {"badge", "embed", "picture"}  # what pages, here and elsewhere, show
+NO_PAGES |= {"begin-claim", "claim"}  # on the way from the page of a secret: tests/operations/test_quarantine.py
 # for moderators alone: tests/operations/test_moderation.py
 NO_PAGES |= {"moderation", "moderation-log", "moderate-undo", "moderate-delivery", "moderate-merge", "moderate-profile"}
 OWN = (
@@ -102,6 +104,9 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
     public |= {
         "document": reverse("document", args=["api.md"]),
         "platform": reverse("platform", args=[profile.platform.slug]),
+        "quarantined": reverse(
+            "quarantined", args=[take_in(io.BytesIO(packed(sample_measurements(1, 2))), "a.tar.gz")[1]]
+        ),
         "report-platform": reverse("report-platform", args=[profile.platform.slug]),
         "report-profile": reverse("report-profile", args=[profile.uid]),
         "workload": reverse("workload", args=[profile.workload.slug]),

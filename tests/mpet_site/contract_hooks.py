@@ -75,9 +75,9 @@ def name_in_path(case: Any, is_valid: bool) -> None:
             case.path_parameters |= row("programs", drawn)
         return
     if is_valid or re.fullmatch("[-a-zA-Z0-9_]+", str(drawn)):
-        doomed = f"{found['kind']} to delete"
-        is_deleted = case.method == "DELETE" and doomed in NAMES
-        case.path_parameters[found["parameter"]] = row(doomed if is_deleted else found["kind"], drawn)
+        end = "claim" if case.path.endswith("/claim/") else case.method.lower()
+        doomed = f"{found['kind']} to {end}"
+        case.path_parameters[found["parameter"]] = row(doomed if doomed in NAMES else found["kind"], drawn)
 
 
 def name_in_query(case: Any, is_valid: bool) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from accounts.device_logins import begin_login
 from accounts.models import ApiToken
+from benchmarks.quarantine import take_in
 from predictor.core.methods import METHODS, settings_values
 from predictor.models import Prediction
 from predictor.predictions.request import PredictionRequest
@@ -38,6 +39,7 @@ NEED_A_TOKEN = {
     f"POST {API}predictions/batch/",
     f"POST {API}scaling-models/{{name}}/",
     f"POST {API}uploads/",
+    f"POST {API}quarantine/{{secret}}/claim/",
     f"DELETE {API}predictions/",
     f"DELETE {API}uploads/{{id}}/",
     f"PATCH {API}uploads/{{id}}/",
@@ -61,6 +63,9 @@ def names(transactional_db, settings, tmp_path):
         client_of(user).post(API + "uploads/", {"file": tarball(sample_measurements(1, 1, seed=seed))}).json()["id"]
         for seed in (11, 12, 13)
     ]
+    quarantined = [
+        take_in(tarball(sample_measurements(1, 1, seed=seed)), "results.tar.gz")[1] for seed in range(20, 27)
+    ]
     evaluation = evaluate_and_store()
     store_report()
     settings.STATE_DIR = tmp_path
@@ -75,6 +80,9 @@ def names(transactional_db, settings, tmp_path):
         "uploads": [upload["id"]],
         "programs": [{"id": str(program.source_uid), "slug": program.slug} for program in programs],
         "uploads to delete": doomed,
+        "quarantine": quarantined[:1],
+        "quarantine to delete": quarantined[1:4],
+        "quarantine to claim": quarantined[4:],
         "scaling-models": list(SCALING_MODELS),
         "models": {
             name: describe_model(name) | {"measures": TASK_MEASURES if name == "task_graph" else ()}

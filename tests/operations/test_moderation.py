@@ -5,6 +5,7 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
+from profiles.moderation_log import Decision, decide
 from profiles.withdrawal import withdraw
 from tests.pages import store_private, store_public, text_of, user
 from tests.profiles.test_moderation import deliver
@@ -239,6 +240,10 @@ def test_a_profile_is_judged(client, moderator):
     client.post(address, {"outlier_reason": "a backup ran", "reason": "its owner said so"})
     profile.refresh_from_db()
     assert (profile.outlier_reason, profile.outlier_judge) == ("a backup ran", "moderator")
+    decide(profile.platform, {"vendor": "Maker", "max_mhz": None}, Decision(moderator, "its data sheet"))
+    log = text_of(client.get(reverse("moderation-log")))
+    assert "left out: a backup ran" in log
+    assert "max_mhz: unknown; vendor: &#x27;Maker&#x27;" in log
 
 
 def test_what_is_private_is_no_moderators_business(client, moderator):

@@ -17,7 +17,7 @@ from tests.pages import store_public
 from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
-NOTHING = {"predictions": 0, "reports": 0, "tarballs": 0}
+NOTHING = {"predictions": 0, "reports": 0, "tarballs": 0, "quarantined uploads": 0}
 
 
 def long_ago(days: float):

@@ -1,9 +1,7 @@
 """One name for a request: in the answer, in its problem document, in every line of the log."""
 
-import io
 import json
 import logging
-import logging.config
 
 import pytest
 from django.http import HttpResponse
@@ -11,6 +9,7 @@ from django.test import RequestFactory
 
 from mpet_site.web import request_ids
 from mpet_site.web.request_ids import RequestIdMiddleware, request_id
+from tests.logs import written_log
 
 pytestmark = pytest.mark.django_db
 
@@ -18,12 +17,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def lines(settings):
     """What a server writes with MPET_LOG_FORMAT=json."""
-    written = io.StringIO()
-    handler = settings.LOGGING["handlers"]["console"] | {"formatter": "json", "stream": written}
-    before = logging.getLogger().handlers[:]
-    logging.config.dictConfig(settings.LOGGING | {"handlers": {"console": handler}})
-    yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
-    logging.getLogger().handlers[:] = before
+    with written_log(settings, "json") as written:
+        yield lambda: [json.loads(line) for line in written.getvalue().splitlines()]
 
 
 def test_an_answer_and_its_problem_document_have_the_same_id(client):

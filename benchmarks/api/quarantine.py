@@ -1,0 +1,158 @@
+"""The API takes uploads without an account, and lets them be claimed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound, Throttled
+from rest_framework.permissions import AllowAny, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.permissions import MayUpload
+from benchmarks.api.serializers import ReportSerializer, TarballField, UploadSerializer
+from benchmarks.models import Quarantine, Upload
+from benchmarks.quarantine import (
+    ClaimError,
+    QuarantineFull,
+    claim_upload,
+    find_quarantine,
+    is_open,
+    remove_quarantine,
+    take_in,
+)
+from mpet_site.web.api import ApiView
+from mpet_site.web.parsers import MultiPartParser
+from mpet_site.web.problems import Conflict, InvalidRequest, PayloadTooLarge
+from mpet_site.web.throttling import RequestThrottle, client_address, seconds_to_wait
+
+
+class QuarantineThrottle(RequestThrottle):
+    """What one address sends without an account; reading it is counted as every request is."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        if request.method == "POST":
+            self.wait_s = seconds_to_wait("quarantine", client_address(request))
+        return self.wait_s == 0
+
+
+class QuarantineRequestSerializer(serializers.Serializer):
+    """A results tarball (mpet-results/1), as multipart form data."""
+
+    file = TarballField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs
+
+
+class QuarantineSerializer(serializers.Serializer):
+    """An upload without an account, as its sender sees it."""
+
+    url = serializers.URLField(help_text="This document. Who has the address may read, claim and delete the upload.")
+    page = serializers.URLField(help_text="The report with predictions, for a browser; as secret as `url`.")
+    claim_url = serializers.URLField(help_text="POST with a token makes it a private upload of the token's user.")
+    status = serializers.ChoiceField(Upload.Status.choices)
+    report = ReportSerializer
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(help_text="When it is deleted, unless somebody claims it before.")
+
+
+def quarantine_document(request: Request, quarantine: Quarantine, secret: str) -> dict[str, Any]:
+    upload = quarantine.upload
+    report = {"errors": [], "warnings": []} | (upload.report if upload else {})
+    return {
+        "url": request.build_absolute_uri(reverse("api-quarantined", args=[secret])),
+        "page": request.build_absolute_uri(reverse("quarantined", args=[secret])),
+        "claim_url": request.build_absolute_uri(reverse("api-claim", args=[secret])),
+        "status": upload.status if upload else Upload.Status.RECEIVED.value,
+        "report": {name: report[name] for name in ("errors", "warnings")},
+        "created_at": quarantine.created_at,
+        "expires_at": quarantine.expires_at,
+    }
+
+
+def quarantine_or_404(secret: str) -> Quarantine:
+    quarantine = find_quarantine(secret)
+    if quarantine is None:
+        raise NotFound
+    return quarantine
+
+
+class QuarantineSending(ApiView):
+    """Where a results tarball is sent without an account: nobody else sees it, and nothing is predicted from it."""
+
+    parser_classes = (MultiPartParser,)
+    permission_classes = (AllowAny,)
+    throttle_classes = (RequestThrottle, QuarantineThrottle)
+
+    @extend_schema(
+        operation_id="quarantine_create",
+        summary="Send a results tarball without an account",
+        request=QuarantineRequestSerializer,
+        responses={201: QuarantineSerializer, 202: QuarantineSerializer, 404: None},
+    )
+    def post(self, request: Request) -> Response:
+        if not is_open():
+            raise NotFound
+        sent = QuarantineRequestSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        file = sent.validated_data["file"]
+        if file.size > settings.QUARANTINE_MAX_PACKED_BYTES:
+            limit = settings.QUARANTINE_MAX_PACKED_BYTES
+            raise PayloadTooLarge(f"The file has {file.size} bytes; at most {limit} are taken.", limit_bytes=limit)
+        try:
+            quarantine, secret = take_in(file, file.name)
+        except QuarantineFull as error:
+            raise Throttled(wait=error.retry_after_s) from error
+        document = quarantine_document(request, quarantine, secret)
+        is_finished = document["status"] in {Upload.Status.ACCEPTED, Upload.Status.REJECTED}
+        return Response(document, status=201 if is_finished else 202, headers={"Location": document["url"]})
+
+
+class QuarantineDetail(ApiView):
+    """For who has the secret."""
+
+    permission_classes = (AllowAny,)
+
+    @extend_schema(
+        operation_id="quarantine_read",
+        summary="How far an upload without an account is",
+        responses={200: QuarantineSerializer, 404: None},
+    )
+    def get(self, request: Request, secret: str) -> Response:
+        return Response(quarantine_document(request, quarantine_or_404(secret), secret))
+
+    @extend_schema(
+        operation_id="quarantine_delete",
+        summary="Delete an upload that was sent without an account",
+        responses={204: None, 404: None},
+    )
+    def delete(self, request: Request, secret: str) -> Response:
+        remove_quarantine(quarantine_or_404(secret))
+        return Response(status=204)
+
+
+class QuarantineClaim(ApiView):
+    """What somebody sent before having an account becomes a private upload."""
+
+    permission_classes = (MayUpload, IsAuthenticated)
+
+    @extend_schema(
+        operation_id="quarantine_claim",
+        summary="Make an upload that was sent without an account yours",
+        request=None,
+        responses={200: UploadSerializer, 404: None, 409: None},
+    )
+    def post(self, request: Request, secret: str) -> Response:
+        try:
+            upload = claim_upload(quarantine_or_404(secret), request.user)
+        except ClaimError as error:
+            raise Conflict(str(error)) from error
+        return Response(UploadSerializer(upload, context={"request": request}).data)

@@ -1,0 +1,15 @@
+"""`manage.py apply_retention`"""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from operations.retention import apply_retention
+
+
+class Command(BaseCommand):
+    help = "Delete what was kept for its time (docs/operations.md), as a chore of every server does once an hour."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for what, count in apply_retention().items():
+            self.stdout.write(f"{count} {what} deleted")

@@ -1,0 +1,183 @@
+"""The pages of uploads without an account: sending, the page of the secret with its predictions, claiming.
+
+The address of the second is the secret (mpet_site.web.secret_addresses). Its forms would be refused without a referrer:
+claiming has an address of its own, which the session leads to.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts.models import digest_of
+from benchmarks.forms import TarballFormField
+from benchmarks.models import Quarantine, Upload
+from benchmarks.quarantine import (
+    ClaimError,
+    QuarantineFull,
+    claim_upload,
+    find_by_digest,
+    find_quarantine,
+    is_open,
+    take_in,
+)
+from mpet_site.web.pages import json_address, page_of
+from mpet_site.web.throttling import limit_posts, too_many_requests
+from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
+from predictor.pages.ranking import page_number
+from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
+from predictor.predictions.rankings import Ranking, RankingQuestion
+from predictor.predictions.request import RequestError
+from profiles.models import Platform, Profile, Workload
+
+CLAIM = "claim"  # the session's name for the digest of the secret of what is to be claimed
+MOST_WORKLOADS_OFFERED = 100
+
+
+class QuarantineForm(forms.Form):
+    file = TarballFormField()
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > settings.QUARANTINE_MAX_PACKED_BYTES:
+            limit = filesizeformat(settings.QUARANTINE_MAX_PACKED_BYTES)
+            raise forms.ValidationError(
+                f"The file has {filesizeformat(file.size)}; without an account at most {limit} are taken."
+            )
+        return file
+
+
+@limit_posts("quarantine")
+@require_http_methods(["GET", "HEAD", "POST"])
+def quarantine(request: HttpRequest) -> HttpResponse:
+    """The form to send a tarball without an account."""
+    if not is_open():
+        raise Http404
+    if request.user.is_authenticated:
+        return redirect("upload")
+    form = QuarantineForm(request.POST or None, request.FILES or None)
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        try:
+            _, secret = take_in(file, file.name)
+        except QuarantineFull as error:
+            return too_many_requests(request, error.retry_after_s)
+        return redirect("quarantined", secret=secret)
+    context = {
+        "form": form,
+        "days": settings.QUARANTINE_DAYS,
+        "limit_bytes": settings.QUARANTINE_MAX_PACKED_BYTES,
+        "address": request.build_absolute_uri(reverse("api-quarantine")),
+        "section": "upload",
+    }
+    return render(request, "operations/quarantine.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
+    """What came of the upload, and its workloads (?workload=) on all platforms."""
+    row = find_quarantine(secret)
+    if row is None:
+        raise Http404
+    upload = row.upload
+    context: dict[str, Any] = {
+        "quarantine": row,
+        "upload": upload,
+        "secret": secret,
+        "section": "upload",
+        "twin": json_address("api-quarantined", secret),
+    }
+    workloads = workloads_of(row, upload)
+    if not workloads:
+        return render(request, "operations/quarantined.html", context)
+    chosen = next((one for one in workloads if one.slug == request.GET.get("workload")), workloads[0])
+    context |= {"workloads": workloads, "workload": chosen}
+    page = page_number(request.GET.get("page", ""))
+    try:
+        question = RankingQuestion.of(chosen.slug, row.holder, include_simulated=is_simulated(upload), page=page)
+    except RequestError as error:
+        return render(request, "operations/quarantined.html", context | {"refusal": str(error)})
+    shown = shown_answer(request, question, row.holder)
+    return respond_with(
+        request,
+        shown,
+        "operations/quarantined.html",
+        lambda: context | ranking_rows(request, row, question, shown),
+    )
+
+
+def is_simulated(upload: Upload | None) -> bool:
+    return bool(upload and upload.source and upload.source.origin == "simulated")
+
+
+def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
+    if upload is None or upload.source is None:
+        return []
+    profiles = Profile.objects.visible_to(row.holder).filter(source=upload.source)
+    workloads = Workload.objects.visible_to(row.holder).filter(pk__in=profiles.order_by().values("workload"))
+    return list(workloads.order_by("name", "pk")[:MOST_WORKLOADS_OFFERED])
+
+
+def ranking_rows(
+    request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: ShownAnswer
+) -> dict[str, Any]:
+    """A page of the ranking, each row with its platform; links lead to public ones alone."""
+    ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
+    page = page_of(request, ranking.results, RANKED_PER_PAGE)
+    slugs = {result["platform"] for result in page}
+    platforms = {one.slug: one for one in Platform.objects.visible_to(row.holder).filter(slug__in=slugs)}
+    return {
+        "page": page,
+        "rows": [(result, platforms[result["platform"]]) for result in page if result["platform"] in platforms],
+        "refused_count": len(ranking.refused),
+        "refused_because": next((refused["reason"] for refused in ranking.refused), ""),
+        "is_relative": ranking.time_kind == "relative",
+    }
+
+
+@require_safe
+def begin_claim(request: HttpRequest, secret: str) -> HttpResponse:
+    """Notes in the session what is to be claimed, so that the way through signing in does not carry the secret."""
+    if find_quarantine(secret) is None:
+        raise Http404
+    request.session[CLAIM] = digest_of(secret)
+    return redirect("claim")
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def claim(request: HttpRequest) -> HttpResponse:
+    """Asks first; POST claims."""
+    row = find_by_digest(request.session.get(CLAIM, ""))
+    upload = row.upload if row else None
+    if row is None or upload is None:
+        raise Http404
+    if request.method == "POST":
+        try:
+            claimed = claim_upload(row, request.user)
+        except ClaimError as error:
+            messages.error(request, str(error))
+            return redirect("upload")
+        del request.session[CLAIM]
+        messages.success(request, f"{claimed.filename} is yours now, and private.")
+        return redirect("upload-report", uid=claimed.uid)
+    context = {
+        "title": f"Claim {upload.filename}?",
+        "consequences": (
+            "It becomes a private upload of yours: only you see it and predict from it. You can make it public later.",
+            "The secret link ends.",
+        ),
+        "button": "Claim it",
+        "back": reverse("uploads"),
+        "section": "uploads",
+    }
+    return render(request, "confirm.html", context)
