@@ -28,6 +28,7 @@ def secret_key() -> str:
 
 DEBUG = env.bool("MPET_DEBUG", default=False)
 SECRET_KEY = env.str("MPET_SECRET_KEY", default="") or secret_key()
+SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
@@ -195,6 +196,7 @@ ACCOUNT_FORMS = {
     "reset_password_from_key": "accounts.forms.NewPasswordForm",
     "change_password": "accounts.forms.ChangedPasswordForm",
 }
+MFA_ADAPTER = "accounts.second_factors.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "MPET"
 MFA_ALLOW_UNVERIFIED_EMAIL = True

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
+from accounts.second_factors import unreadable_second_factors
 from benchmarks.models import Upload
 from benchmarks.tasks import process_upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
@@ -169,6 +170,21 @@ def moderator_findings() -> Iterator[Fault]:
         yield warning("Nobody can moderate: run manage.py createsuperuser.")
 
 
+def second_factor_findings() -> Iterator[Fault]:
+    names = [one.user.get_username() for one in unreadable_second_factors()]
+    if names:
+        yield Fault(
+            f"{len(names)} second factors were encrypted with another secret key, and their users cannot sign in: "
+            f"{', '.join(names[:LISTED])}. Name the former key in MPET_SECRET_KEY_FALLBACKS."
+        )
+
+
 Check = Callable[[], Iterator[Fault]]
 CHECKS_OF_MACHINE: tuple[Check, ...] = (state_folder_findings, static_findings, exposure_findings, value_findings)
-CHECKS_OF_ROWS: tuple[Check, ...] = (upload_findings, task_findings, profile_findings, moderator_findings)
+CHECKS_OF_ROWS: tuple[Check, ...] = (
+    upload_findings,
+    task_findings,
+    profile_findings,
+    moderator_findings,
+    second_factor_findings,
+)

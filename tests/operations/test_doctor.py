@@ -5,12 +5,14 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import CommandError, call_command
 from django.db import Error
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
+from accounts.second_factors import SecondFactorAdapter
 from benchmarks.models import Upload
 from mpet_site.state_folder import make_private
 from operations import doctor
@@ -74,6 +76,15 @@ def test_an_open_or_full_state_folder(found, settings, monkeypatch):
     settings.STATE_DIR.chmod(0o700)
     monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 1 << 62)
     assert "MiB left" in one(found)[0]
+
+
+def test_second_factors_of_another_key(found, settings, admin_user):
+    data = {"secret": SecondFactorAdapter().encrypt("A" * 32)}
+    Authenticator.objects.create(user=admin_user, type="totp", data=data)
+    former, settings.SECRET_KEY = settings.SECRET_KEY, "another"
+    assert one(found)[0].startswith("1 second factors were encrypted with another secret key")
+    settings.SECRET_KEY_FALLBACKS = [former]
+    assert not found()
 
 
 def test_style_sheets_that_were_not_collected(found, settings):

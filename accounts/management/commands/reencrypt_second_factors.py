@@ -1,0 +1,25 @@
+"""`manage.py reencrypt_second_factors`"""
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from accounts.second_factors import encrypted_anew
+
+
+class Command(BaseCommand):
+    help = "Encrypt the secrets of all second factors with the present secret key, after it was changed."
+
+    @transaction.atomic
+    def handle(self, *args: Any, **options: Any) -> None:
+        rows = list(Authenticator.objects.select_for_update().order_by("pk"))
+        try:
+            for row in rows:
+                row.data = encrypted_anew(row.data)
+        except ImproperlyConfigured as error:
+            raise CommandError(f"{error} Nothing was changed.") from error
+        Authenticator.objects.bulk_update(rows, ["data"], batch_size=500)
+        self.stdout.write(f"{len(rows)} second factors are encrypted with the present secret key.")

@@ -1,0 +1,109 @@
+"""Secrets of second factors: encrypted in the database, readable after the key was changed and from before."""
+
+import pytest
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP
+from django.core.cache import cache
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.urls import reverse
+
+from accounts.second_factors import SecondFactorAdapter, unreadable_second_factors
+from tests.accounts.test_second_factor import activate, code_of, is_signed_in, sign_in
+from tests.pages import user
+
+PLAIN_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+PLAIN_SEED = "0123456789abcdef" * 5
+
+
+def stored() -> str:
+    """The rows as the database has them."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT data FROM mfa_authenticator")
+        return str(cursor.fetchall())
+
+
+@pytest.mark.django_db
+def test_the_database_has_neither_the_secret_nor_the_seed():
+    ada = user("ada")
+    secret = activate(sign_in())
+    codes = RecoveryCodes(Authenticator.objects.get(user=ada, type="recovery_codes"))
+    seed = SecondFactorAdapter().decrypt(codes.instance.data["seed"])
+    assert len(seed) == 80
+    assert secret not in stored()
+    assert seed not in stored()
+    assert stored().count("fernet:") == 2
+    assert codes.validate_code(codes.get_unused_codes()[0])
+
+
+def make_plain(ada) -> None:
+    """As they were stored before they were encrypted."""
+    Authenticator.objects.create(user=ada, type="totp", data={"secret": PLAIN_SECRET})
+    Authenticator.objects.create(user=ada, type="recovery_codes", data={"seed": PLAIN_SEED, "used_mask": 1})
+
+
+@pytest.mark.django_db
+def test_plain_secrets_keep_working():
+    ada = user("ada")
+    make_plain(ada)
+    client = sign_in()
+    assert client.landed == reverse("mfa_authenticate")
+    client.post(reverse("mfa_authenticate"), {"code": code_of(PLAIN_SECRET)})
+    assert is_signed_in(client)
+    codes = RecoveryCodes(Authenticator.objects.get(user=ada, type="recovery_codes"))
+    assert len(codes.get_unused_codes()) == 9
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_migration_encrypts_them_and_back():
+    ada = user("ada")
+    MigrationExecutor(connection).migrate([("accounts", "0004_allauth_addresses")])
+    try:
+        make_plain(ada)
+        codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
+        migrate_to_the_newest()
+        assert PLAIN_SECRET not in stored()
+        assert PLAIN_SEED not in stored()
+        assert TOTP(Authenticator.objects.get(type="totp")).validate_code(code_of(PLAIN_SECRET))
+        assert RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes() == codes
+        MigrationExecutor(connection).migrate([("accounts", "0004_allauth_addresses")])
+        assert PLAIN_SECRET in stored()
+        assert PLAIN_SEED in stored()
+    finally:
+        migrate_to_the_newest()
+
+
+def migrate_to_the_newest() -> None:
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+
+
+@pytest.mark.django_db
+def test_the_key_is_changed(settings):
+    ada = user("ada")
+    secret = activate(sign_in())
+    former = settings.SECRET_KEY
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [former]
+    assert not list(unreadable_second_factors())
+    call_command("reencrypt_second_factors")
+    settings.SECRET_KEY_FALLBACKS = []
+    assert not list(unreadable_second_factors())
+    cache.clear()  # a code counts once
+    assert TOTP(Authenticator.objects.get(user=ada, type="totp")).validate_code(code_of(secret))
+
+
+@pytest.mark.django_db
+def test_without_the_key_no_code_is_right(settings):
+    ada = user("ada")
+    secret = activate(sign_in())
+    before = stored()
+    settings.SECRET_KEY = "another"
+    with pytest.raises(ImproperlyConfigured, match="MPET_SECRET_KEY_FALLBACKS"):
+        TOTP(Authenticator.objects.get(user=ada, type="totp")).validate_code(code_of(secret))
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("reencrypt_second_factors")
+    assert stored() == before
+    assert {one.user for one in unreadable_second_factors()} == {ada}
