@@ -3,7 +3,9 @@
 To add a source: a module with a class that has what `interface.PublicSource` says, and its line in SOURCES.
 """
 
+from benchmarks.public_data.gbm_perf import GbmPerf
 from benchmarks.public_data.interface import PublicSource
+from benchmarks.public_data.rrze_spechpc import RrzeSpecHpc
 from benchmarks.public_data.sparecores import SpareCores
 
-SOURCES: dict[str, PublicSource] = {source.name: source for source in (SpareCores(),)}
+SOURCES: dict[str, PublicSource] = {source.name: source for source in (SpareCores(), GbmPerf(), RrzeSpecHpc())}

@@ -11,12 +11,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import IO
 
 from benchmarks.public_data.interface import PublicSource
 
 MOST_FILE_BYTES = 8 * 2**20
+MOST_HELD_BYTES = 64 * 2**20  # of a source whose folders are scattered
 UNREADABLE_ORIGIN = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -43,24 +46,41 @@ class FoundFolder:
 
 
 def find_folders(source: PublicSource, origin: Path) -> Iterator[FoundFolder]:
-    """The folders of a source, one after the other, whose files lie together. Raises UnreadableOrigin."""
-    name, files, seen = "", dict[str, bytes | None](), set[str]()
-    for path, content in _find_files(source, origin):
-        found = source.wanted(path)
-        if found is None:
-            continue
-        folder, member = found
-        if folder != name:
-            if name:
-                yield _found_folder(source, name, files)
-            if folder in seen:
-                raise UnreadableOrigin(f"{origin}: the files of {folder} do not lie together")
-            seen.add(folder)
-            name, files = folder, {}
-        files[member] = content
-    if not name:
+    """The folders of a source, one after the other. Raises UnreadableOrigin."""
+    empty = True
+    for name, files in (_gathered if source.scattered else _one_by_one)(source, origin):
+        empty = False
+        yield _found_folder(source, name, files)
+    if empty:
         raise UnreadableOrigin(f"{origin}: has no files of {source.title}")
-    yield _found_folder(source, name, files)
+
+
+def _one_by_one(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
+    """Folders whose files lie together."""
+    seen = set[str]()
+    for folder, members in groupby(_wanted_files(source, origin), key=itemgetter(0)):
+        if folder in seen:
+            raise UnreadableOrigin(f"{origin}: the files of {folder} do not lie together")
+        seen.add(folder)
+        yield folder, {member: content for _, member, content in members}
+
+
+def _gathered(source: PublicSource, origin: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
+    """Folders whose files lie anywhere."""
+    folders: dict[str, dict[str, bytes | None]] = {}
+    held_bytes = 0
+    for folder, member, content in _wanted_files(source, origin):
+        folders.setdefault(folder, {})[member] = content
+        held_bytes += len(content or b"")
+        if held_bytes > MOST_HELD_BYTES:
+            raise UnreadableOrigin(f"{origin}: has more than {MOST_HELD_BYTES} bytes of measurements")
+    yield from sorted(folders.items())
+
+
+def _wanted_files(source: PublicSource, origin: Path) -> Iterator[tuple[str, str, bytes | None]]:
+    for path, content in _find_files(source, origin):
+        if found := source.wanted(path):
+            yield *found, None if content is None else source.excerpt(found[1], content)
 
 
 def _found_folder(source: PublicSource, name: str, files: dict[str, bytes | None]) -> FoundFolder:

@@ -39,6 +39,30 @@ def read_lscpu(files: Mapping[str, bytes], member: str) -> dict[str, str]:
     return {str(row.get("field", "")).rstrip(":"): row["data"].strip() for row in named}
 
 
+def read_lscpu_text(text: str) -> dict[str, str]:
+    """What `lscpu` prints for people, by the names and in the bytes of `lscpu --json --bytes`.
+
+    >>> read_lscpu_text("CPU(s):   4" + chr(10) + "  L1d:    1.5 MiB (48 instances)")
+    {'CPU(s)': '4', 'L1d cache': '1572864'}
+    """
+    lines = (line.partition(":") for line in text.splitlines() if ":" in line)
+    fields = {name.strip(): value.strip() for name, _, value in lines}
+    for label in BYTES_OF_LEVEL.values():
+        if size_bytes := bytes_in(fields.pop(label.removesuffix(" cache"), "")):
+            fields[label] = str(size_bytes)
+    return fields
+
+
+def bytes_in(text: str) -> int | None:
+    """The size that a text begins with, or None; kB and KiB are both 1024 bytes, as lscpu and LIKWID mean them.
+
+    >>> bytes_in("1.25 MB"), bytes_in("48 KiB"), bytes_in("unknown")
+    (1310720, 49152, None)
+    """
+    found = re.match(r"(\d{1,9}(?:\.\d{1,6})?) ?([kKMG])i?B\b", text)
+    return round(float(found[1]) * 1024 ** ("KMG".index(found[2].upper()) + 1)) if found else None
+
+
 def read_lstopo(files: Mapping[str, bytes], member: str) -> dict[str, int]:
     """Counts and sizes that lstopo's XML gives: threads, physical_cores, numa_nodes, sockets, memory_bytes, caches.
     Empty where the file is missing or not readable: lscpu says most of it, too."""

@@ -49,7 +49,9 @@ class PublicSource(Protocol):
     """One source of public measurements. A folder of it is one machine.
 
     `version` is raised when the same files are read differently, so that `--update` reads them again. `wanted` gives
-    the folder and the name in it of each file that `read` asks for, None for all others.
+    the folder and the name in it of each file that `read` asks for, None for all others. `excerpt` is what of a file
+    `read` needs. `scattered`: the files of one folder do not lie together, so that the excerpts of all are held at
+    once; for small sources.
     """
 
     name: str
@@ -59,8 +61,11 @@ class PublicSource(Protocol):
     note: str
     archive_url: str
     version: int
+    scattered: bool
 
     def wanted(self, path: str) -> tuple[str, str] | None: ...
+
+    def excerpt(self, member: str, content: bytes) -> bytes: ...
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         """Raises RefusedFolder."""

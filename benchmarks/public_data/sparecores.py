@@ -54,10 +54,14 @@ class SpareCores:
     )
     archive_url = "https://codeload.github.com/SpareCores/sc-inspector-data/tar.gz/refs/heads/main"
     version = 1
+    scattered = False
 
     def wanted(self, path: str) -> tuple[str, str] | None:
         found = PATH.search(path)
         return (found[1], found[2]) if found and found[2] in WANTED else None
+
+    def excerpt(self, member: str, content: bytes) -> bytes:
+        return content
 
     def read(self, folder: str, files: Mapping[str, bytes]) -> MeasuredFolder:
         if BURSTABLE.match(folder):

@@ -170,6 +170,7 @@ def relate_fit(body: dict[str, Any], case: Any) -> None:
     for points, names in (("points", columns | set(model["measures"])), ("predict", columns)):
         for point in body.get(points, ()):
             point |= {name: 1 + number(point) % 100 for name in sorted(names) if point.get(name) is None}
+            point |= {name: abs(point[name]) for name in model["measures"] if name in point}
             if "size" in model["needed"]:
                 point["size"] = 2 + abs(point["size"])  # of logarithms
 
@@ -179,7 +180,11 @@ def say_public(body: dict[str, Any], _case: Any) -> None:
 
 
 def relate_upload(body: dict[str, Any], _case: Any) -> None:
-    """The machine and the columns are of a file of another tool; the machine is said once."""
+    """The machine and the columns are of a file of another tool; the machine is said once. The bytes that are sent
+    are of no tool: none can be recognised. Several files need a form."""
+    is_several = isinstance(body.get("file"), list) and len(body["file"]) > 1
+    if body.get("form") == "auto" or (is_several and "form" not in body):
+        body["form"] = "csv"
     if "platform" in body or "form" not in body:
         body.pop("platform_json", None)
     if "form" not in body:
