@@ -47,5 +47,6 @@ urlpatterns = [
     path("predictions/<uuid:uid>/", predictions.prediction, name="prediction"),
     path("predictions/<uuid:uid>/badge.svg", sharing.badge, name="badge"),
     path("predictions/<uuid:uid>/embed/", sharing.embed, name="embed"),
+    path("predictions/<uuid:uid>/picture.png", sharing.picture_of_prediction, name="picture-of-prediction"),
     path("predictions/<uuid:uid>/measure-next/", predictions.next_measurements_page, name="measure-next"),
 ]

@@ -3,7 +3,7 @@
 from rest_framework import serializers
 
 from accounts.models import ApiToken
-from mpet_site.web.fields import PlainText
+from mpet_site.web.fields import KnownFieldsSerializer, PlainText
 
 
 class TokenSerializer(serializers.ModelSerializer):
@@ -27,7 +27,7 @@ class TokenSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class LoginRequestSerializer(serializers.Serializer):
+class LoginRequestSerializer(KnownFieldsSerializer):
     """What the program calls itself; the person reads it before agreeing."""
 
     program = PlainText(max_length=100)
@@ -41,18 +41,16 @@ class BegunLoginSerializer(serializers.Serializer):
     interval = serializers.IntegerField(help_text="Seconds to wait between two questions.")
 
 
-class DeviceCodeSerializer(serializers.Serializer):
+class DeviceCodeSerializer(KnownFieldsSerializer):
     device_code = PlainText(max_length=100)
 
 
-class WaitingLoginSerializer(serializers.Serializer):
-    interval = serializers.IntegerField(help_text="Nobody has answered yet: ask again after so many seconds.")
-
-
 class HandedOutTokenSerializer(serializers.Serializer):
-    token = serializers.CharField(help_text="The secret, told once.")
-    username = serializers.CharField()
-    expires_at = serializers.DateTimeField()
+    token = serializers.CharField(
+        allow_null=True, help_text="The secret, told once; null while nobody has answered: ask again."
+    )
+    username = serializers.CharField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
 
 
 class AccountSerializer(serializers.Serializer):

@@ -19,7 +19,6 @@ from accounts.api.serializers import (
     HandedOutTokenSerializer,
     LoginRequestSerializer,
     TokenSerializer,
-    WaitingLoginSerializer,
 )
 from accounts.archive_response import archive_response
 from accounts.belongings import belongings_of
@@ -109,7 +108,7 @@ class BeginLogin(AskedByPrograms):
         operation_id="login_begin",
         summary="Begin to sign a program in by the browser",
         request=LoginRequestSerializer,
-        responses={201: BegunLoginSerializer},
+        responses={200: BegunLoginSerializer},
     )
     def post(self, request: Request) -> Response:
         sent = LoginRequestSerializer(data=request.data)
@@ -125,17 +124,17 @@ class BeginLogin(AskedByPrograms):
             "expires_in": int(LOGIN_LIFETIME.total_seconds()),
             "interval": POLL_S,
         }
-        return Response(BegunLoginSerializer(document).data, status=201)
+        return Response(BegunLoginSerializer(document).data)
 
 
 class HandOutToken(AskedByPrograms):
-    """The token, once the person has agreed, and once only: 202 until then, 403 where the person refused."""
+    """The token, once the person has agreed, and once only: null until then, 403 where the person refused."""
 
     @extend_schema(
         operation_id="login_token",
         summary="The token of a program that was signed in",
         request=DeviceCodeSerializer,
-        responses={200: HandedOutTokenSerializer, 202: WaitingLoginSerializer, 403: None, 404: None},
+        responses={200: HandedOutTokenSerializer, 403: None, 404: None},
     )
     def post(self, request: Request) -> Response:
         sent = DeviceCodeSerializer(data=request.data)
@@ -146,10 +145,10 @@ class HandOutToken(AskedByPrograms):
             raise NotFound from error
         except LoginDenied as error:
             raise PermissionDenied("The login was refused on the page.") from error
-        if handed is None:
-            return Response({"interval": POLL_S}, status=202)
-        token, secret = handed
-        document = {"token": secret, "username": token.user.get_username(), "expires_at": token.expires_at}
+        document: dict[str, Any] = {"token": None, "username": None, "expires_at": None}
+        if handed is not None:
+            token, secret = handed
+            document = {"token": secret, "username": token.user.get_username(), "expires_at": token.expires_at}
         return Response(HandedOutTokenSerializer(document).data)
 
 

@@ -14,7 +14,7 @@ from benchmarks.formats import FORMATS
 from benchmarks.formats.recognising import UnrecognisedError
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
-from mpet_site.web.fields import FormBoolean, FormChoice, FormText
+from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer
 from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
 from profiles.models import Platform, Profile
@@ -123,7 +123,7 @@ class FilesPart(serializers.FileField):
         return [super(FilesPart, self).to_internal_value(file) for file in data]
 
 
-class UploadRequestSerializer(serializers.Serializer):
+class UploadRequestSerializer(KnownFieldsSerializer):
     """A results tarball (mpet-results/1), or files of another tool and one machine, as multipart form data."""
 
     file = FilesPart(help_text="a results tarball; of another tool also several, of one machine")
@@ -160,9 +160,7 @@ class UploadRequestSerializer(serializers.Serializer):
     preview = FormBoolean(default=False, help_text="store nothing, and answer with what would be understood")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        attrs = super().validate(attrs)
         of_tarball = [
             name for name in ("platform", "platform_json", "columns") if name in attrs and "form" not in attrs
         ]
@@ -238,16 +236,10 @@ class PublicAlone(serializers.ChoiceField):
     """The word public."""
 
 
-class PublicationSerializer(serializers.Serializer):
+class PublicationSerializer(KnownFieldsSerializer):
     """`public`, and nothing else: what is public stays so until it is deleted."""
 
     visibility = PublicAlone([Upload.Visibility.PUBLIC.value], error_messages={"invalid_choice": STAYS_PUBLIC})
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
-        return attrs
 
 
 class UploadSerializer(serializers.ModelSerializer):

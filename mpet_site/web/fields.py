@@ -6,6 +6,8 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
+from mpet_site.web.problems import InvalidRequest
+
 LARGEST_NUMBER = 10**18  # that is read: sums and products of what is read stay finite
 
 Text = serializers.CharField
@@ -79,3 +81,13 @@ class PlainText(serializers.CharField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class KnownFieldsSerializer(serializers.Serializer):
+    """Refuses fields that it has not."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
+        return attrs

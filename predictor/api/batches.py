@@ -13,12 +13,11 @@ from rest_framework.request import Request
 
 from accounts.permissions import MayPredict
 from mpet_site.web.api import StrictView
-from mpet_site.web.fields import Integer, PlainBoolean, PlainInteger, PlainText, Text, number
+from mpet_site.web.fields import Integer, KnownFieldsSerializer, PlainBoolean, PlainInteger, PlainText, Text, number
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.renderers import JSONRenderer
 from predictor.api.prediction_serializers import (
     PUBLIC_ONLY_HELP,
-    KnownFieldsSerializer,
     MethodField,
     object_field,
     setting_schemas,

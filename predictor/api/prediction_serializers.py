@@ -5,8 +5,17 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
-from mpet_site.web.fields import Integer, PlainBoolean, PlainInteger, PlainNumber, PlainText, Text, number, numbers
-from mpet_site.web.problems import InvalidRequest
+from mpet_site.web.fields import (
+    Integer,
+    KnownFieldsSerializer,
+    PlainBoolean,
+    PlainInteger,
+    PlainNumber,
+    PlainText,
+    Text,
+    number,
+    numbers,
+)
 from predictor.api.settled import SettlementSerializer, WithdrawnSerializer, settlement_document, withdrawn_document
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
@@ -57,16 +66,6 @@ def setting_schemas() -> dict[str, Any]:
 @extend_schema_field({"type": "string", "enum": list(METHODS), "nullable": True})
 class MethodField(PlainText):
     """Which there are is for the service to say, with what was meant."""
-
-
-class KnownFieldsSerializer(serializers.Serializer):
-    """Refuses fields that it has not."""
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
-        return attrs
 
 
 class PredictionRequestSerializer(KnownFieldsSerializer):

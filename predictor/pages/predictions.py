@@ -108,6 +108,8 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         and Prediction.objects.asked_by(request.user).filter(pk=stored.pk).exists(),
         "outdated": age_notes(stored),
         "shared": shared_answer(stored.answer) if stored.private_to_id is None else None,
+        "here_on_web": request.build_absolute_uri(reverse("prediction", args=[stored.uid])),
+        "picture": request.build_absolute_uri(reverse("picture-of-prediction", args=[stored.uid])),
         "next_address": reverse("measure-next", args=[stored.uid]),
         "twin": json_address("api-prediction", stored.uid),
     }

@@ -1,17 +1,23 @@
-"""A public prediction on other people's pages: a badge, a frame, and what its address looks like where it is linked."""
+"""A public prediction on other people's pages: a badge, a frame, and where its address is linked a line and a
+picture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import caches
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import cache_control
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
+from predictor.figures.answer import answer_drawing
+from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
+from profiles.figures import Breakpoints
 from profiles.templatetags.quantities import significant
 
 SHARED_FOR_S = 3600  # an answer never changes; that its sources were withdrawn is to be seen soon
@@ -85,3 +91,26 @@ def embed(request: HttpRequest, uid: Any) -> HttpResponse:
     response = render(request, "predictor/embed.html", context)
     response["Content-Security-Policy"] = EMBED_POLICY
     return response
+
+
+@require_safe
+@cache_control(public=True, max_age=SHARED_FOR_S)
+def picture_of_prediction(request: HttpRequest, uid: Any) -> HttpResponse:
+    """The answer as a PNG, for what reads Open Graph tags; drawn once for each revision and version of the code."""
+    stored = public_prediction(uid)
+    key = f"share-picture:{settings.CODE_VERSION}:{stored.uid}:{stored.answer['revision']}"
+    content = caches["pages"].get(key)
+    if content is None:
+        content = picture_of_answer(stored.answer)
+        caches["pages"].set(key, content, SHARED_FOR_S)
+    return HttpResponse(content, content_type="image/png")
+
+
+def picture_of_answer(answer: dict[str, Any]) -> bytes:
+    source = f"MPET · predicted by {answer['method']}, revision {answer['revision']}"
+    if answer["simulated"]:
+        source += ", from simulated profiles"
+    title = f"{answer['workload']} on {answer['target']}"
+    shared = shared_answer(answer)
+    line = f"{shared.time} with {shared.n} thread{'' if shared.n == 1 else 's'}" if shared.time else "relative times"
+    return share_picture(title, line, source, answer_drawing(answer, {}, Breakpoints()))

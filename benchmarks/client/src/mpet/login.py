@@ -40,13 +40,13 @@ def wait_for_token(
     while clock() < end:
         transport.sleep(login.interval_s)
         try:
-            response = transport.send("POST", "login/token/", json={"device_code": login.device_code})
+            answer = transport.json("POST", "login/token/", json={"device_code": login.device_code})
         except NotAllowed as error:
             raise NotAllowed("the login was refused on the page", error.problem) from error
         except Refused as error:
             if error.problem.get("status") != 404:
                 raise
             break
-        if response.status_code == 200:
-            return dict(response.json())
+        if answer["token"] is not None:
+            return dict(answer)
     raise NotAllowed("the code has ended; run mpet login again")

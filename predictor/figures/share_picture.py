@@ -1,0 +1,126 @@
+"""The picture of an answer that other sites show where its page is linked (Open Graph): one line, and t(n) with its
+interval. A PNG, as those sites draw neither SVG nor Plotly.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from predictor.figures.answer import AnswerDrawing
+from profiles.arrays import FloatArray
+
+WIDTH, HEIGHT = 1200, 630  # what the sites ask for
+OVERSAMPLING = 2  # drawn larger and reduced: Pillow's lines have steps
+MARGIN = 64
+LABEL_SIZE = 24
+PLOT = (150, 230, WIDTH - MARGIN, HEIGHT - 110)  # left, top, right, bottom
+PAPER, INK, FAINT, ACCENT, BAND = "#ffffff", "#1a1d21", "#5c636b", "#0a5a9c", "#c9dff2"
+MARKED_POINTS = 64  # at most so many have a dot each
+DRAWABLE = {"±", "·", "…"} | {chr(code) for code in range(32, 127)}  # by the font that Pillow brings
+
+
+class Sheet:
+    """A drawing in units of the finished picture."""
+
+    def __init__(self) -> None:
+        self.image = Image.new("RGB", (WIDTH * OVERSAMPLING, HEIGHT * OVERSAMPLING), PAPER)
+        self.draw = ImageDraw.Draw(self.image)
+
+    def text(self, y: float, text: str, size: int, fill: str) -> None:
+        """One line from the left margin on, cut where the picture ends."""
+        font = ImageFont.load_default(size * OVERSAMPLING)
+        shown, room = drawable(text[:WIDTH]), (WIDTH - 2 * MARGIN) * OVERSAMPLING
+        if font.getlength(shown) > room:
+            while font.getlength(shown + "…") > room:
+                shown = shown[:-1]
+            shown += "…"
+        self.draw.text((MARGIN * OVERSAMPLING, y * OVERSAMPLING), shown, font=font, fill=fill, anchor="ls")
+
+    def label(self, x: float, y: float, text: str, anchor: str) -> None:
+        """At an axis; `anchor` as Pillow has it: "rs" ends at x, "ms" has its middle there."""
+        font = ImageFont.load_default(LABEL_SIZE * OVERSAMPLING)
+        self.draw.text((x * OVERSAMPLING, y * OVERSAMPLING), text, font=font, fill=FAINT, anchor=anchor)
+
+    def line(self, points: Sequence[tuple[float, float]], fill: str, width: float) -> None:
+        self.draw.line(scaled(points), fill=fill, width=round(width * OVERSAMPLING), joint="curve")
+
+    def area(self, points: Sequence[tuple[float, float]], fill: str) -> None:
+        self.draw.polygon(scaled(points), fill=fill)
+
+    def dot(self, x: float, y: float, radius: float, fill: str) -> None:
+        self.draw.ellipse(scaled([(x - radius, y - radius), (x + radius, y + radius)]), fill=fill)
+
+    def png(self) -> bytes:
+        file = io.BytesIO()
+        self.image.resize((WIDTH, HEIGHT), Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
+        return file.getvalue()
+
+
+def drawable(text: str) -> str:
+    """What the font lacks is a question mark.
+
+    >>> drawable("2.9 s ±22 % on Zürich")
+    '2.9 s ±22 % on Z?rich'
+    """
+    return "".join(letter if letter in DRAWABLE else "?" for letter in text)
+
+
+def scaled(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [(x * OVERSAMPLING, y * OVERSAMPLING) for x, y in points]
+
+
+def share_picture(title: str, line: str, source: str, answer: AnswerDrawing) -> bytes:
+    """A PNG of 1200 x 630: `title` and `line` above t(n) with its interval, `source` below. Where no time is known
+    there is the text alone."""
+    sheet = Sheet()
+    sheet.text(100, title, 44, INK)
+    sheet.text(172, line, 52, ACCENT)
+    sheet.text(HEIGHT - 28, source, LABEL_SIZE, FAINT)
+    if answer.has_times:
+        draw_curve(sheet, answer)
+    return sheet.png()
+
+
+def draw_curve(sheet: Sheet, answer: AnswerDrawing) -> None:
+    """t(n) on linear axes, time from 0; the band where both ends of the interval are known."""
+    left, top, right, bottom = PLOT
+    known = np.isfinite(answer.time_s)
+    n, time = answer.n[known].astype(float), answer.time_s[known]
+    low, high = answer.low_s[known], answer.high_s[known]
+    highest = float(np.nanmax(np.concatenate([time, high]))) or 1.0
+    span = max(n[-1] - n[0], 1.0)
+
+    def place(values: FloatArray, at: FloatArray) -> list[tuple[float, float]]:
+        x = left + 12 + (at - n[0]) / span * (right - left - 24)
+        return list(zip(x.tolist(), (bottom - values / highest * (bottom - top)).tolist(), strict=True))
+
+    band = np.isfinite(low) & np.isfinite(high)
+    lower, upper = place(low[band], n[band]), place(high[band], n[band])
+    if band.sum() > 1:
+        sheet.area([*lower, *reversed(upper)], BAND)
+    elif band.any():
+        sheet.line([*lower, *upper], BAND, 14)
+    sheet.line([(left, top), (left, bottom), (right, bottom)], FAINT, 1.5)
+    points = place(time, n)
+    if len(points) > 1:
+        sheet.line(points, ACCENT, 5)
+    for x, y in points if len(points) <= MARKED_POINTS else ():
+        sheet.dot(x, y, 6, ACCENT)
+    label_axes(sheet, answer, (points[0][0], points[-1][0]), (int(n[0]), int(n[-1])), highest)
+
+
+def label_axes(
+    sheet: Sheet, answer: AnswerDrawing, ends: tuple[float, float], counts: tuple[int, int], highest: float
+) -> None:
+    left, top, right, bottom = PLOT
+    sheet.label(left - 14, bottom, "0", "rs")
+    sheet.label(left - 14, top + 18, f"{highest:.3g}", "rs")
+    unit = ", s" if answer.time_unit == "s" else ""
+    sheet.label(left - 14, (top + bottom) / 2, f"t(n){unit}", "rs")
+    for x, count in {ends[0]: counts[0], ends[1]: counts[1]}.items():
+        sheet.label(x, bottom + 32, str(count), "ms")
+    sheet.label((left + right) / 2, bottom + 32, "threads n", "ms")
