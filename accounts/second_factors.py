@@ -63,3 +63,11 @@ def unreadable_second_factors() -> Iterator[Authenticator]:
             encrypted_anew(authenticator.data)
         except ImproperlyConfigured:
             yield authenticator
+
+
+def plain_second_factors() -> int:
+    """How many are as they were stored before they were encrypted."""
+    stored = Authenticator.objects.values_list("data", flat=True)
+    return sum(
+        any(not data[name].startswith(ENCRYPTED) for name in SECRET_NAMES if name in data) for data in stored.iterator()
+    )

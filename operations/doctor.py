@@ -19,7 +19,7 @@ from django.utils import timezone
 from django_tasks_db import DatabaseBackend
 from django_tasks_db.models import DBTaskResult
 
-from accounts.second_factors import unreadable_second_factors
+from accounts.second_factors import plain_second_factors, unreadable_second_factors
 from benchmarks.models import Upload
 from benchmarks.tasks import process_upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
@@ -177,6 +177,9 @@ def second_factor_findings() -> Iterator[Fault]:
             f"{len(names)} second factors were encrypted with another secret key, and their users cannot sign in: "
             f"{', '.join(names[:LISTED])}. Name the former key in MPET_SECRET_KEY_FALLBACKS."
         )
+    plain = plain_second_factors()
+    if plain:
+        yield warning(f"{plain} second factors are stored as they are: run manage.py encrypt_second_factors.")
 
 
 Check = Callable[[], Iterator[Fault]]

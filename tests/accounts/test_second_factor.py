@@ -66,6 +66,15 @@ def test_with_a_second_factor_the_password_alone_opens_nothing(ada):
     assert is_signed_in(client)
 
 
+def test_the_code_to_scan_is_on_white_in_the_dark_too(ada):
+    client = sign_in()
+    client.post(client.get(reverse("mfa_activate_totp")).url, {"password": PASSWORD})
+    page = client.get(reverse("mfa_activate_totp")).content.decode()
+    assert re.search(r'<img class="on-white" src="data:image/svg', page)
+    styles = (ROOT / "mpet_site" / "static" / "mpet" / "site.css").read_text()
+    assert ".on-white { background: #fff; }" in styles
+
+
 def test_codes_are_guessed_so_often_only(ada, settings, tmp_path):
     activate(sign_in())
     settings.RATES_FILE = tmp_path / "rates.sqlite3"

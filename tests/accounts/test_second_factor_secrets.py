@@ -8,15 +8,21 @@ from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
 from accounts.second_factors import SecondFactorAdapter, unreadable_second_factors
 from tests.accounts.test_second_factor import activate, code_of, is_signed_in, sign_in
 from tests.pages import user
 
+pytestmark = pytest.mark.django_db
 PLAIN_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 PLAIN_SEED = "0123456789abcdef" * 5
+
+
+@pytest.fixture(autouse=True)
+def unused_codes():
+    """A code counts once."""
+    cache.clear()
 
 
 def stored() -> str:
@@ -26,7 +32,6 @@ def stored() -> str:
         return str(cursor.fetchall())
 
 
-@pytest.mark.django_db
 def test_the_database_has_neither_the_secret_nor_the_seed():
     ada = user("ada")
     secret = activate(sign_in())
@@ -45,7 +50,6 @@ def make_plain(ada) -> None:
     Authenticator.objects.create(user=ada, type="recovery_codes", data={"seed": PLAIN_SEED, "used_mask": 1})
 
 
-@pytest.mark.django_db
 def test_plain_secrets_keep_working():
     ada = user("ada")
     make_plain(ada)
@@ -57,45 +61,29 @@ def test_plain_secrets_keep_working():
     assert len(codes.get_unused_codes()) == 9
 
 
-@pytest.mark.django_db(transaction=True)
-def test_the_migration_encrypts_them_and_back():
-    ada = user("ada")
-    MigrationExecutor(connection).migrate([("accounts", "0004_allauth_addresses")])
-    try:
-        make_plain(ada)
-        codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
-        migrate_to_the_newest()
-        assert PLAIN_SECRET not in stored()
-        assert PLAIN_SEED not in stored()
-        assert TOTP(Authenticator.objects.get(type="totp")).validate_code(code_of(PLAIN_SECRET))
-        assert RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes() == codes
-        MigrationExecutor(connection).migrate([("accounts", "0004_allauth_addresses")])
-        assert PLAIN_SECRET in stored()
-        assert PLAIN_SEED in stored()
-    finally:
-        migrate_to_the_newest()
+def test_the_command_encrypts_plain_ones():
+    make_plain(user("ada"))
+    codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
+    call_command("encrypt_second_factors")
+    assert PLAIN_SECRET not in stored()
+    assert PLAIN_SEED not in stored()
+    assert TOTP(Authenticator.objects.get(type="totp")).validate_code(code_of(PLAIN_SECRET))
+    assert RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes() == codes
 
 
-def migrate_to_the_newest() -> None:
-    executor = MigrationExecutor(connection)
-    executor.migrate(executor.loader.graph.leaf_nodes())
-
-
-@pytest.mark.django_db
 def test_the_key_is_changed(settings):
     ada = user("ada")
     secret = activate(sign_in())
     former = settings.SECRET_KEY
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another", [former]
     assert not list(unreadable_second_factors())
-    call_command("reencrypt_second_factors")
+    call_command("encrypt_second_factors")
     settings.SECRET_KEY_FALLBACKS = []
     assert not list(unreadable_second_factors())
-    cache.clear()  # a code counts once
+    cache.clear()
     assert TOTP(Authenticator.objects.get(user=ada, type="totp")).validate_code(code_of(secret))
 
 
-@pytest.mark.django_db
 def test_without_the_key_no_code_is_right(settings):
     ada = user("ada")
     secret = activate(sign_in())
@@ -104,6 +92,6 @@ def test_without_the_key_no_code_is_right(settings):
     with pytest.raises(ImproperlyConfigured, match="MPET_SECRET_KEY_FALLBACKS"):
         TOTP(Authenticator.objects.get(user=ada, type="totp")).validate_code(code_of(secret))
     with pytest.raises(CommandError, match="Nothing was changed"):
-        call_command("reencrypt_second_factors")
+        call_command("encrypt_second_factors")
     assert stored() == before
     assert {one.user for one in unreadable_second_factors()} == {ada}

@@ -85,6 +85,10 @@ def test_second_factors_of_another_key(found, settings, admin_user):
     assert one(found)[0].startswith("1 second factors were encrypted with another secret key")
     settings.SECRET_KEY_FALLBACKS = [former]
     assert not found()
+    Authenticator.objects.update(data={"secret": "A" * 32})
+    assert one(found) == ("1 second factors are stored as they are: run manage.py encrypt_second_factors.", False)
+    call_command("encrypt_second_factors", stdout=io.StringIO())
+    assert not found()
 
 
 def test_style_sheets_that_were_not_collected(found, settings):

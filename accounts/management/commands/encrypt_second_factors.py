@@ -1,4 +1,4 @@
-"""`manage.py reencrypt_second_factors`"""
+"""`manage.py encrypt_second_factors`"""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from accounts.second_factors import encrypted_anew
 
 
 class Command(BaseCommand):
-    help = "Encrypt the secrets of all second factors with the present secret key, after it was changed."
+    help = "Encrypt the secrets of all second factors with the present secret key: after it was changed, or once."
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
