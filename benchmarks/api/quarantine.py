@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, Throttled
 from rest_framework.permissions import AllowAny, IsAuthenticated
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.permissions import MayUpload
-from benchmarks.api.serializers import ReportSerializer, TarballField, UploadSerializer
+from benchmarks.api.serializers import ReportSerializer, UploadSerializer
 from benchmarks.models import Quarantine, Upload
 from benchmarks.quarantine import (
     ClaimError,
@@ -26,9 +26,15 @@ from benchmarks.quarantine import (
     take_in,
 )
 from mpet_site.web.api import ApiView
+from mpet_site.web.fields import KnownFieldsSerializer
 from mpet_site.web.parsers import MultiPartParser
-from mpet_site.web.problems import Conflict, InvalidRequest, PayloadTooLarge
+from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.throttling import RequestThrottle, client_address, seconds_to_wait
+
+
+@extend_schema_field({"type": "string", "format": "binary", "minLength": 1})
+class TarballField(serializers.FileField):
+    """Not empty."""
 
 
 class QuarantineThrottle(RequestThrottle):
@@ -40,16 +46,10 @@ class QuarantineThrottle(RequestThrottle):
         return self.wait_s == 0
 
 
-class QuarantineRequestSerializer(serializers.Serializer):
+class QuarantineRequestSerializer(KnownFieldsSerializer):
     """A results tarball (mpet-results/1), as multipart form data."""
 
     file = TarballField()
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        unknown = sorted(set(self.initial_data) - set(self.fields))
-        if unknown:
-            raise InvalidRequest([{"name": name, "reason": "No such field."} for name in unknown])
-        return attrs
 
 
 class QuarantineSerializer(serializers.Serializer):

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('benchmarks', '0006_files_of_other_tools'),
+        ('benchmarks', '0007_measured_commits'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
