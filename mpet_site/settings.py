@@ -11,6 +11,8 @@ from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_
 from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
 
 env = environ.Env()
+# A variable that is empty is as one that is not set, as in files of variables; only an empty rate means no limit.
+env.ENVIRON = {name: value for name, value in os.environ.items() if value or "_THROTTLE_" in name}
 BASE_DIR = Path(__file__).resolve().parent.parent
 CODE_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
