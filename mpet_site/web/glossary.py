@@ -617,6 +617,36 @@ TERM_GROUPS = (
     TermGroup("prediction", "What a prediction is made from", PREDICTION_TERMS),
     TermGroup("trust", "How far to trust it", TRUST_TERMS),
 )
+# Where docs/ says more: of a group, and of terms for which another section does.
+READING = {
+    "database": "concepts.md",
+    "time-breakdown": "method-scaling.md#1-from-runs-to-curves-table-1-runspy",
+    "scaling": "method-scaling.md#1-from-runs-to-curves-table-1-runspy",
+    **dict.fromkeys(
+        ("scaling-curve", "slope", "n_nu", "n_ht", "fit-error", "residual"),
+        "method-scaling.md#2-the-curve-model-eq-5-7-curvespy",
+    ),
+    "feature-vector": "method-scaling.md#3-the-feature-vector-eq-8-9-featurespy",
+    "disturbed": "kit.md",
+    "losses": "tutorial/2-profile.md",
+    **dict.fromkeys(("bound", "roofline", "core-to-core-latency"), "limits.md#what-is-meant"),
+    **dict.fromkeys(("penalty", "serial-fraction"), "scaling-models.md"),
+    "likeness": "method.md#2-distances-eq-10-20-normalisepy-distancepy",
+    "prediction": "how-it-works.md",
+    "candidate": "method.md#3-candidates-candidatespy",
+    "weight": "method.md#4-interpolation-eq-21-23-interpolatepy",
+    "attribution": "why.md#attribution",
+    "scenario": "scenarios.md",
+    "method": "method-mpet.md",
+    "trust": "accuracy.md#how-it-is-measured",
+    **dict.fromkeys(("interval", "coverage"), "method-mpet.md#intervals"),
+    "confidence": "decisions/prediction-confidence.md",
+    **dict.fromkeys(("validated", "track-record"), "why.md#track-record"),
+    "baseline": "baselines.md",
+    "refused": "api.md#what-is-possible",
+    "outlier": "why.md#outliers",
+    "wins": "baselines.md",
+}
 TERMS = tuple(term for group in TERM_GROUPS for term in group.terms)
 TERM_BY_SLUG = {term.slug: term for term in TERMS}
 

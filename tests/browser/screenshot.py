@@ -11,9 +11,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from accounts.device_logins import begin_login
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
 from profiles.ingest import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable
-from tests.browser.walk import drawn, pages_of
+from profiles.models import Profile
+from tests.browser.walk import drawn, open_all_tabs, pages_of
 from tests.pages import user
 from tests.paths import ROOT
 from tests.samples import sample_platform, sample_workload
@@ -140,5 +144,54 @@ def test_pictures(visit, pages):
     for name, (page, begin) in PICTURES.items():
         picture(visit(walk.public[page], WIDE[0]), name, WIDE, begin)
     picture(visit(walk.own["upload-report, rejected"], WIDE[0], user=owner), "upload-report", (WIDE[0], 620))
+    picture(visit(walk.own["upload-report"], WIDE[0], user=owner), "upload-accepted", (WIDE[0], 620))
+    login, _ = begin_login("mpet on laptop", "192.0.2.7")
+    page = visit(walk.own["device-login"], WIDE[0], user=owner)
+    page.get_by_label("Code").fill(login.code)
+    page.get_by_role("button", name="Look it up").click()
+    picture(page, "device-login", (WIDE[0], 560))
     picture(visit(walk.public["prediction"], PHONE[0], "dark"), "prediction-phone-dark", PHONE)
     picture(visit(walk.public["compare"], PHONE[0], "dark"), "characteristics-phone-dark", PHONE, "#characteristics")
+
+
+# The figures of docs/how-it-works.md: name of the picture -> page, id of the figure there.
+WORKLOAD, TARGET = "sgm-aggregate-simulated", "i9-9900k-simulated"
+OTHERS = ("i7-4771-simulated", "a53-s905-simulated")
+FIGURES = {
+    "how-shares": ("profile", "shares"),
+    "how-speedup": ("profile", "speedup"),
+    "how-characteristics": ("compare", "characteristic-1"),
+    "how-candidate": ("prediction", "candidate-1"),
+    "how-answer": ("prediction", "time"),
+    "how-errors": ("accuracy", "figure10-scaling"),
+    "how-distance": ("accuracy", "figure11"),
+}
+
+
+@pytest.fixture
+def demo(settings, tmp_path):
+    """The pages of the demo on which the figures are: all is computed from its profiles as the server does it."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    call_command("load_demo", stdout=io.StringIO())
+    call_command("paper_figures", "--database", "--origin", "simulated", stdout=io.StringIO())
+    profile = Profile.objects.get(workload__slug=WORKLOAD, platform__slug=TARGET)
+    platforms = "&".join(f"platform={slug}" for slug in (TARGET, *OTHERS))
+    return {
+        "profile": reverse("profile", args=[profile.uid]),
+        "compare": f"{reverse('compare-platforms')}?{platforms}",
+        "prediction": reverse("prediction", args=[predict(PredictionRequest(WORKLOAD, TARGET)).uid]),
+        "accuracy": f"{reverse('accuracy')}?origin=simulated",
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_figures_of_the_method(visit, demo):
+    for name, (page_name, figure) in FIGURES.items():
+        page = visit(demo[page_name], WIDE[0])
+        open_all_tabs(page)
+        plot = page.locator(f'[data-figure="{figure}"]')
+        plot.scroll_into_view_if_needed()
+        drawn(page)
+        path = DOCS / "images" / f"{name}.png"
+        plot.screenshot(path=path)
+        assert path.stat().st_size < LARGEST_BYTES, path

@@ -1,6 +1,7 @@
 """Every command against a live server: what it prints, as a table and as JSON, and with which status it ends."""
 
 import datetime
+import io
 import json
 import re
 import sys
@@ -9,9 +10,10 @@ from types import ModuleType
 import pandas as pd
 import pytest
 import typer
-from mpet import Client, cli
+from mpet import Client, Ranking, cli, tables
 from mpet.config import Config
 from mpet.transport import Transport
+from rich.console import Console
 
 from accounts import device_logins
 from accounts.models import ApiToken
@@ -77,6 +79,8 @@ def test_predict(mpet, client):
     assert client.get(document["url"]).json()["curve"] == document["curve"]
     status, text, _ = mpet("predict", WORKLOAD, TARGET, "--n", "1,16", "--reference", "machine-0")
     assert status == 0 and "speedup" in text and f"{WORKLOAD} on {TARGET}" in text
+    page = text.split()[-1]
+    assert "/api/" not in page and client.get(page).status_code == 200
 
 
 def test_rank_compare_and_what_if(mpet):
@@ -221,6 +225,19 @@ def test_rank_by_cost_within_a_budget(mpet):
     text = mpet("rank", WORKLOAD)[1]
     assert "4 platforms, the fastest first" in text
     assert mpet("rank", WORKLOAD, "--max-price", "-1")[0] == 2
+
+
+def test_a_ranking_without_a_place_says_why(mpet):
+    status, text, message = mpet("rank", WORKLOAD, "--max-price", "0.01")
+    assert (status, text) == (4, "") and "no platform has a place\n  a budget is met by" in message
+    summary = [{"lacks": "benchmark", "count": 15, "reason": "no other workload was measured there"}]
+    ranking = Ranking({"results": [], "refused_summary": summary, "advice": "run `make quick`"})
+    told = ["15 platforms have no place: no other workload was measured there", "run `make quick`"]
+    assert ranking.refusals == told
+    console = Console(file=io.StringIO(), record=True, width=120)
+    tables.print_ranking(console, ranking, 20, "time")
+    printed = console.export_text()
+    assert all(line in printed for line in told)
 
 
 def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):

@@ -122,7 +122,7 @@ def login(
     config = Config.load()
     config.server = server
     config.tokens[server] = token
-    err.print(f"signed in to {server} as {username}; kept in {config.save()}", markup=False)
+    err.print(f"signed in to {server} as {username}; kept in {config.save()}", markup=False, soft_wrap=True)
 
 
 def _token_of_browser(client: Client, no_browser: bool) -> str:

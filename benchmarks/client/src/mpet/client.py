@@ -85,8 +85,11 @@ class Client:
         `by="core_time"`, `min_cores=8`."""
         parameters = {"workload": workload, **choice}
         ranking = Ranking(self.transport.json("GET", "rankings/", progress, params=parameters))
-        if not ranking.rows and ranking.document.get("advice"):
-            raise NoPrediction("no platform has a place", ranking.document)
+        has_budget = bool({"max_price", "max_cost"} & {*choice})
+        if not ranking.rows and (ranking.refusals or has_budget):
+            budget = ["a budget is met by platforms with a known price alone"] * has_budget
+            reasons = ["no platform has a place", *budget, *ranking.refusals]
+            raise NoPrediction("\n  ".join(reasons), ranking.document)
         return ranking
 
     def compare(

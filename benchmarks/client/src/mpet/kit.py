@@ -18,6 +18,7 @@ from mpet.errors import KitFailed
 
 TOP_FOLDER = "mpet-kit"
 RESULTS_LINE = "Results: "
+FAREWELL_LINE = "Upload them in the browser"  # which the client does itself
 MOST_KIT_BYTES = 64 << 20
 LINES_SHOWN = 15
 
@@ -75,7 +76,7 @@ def measure(
 ) -> Path:
     """Run `make TARGET` in the kit; the tarball with what it measured."""
     command = ["make", "-C", str(kit), target, *(f"{name}={value}" for name, value in (options or {}).items())]
-    lines = _run(command, said)
+    lines = _run(command, lambda line: None if line.startswith(FAREWELL_LINE) else said(line))
     named = [line[len(RESULTS_LINE) :] for line in lines if line.startswith(RESULTS_LINE)]
     if not named:
         raise KitFailed("the kit does not say where its results are")

@@ -83,6 +83,11 @@ class Prediction:
         return self.document.get("url")
 
     @property
+    def page(self) -> Optional[str]:
+        """What people open: the answer with its figures, and what it rests on."""
+        return self.url.replace("/api/v1/", "/", 1) if self.url else None
+
+    @property
     def t1_s(self) -> Optional[float]:
         return self.document["t1_s"]
 
@@ -127,6 +132,13 @@ class Ranking:
     @property
     def refused(self) -> list[dict[str, Any]]:
         return list(self.document.get("refused", []))
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why platforms have no place, a line for each reason, and what would give most of them one."""
+        summary = self.document.get("refused_summary") or []
+        lines = [f"{one['count']} platforms have no place: {one['reason']}" for one in summary]
+        return [*lines, str(self.document["advice"])] if self.document.get("advice") else lines
 
     @property
     def platforms(self) -> list[str]:

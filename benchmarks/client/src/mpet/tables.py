@@ -45,8 +45,8 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
     print_table(console, title, names, rows)
     for warning in prediction.warnings:
         console.print(f"  {warning}", markup=False, highlight=False)
-    if prediction.url:
-        console.print(prediction.url, markup=False)
+    if prediction.page:
+        console.print(prediction.page, markup=False, soft_wrap=True)
 
 
 def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> None:
@@ -57,8 +57,8 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
-    if ranking.refused:
-        console.print(f"  {len(ranking.refused)} platforms have no place: --json says why")
+    for line in ranking.refusals:
+        console.print(f"  {line}", markup=False, highlight=False)
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -108,4 +108,4 @@ def print_upload(console: Console, report: UploadReport) -> None:
     console.print(f"upload {report.id}: {report.status}{profiles}", markup=False, highlight=False)
     print_errors(console, report.errors, report.warnings)
     for program in report.programs:
-        console.print(f"{program['name']} on all machines: {program['url']}", markup=False)
+        console.print(f"{program['name']} on all machines: {program['url']}", markup=False, soft_wrap=True)

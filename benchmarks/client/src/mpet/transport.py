@@ -135,7 +135,7 @@ def _message(response: httpx.Response) -> str:
     problem = _problem(response)
     message = str(problem.get("detail") or problem.get("title") or f"status {response.status_code}")
     for error in problem.get("errors") or []:
-        if isinstance(error, dict):
+        if isinstance(error, dict) and str(error.get("reason")) not in message:
             message += f"\n  {error.get('name')}: {error.get('reason')}"
     advice = problem.get("advice")
     return f"{message}\n  {advice}" if advice else message
