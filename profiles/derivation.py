@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
+from profiles.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
-from profiles.scaling import features, runs
+from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
 from profiles.scaling.features import METHOD_VERSION
-from profiles.scaling.repeats import RepeatSpread, RepeatSummary, repeat_spread, repeat_summary
+from profiles.scaling.repeats import RepeatSpread, repeat_spread
 
 PROFILES_PER_QUERY = 500  # profiles in one query
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
@@ -27,16 +28,15 @@ DERIVED_COLUMNS = (
 )
 
 
-def set_derived_columns(
-    profiles: Sequence[Profile], curves: Sequence[runs.CurveTable], repeats: Sequence[RepeatSummary]
-) -> features.FeatureFits:
-    """Set the derived columns of the (unsaved) profiles from their curves and repeats; the fits are returned."""
-    fits = features.feature_fits(
-        curves,
-        [profile.platform.n_nu for profile in profiles],
-        [profile.platform.n_ht for profile in profiles],
-    )
-    for profile, curve, repeated, fit_error in zip(profiles, curves, repeats, fits.fit_error, strict=True):
+def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | None) -> MeasuredRuns:
+    return MeasuredRuns(runs, counters, n_nu=profile.platform.n_nu, n_ht=profile.platform.n_ht)
+
+
+def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -> None:
+    """Set the derived columns of the (unsaved) profiles."""
+    for profile, curve, repeated, fit_error in zip(
+        profiles, derived.curves, derived.repeats, derived.fits.fit_error, strict=True
+    ):
         profile.decomposed = curve.decomposed
         profile.t1_s = nan_to_null(curve.t1_s)
         profile.t1_is_stand_in = curve.t1_is_stand_in
@@ -46,14 +46,11 @@ def set_derived_columns(
         profile.warnings = list(curve.warnings)
         profile.run_count, profile.disturbed_count = repeated.run_count, repeated.disturbed_count
         profile.standard_error = nan_to_null(repeated.standard_error)
-    return fits
 
 
-def store_derived(
-    profiles: Sequence[Profile], curves: Sequence[runs.CurveTable], fits: features.FeatureFits, *, replace: bool
-) -> None:
+def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, replace: bool) -> None:
     """Write the curves and features of saved profiles."""
-    pairs = list(zip(profiles, curves, strict=True))
+    pairs, fits = list(zip(profiles, derived.curves, strict=True)), derived.fits
     _write(
         ScalingCurves,
         [
@@ -87,18 +84,19 @@ def derive(profiles: Sequence[Profile]) -> None:
         _rebuild([profile.pk for profile in profiles[start : start + PROFILES_PER_QUERY]])
 
 
-def _rebuild(keys: list[int]) -> list[Profile]:
-    """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own."""
+def _rebuild(keys: list[int], executor: Executor | None = None) -> list[Profile]:
+    """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own. Only the mathematics runs on the
+    executor: its processes need no database."""
     profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
     tables, readings = run_tables(keys), _counter_tables(keys)
     profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
-    curves = [runs.scaling_curves(tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
-    repeats = [repeat_summary(tables[profile.pk]) for profile in profiles]
+    measured = [runs_of_profile(profile, tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
+    derived = derive_profiles(measured, executor)
     before = [_derived_columns(profile) for profile in profiles]
-    fits = set_derived_columns(profiles, curves, repeats)
+    set_derived_columns(profiles, derived)
     changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
     Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
-    store_derived(profiles, curves, fits, replace=True)
+    store_derived(profiles, derived, replace=True)
     return profiles
 
 
@@ -115,20 +113,25 @@ def profiles_to_refit(*, only_stale: bool) -> QuerySet[Profile]:
     )
 
 
-def refit(*, only_stale: bool = False, progress: Callable[[int], Any] | None = None) -> int:
+def refit(
+    *,
+    only_stale: bool = False,
+    progress: Callable[[int], Any] | None = None,
+    executor: Executor | None = None,
+) -> int:
     """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many."""
     keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), PROFILES_PER_QUERY):
-        done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY])
+        done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY], executor)
         if progress is not None:
             progress(done)
     return len(keys)
 
 
-def _refit_chunk(keys: list[int]) -> int:
+def _refit_chunk(keys: list[int], executor: Executor | None) -> int:
     with transaction.atomic():
         Revision.hold()
-        profiles = _rebuild(keys)
+        profiles = _rebuild(keys, executor)
         for owner in {profile.private_to for profile in profiles}:
             Revision.raise_for(owner)
     return len(keys)

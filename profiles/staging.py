@@ -16,7 +16,7 @@ from django.db import connection, models, transaction
 from django.db.models import Exists, Max, Min, OuterRef, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
-from profiles.derivation import FURTHER_COLUMNS, set_derived_columns, store_derived
+from profiles.derivation import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
 from profiles.measurements import PART_COLUMNS, CounterTable, ProfileRecord, RunTable
 from profiles.models import (
     CounterReading,
@@ -31,8 +31,7 @@ from profiles.models import (
     held,
 )
 from profiles.models.leases import lease_end
-from profiles.scaling.repeats import repeat_summary
-from profiles.scaling.runs import scaling_curves
+from profiles.scaling.deriving import derive_profiles
 
 STAGED_ROWS_AT_ONCE = 5_000  # in one transaction
 STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
@@ -77,10 +76,10 @@ def stage(
 
 
 def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[ProfileRecord]) -> list[Profile]:
-    curves = [scaling_curves(record.runs, record.counters) for record in records]
     profiles = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(records)]
-    fits = set_derived_columns(profiles, curves, [repeat_summary(record.runs) for record in records])
     pairs = list(zip(profiles, records, strict=True))
+    derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
+    set_derived_columns(profiles, derived)
     _insert(Run, STAGED_RUN_COLUMNS, (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs)))
     _insert(
         CounterReading,
@@ -88,7 +87,7 @@ def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[Pr
         (row for profile, record in pairs if record.counters for row in _reading_rows(profile.pk, record.counters)),
     )
     with transaction.atomic():
-        store_derived(profiles, curves, fits, replace=False)
+        store_derived(profiles, derived, replace=False)
     return profiles
 
 

@@ -30,6 +30,7 @@ from predictor.models import Evaluation as StoredEvaluation
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
 from profiles.derivation import run_tables
+from profiles.executors import Executor
 from profiles.measurements import Measurements, RunTable
 
 PROFILES_AT_ONCE = 200
@@ -89,11 +90,11 @@ def evaluate_subject(
     protocol: Protocol,
     *,
     floor: bool = False,
-    n_jobs: int = 1,
+    executor: Executor | None = None,
     progress: EvaluationProgress | None = None,
 ) -> EvaluationResult:
     """The evaluation, with the noise floor of the same pairs if wanted. Raises ValueError where nothing is left."""
-    evaluation = evaluate(subject.database, methods, protocol, n_jobs=n_jobs, progress=progress)
+    evaluation = evaluate(subject.database, methods, protocol, executor=executor, progress=progress)
     noise = noise_floor(subject.runs(predicted_rows(subject.database, protocol))) if floor else []
     return EvaluationResult(evaluation.protocol, evaluation.outcomes, noise)
 

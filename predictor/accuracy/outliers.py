@@ -10,6 +10,7 @@ from predictor.core import outliers as core
 from predictor.core.threads import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
+from profiles.executors import Executor
 from profiles.models import Profile, Source
 from profiles.outliers import keep_verdicts, own_reasons, profiles_to_judge
 from profiles.stored import stored_curves
@@ -18,7 +19,9 @@ JUDGED_AT_ONCE = 500  # profiles with their curves in memory
 MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear
 
 
-def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | None = None) -> int:
+def judge_profiles(
+    profiles: Sequence[int], progress: Callable[[int], Any] | None = None, executor: Executor | None = None
+) -> int:
     """Judge the profiles of these primary keys and keep what is found; how many verdicts changed."""
     rows = Profile.objects.filter(pk__in=profiles).select_related("platform", "workload", "private_to", "curves")
     alike: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
@@ -27,20 +30,25 @@ def judge_profiles(profiles: Sequence[int], progress: Callable[[int], Any] | Non
     changed = 0
     for (owner, origin), members in alike.items():
         snapshot = read_snapshot(owner, origins=(origin,))
-        reasons = contradictions_in_snapshot(snapshot, members, progress) | own_reasons(members)
+        reasons = contradictions_in_snapshot(snapshot, members, progress, executor) | own_reasons(members)
         changed += keep_verdicts(members, reasons, snapshot.database.revision)
     return changed
 
 
 def contradictions_in_snapshot(
-    snapshot: Snapshot, profiles: Sequence[Profile], progress: Callable[[int], Any] | None = None
+    snapshot: Snapshot,
+    profiles: Sequence[Profile],
+    progress: Callable[[int], Any] | None = None,
+    executor: Executor | None = None,
 ) -> dict[int, str]:
     """By primary key of a profile, why the other profiles of the snapshot contradict it."""
     located = [
         (profile, measured) for profile in profiles if (measured := measured_in_snapshot(snapshot, profile)) is not None
     ]
     with single_thread():
-        suspicions = core.find_outliers(snapshot.database, [measured for _, measured in located], progress=progress)
+        suspicions = core.find_outliers(
+            snapshot.database, [measured for _, measured in located], progress=progress, executor=executor
+        )
     return {located[suspicion.position][0].pk: suspicion.reason for suspicion in suspicions}
 
 

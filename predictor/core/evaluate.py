@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -23,6 +22,7 @@ from predictor.core.interval_scores import (
     mean_score,
 )
 from profiles.arrays import FloatArray, IntArray
+from profiles.executors import Executor, batches_of
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
 ErrorPart = Literal["full", "t1", "scaling"]
@@ -32,7 +32,6 @@ HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
-BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ def evaluate(
     protocol: Protocol | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
-    n_jobs: int = 1,
+    executor: Executor | None = None,
     progress: EvaluationProgress | None = None,
 ) -> EvaluationResult:
     """Predict profiles that the method cannot see, and measure the errors.
@@ -193,9 +192,9 @@ def evaluate(
         full: mean over n of |t_pred(n) - t(n)| / t(n);    t1: |t_pred(1) - t(1)| / t(1);
         scaling: as full, with both curves divided by their own t(1)
 
-    Parameters: `settings` by method name (defaults otherwise); `n_jobs` processes, joblib's meaning (with a joblib
-    backend such as Dask, several hosts); `progress` is called after every batch. Seconds are those of the predictions,
-    each timed where it ran. Raises ValueError where the protocol leaves nothing to predict.
+    Parameters: `settings` by method name (defaults otherwise); `executor`: where the predictions are made, by default
+    in this process; `progress` is called after every batch. Seconds are those of the predictions, each timed where it
+    ran. Raises ValueError where the protocol leaves nothing to predict.
     """
     protocol = protocol or Protocol()
     subjects = [(cut.database, chosen_rows(cut.database, protocol)) for cut in evaluated_databases(database, protocol)]
@@ -204,8 +203,9 @@ def evaluate(
         raise ValueError("no measured profile to predict: check the targets")
     chosen = [(method, (settings or {}).get(method.name, method.settings())) for method in methods]
     outcomes: dict[str, list[Outcome]] = {method.name: [] for method in methods}
+    executor = executor or Executor()
     done = 0
-    for batch in (batch for cut, rows in subjects for batch in _batches(cut, chosen, protocol, rows, n_jobs)):
+    for batch in (batch for cut, rows in subjects for batch in _batches(cut, chosen, protocol, rows, executor)):
         for outcome in batch:
             outcomes[outcome.method].append(outcome)
         done += len(batch)
@@ -298,27 +298,20 @@ def _batches(
     methods: list[tuple[Method[Any], Any]],
     protocol: Protocol,
     rows: IntArray,
-    n_jobs: int,
+    executor: Executor,
 ) -> Iterator[list[Outcome]]:
     database.prepare()
-    fair = -(-len(rows) // (BATCHES_PER_PROCESS * joblib.effective_n_jobs(n_jobs)))
-    size = max(1, min(PREDICTIONS_PER_BATCH // len(methods), fair))
-    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
-    if n_jobs == 1:
-        return (_outcomes(database, methods, protocol, batch) for batch in batches)
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    results: Iterator[list[Outcome]] = parallel(
-        joblib.delayed(_outcomes)(database, methods, protocol, batch) for batch in batches
-    )
-    return results
+    batches = batches_of(rows.tolist(), executor, PREDICTIONS_PER_BATCH // len(methods))
+    return executor.map(_outcomes, database, [(methods, protocol, batch) for batch in batches])
 
 
 def _outcomes(
-    database: Database, methods: list[tuple[Method[Any], Any]], protocol: Protocol, rows: IntArray
+    database: Database, batch: tuple[list[tuple[Method[Any], Any]], Protocol, Sequence[int]]
 ) -> list[Outcome]:
+    methods, protocol, rows = batch
     outcomes = []
     with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
-        for row in rows.tolist():
+        for row in rows:
             view = database.without(*hidden_pairs(database, row, protocol))
             outcomes += [_outcome(database, view, row, method, settings) for method, settings in methods]
     return outcomes

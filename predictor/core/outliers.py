@@ -13,8 +13,11 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.mpet.answer import MpetConfidence
 from predictor.core.mpet.method import MpetSettings, predict_mpet
+from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
+from profiles.executors import Executor, batches_of
 
+JUDGED_PER_BATCH = 25
 FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong
 FACTOR_OF_WRONG_LEVEL = 4.0  # of the whole curve
 FACTOR_OF_BENT_CURVE = 6.0  # of one thread count relative to the rest of the curve
@@ -61,20 +64,25 @@ class Suspicion:
 
 
 def find_outliers(
-    database: Database, measured: Sequence[MeasuredProfile], *, progress: Callable[[int], object] | None = None
+    database: Database,
+    measured: Sequence[MeasuredProfile],
+    *,
+    progress: Callable[[int], object] | None = None,
+    executor: Executor | None = None,
 ) -> list[Suspicion]:
     """Which profiles the rest of the database contradicts, the worst first.
 
     Each is predicted from all others (`mpet`; its own pair is hidden). What is found is then judged again without
-    those that are worse: one absurd profile must not accuse its neighbours.
+    those that are worse: one absurd profile must not accuse its neighbours. The first of both runs on the `executor`,
+    by default in this process; `progress` is called with a number of profiles.
     """
-    suspicions = []
-    for position, profile in enumerate(measured):
-        suspicion = judge_profile(database, profile, position)
-        if suspicion is not None:
-            suspicions.append(suspicion)
+    executor = executor or Executor()
+    suspicions: list[Suspicion] = []
+    batches = batches_of(list(enumerate(measured)), executor, JUDGED_PER_BATCH)
+    for batch, found in zip(batches, executor.map(_judge_batch, database, batches), strict=True):
+        suspicions += found
         if progress is not None:
-            progress(1)
+            progress(len(batch))
     confirmed: list[Suspicion] = []
     for suspicion in sorted(suspicions, key=lambda suspicion: -suspicion.score):
         position = suspicion.position
@@ -83,6 +91,12 @@ def find_outliers(
         if again is not None:
             confirmed.append(again)
     return confirmed
+
+
+def _judge_batch(database: Database, batch: Sequence[tuple[int, MeasuredProfile]]) -> list[Suspicion]:
+    with single_thread():
+        judged = (judge_profile(database, profile, position) for position, profile in batch)
+        return [suspicion for suspicion in judged if suspicion is not None]
 
 
 def database_without(database: Database, measured: Sequence[MeasuredProfile]) -> Database:

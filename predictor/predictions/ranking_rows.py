@@ -11,6 +11,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
 from predictor.core.answers import Answer
 from predictor.core.database import Database
+from predictor.core.fleet_rankings import fastest_position
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.basis import rows_behind
 from predictor.predictions.cautions import measurement_cautions
@@ -38,9 +39,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
     """The fastest predicted n of one platform, or the n that was asked for; beside it what was measured there, if it
     was: the fastest time, or that at the n."""
     database = snapshot.database
-    if not np.isfinite(answer.time_s).any():
-        raise methods.TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    best = int(np.nanargmin(answer.time_s))
+    best = fastest_position(answer)
     query = methods.Query(question.workload, question.target)
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))

@@ -3,11 +3,10 @@
 import argparse
 import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import joblib
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 from django.utils.text import slugify
@@ -17,6 +16,7 @@ from benchmarks.archive import read_archive
 from benchmarks.simulator import HARDWARE, simulate_tarball
 from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.simulation import GENERATOR
+from profiles.executors import Processes
 from profiles.ingest import ingest
 from profiles.models import Profile, Source
 from profiles.withdrawal import withdraw
@@ -90,11 +90,14 @@ def simulate_tarballs(machines: Sequence[Hardware], seed: int, jobs: int) -> Ite
     """The tarball of each machine, as soon as it and those before it are made; the costly machines come first."""
     if not machines:
         return
-    processes = min(joblib.effective_n_jobs(jobs), len(machines))
-    parallel = joblib.Parallel(n_jobs=processes, return_as="generator")
-    packed: Iterable[bytes] = parallel(joblib.delayed(simulate_tarball)(hardware, seed=seed) for hardware in machines)
+    processes = Processes(min(Processes(jobs).count, len(machines)))
+    packed = processes.map(_simulated, seed, machines)
     with tqdm(zip(machines, packed, strict=True), desc="simulate", unit="machine", total=len(machines)) as bar:
         yield from bar
+
+
+def _simulated(seed: int, hardware: Hardware) -> bytes:
+    return simulate_tarball(hardware, seed=seed)
 
 
 def store_tarball(hardware: Hardware, seed: int, packed: bytes) -> None:

@@ -24,6 +24,7 @@ from predictor.core.paper.candidates import (
 from predictor.core.paper.influence import part_influence_rows
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 from profiles.arrays import BoolArray
+from profiles.executors import Executor
 
 PaperResults = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]
@@ -37,7 +38,12 @@ def _no_progress(name: str) -> None:
 
 
 def paper_results(
-    database: Database, *, sample: int | None = None, seed: int = 0, n_jobs: int = 1, stage: Stage = _no_progress
+    database: Database,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+    stage: Stage = _no_progress,
 ) -> PaperResults:
     """Rows of each of PAPER_TABLES, from the pairs that the sample and the seed choose.
 
@@ -57,12 +63,12 @@ def paper_results(
         methods,
         protocol,
         settings={variant.method.name: variant.settings for variant in changed},
-        n_jobs=n_jobs,
+        executor=executor,
         progress=stage("candidates and ablation"),
     ).outcomes
     table5 = table5_rows("all", outcomes[MPET2020.name])
     for device_class in PAPER_DEVICE_CLASSES:
-        inside = _evaluate_inside_class(database, device_class, protocol, n_jobs, stage)
+        inside = _evaluate_inside_class(database, device_class, protocol, executor, stage)
         table5 += table5_rows(device_class, inside)
     return {
         "table5": table5,
@@ -71,7 +77,7 @@ def paper_results(
             for count in (FEW_CANDIDATES, MANY_CANDIDATES)
             for row in sorted_errors(count, outcomes[f"{count} candidates"])
         ],
-        "figure11": errors_by_distance(database, protocol, n_jobs=n_jobs, progress=stage("distances")),
+        "figure11": errors_by_distance(database, protocol, executor=executor, progress=stage("distances")),
         "influence": part_influence_rows(database, chosen_rows(database, protocol)),
         "ablation": ablation_rows(changed, outcomes),
     }
@@ -86,14 +92,14 @@ def table5_rows(platforms: str, outcomes: list[Outcome]) -> list[PaperRow]:
 
 
 def _evaluate_inside_class(
-    database: Database, device_class: str, protocol: Protocol, n_jobs: int, stage: Stage
+    database: Database, device_class: str, protocol: Protocol, executor: Executor | None, stage: Stage
 ) -> list[Outcome]:
     """mpet2020 on the platforms of one class, from the platforms of that class alone; nothing where there are none."""
     classes = database.platform_table["device_class"]
     inside = restrict_to_platforms(database, np.array([name == device_class for name in classes], dtype=bool))
     if not len(chosen_rows(inside, protocol)):
         return []
-    evaluation = evaluate(inside, [MPET2020], protocol, n_jobs=n_jobs, progress=stage(device_class))
+    evaluation = evaluate(inside, [MPET2020], protocol, executor=executor, progress=stage(device_class))
     return evaluation.outcomes[MPET2020.name]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import joblib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
@@ -32,6 +31,7 @@ from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from_candidates
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, errors_of
 from profiles.arrays import FloatArray, IntArray
+from profiles.executors import Executor
 
 FEW_CANDIDATES, MANY_CANDIDATES = 1, 10
 T1_WORKLOADS = 5  # of MANY_CANDIDATES for t(1), as in the paper; two platforms for each
@@ -96,7 +96,11 @@ def sorted_errors(count: int, outcomes: Sequence[Outcome]) -> list[PaperRow]:
 
 
 def errors_by_distance(
-    database: Database, protocol: Protocol, *, n_jobs: int = 1, progress: EvaluationProgress | None = None
+    database: Database,
+    protocol: Protocol,
+    *,
+    executor: Executor | None = None,
+    progress: EvaluationProgress | None = None,
 ) -> list[PaperRow]:
     """Figure 11: the error of the scaling with one and with many candidates at varying workload distance D_a.
 
@@ -105,10 +109,10 @@ def errors_by_distance(
     they count. A row: mean and median error of one of BINS bins with equally many predictions.
     """
     rows = chosen_rows(database, protocol)
-    batches = [rows[start : start + PAIRS_AT_ONCE] for start in range(0, len(rows), PAIRS_AT_ONCE)]
-    tasks = (joblib.delayed(_errors_of_tries)(database, protocol, batch) for batch in batches)
+    batches = [(protocol, rows[start : start + PAIRS_AT_ONCE]) for start in range(0, len(rows), PAIRS_AT_ONCE)]
     points: list[tuple[int, float, float]] = []
-    for done, batch_points in enumerate(joblib.Parallel(n_jobs=n_jobs, return_as="generator")(tasks), start=1):
+    of_batches = (executor or Executor()).map(_errors_of_tries, database, batches)
+    for done, batch_points in enumerate(of_batches, start=1):
         points += batch_points
         if progress:
             progress(min(done * PAIRS_AT_ONCE, len(rows)), len(rows))
@@ -119,8 +123,9 @@ def errors_by_distance(
     ]
 
 
-def _errors_of_tries(database: Database, protocol: Protocol, rows: IntArray) -> list[tuple[int, float, float]]:
+def _errors_of_tries(database: Database, batch: tuple[Protocol, IntArray]) -> list[tuple[int, float, float]]:
     """(number of candidates, distance, error in percent) of every try for these rows."""
+    protocol, rows = batch
     with threadpool_limits(1):
         return [point for row in rows.tolist() for point in _errors_of_row(database, protocol, row)]
 

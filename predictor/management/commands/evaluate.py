@@ -27,6 +27,8 @@ from predictor.core.mpet2020.method import MPET2020
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
+from profiles.executors import Executor
+from profiles.management.executing import add_executor_options, chosen_executor
 
 ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}
 ERROR_STATISTICS = ("mean", "median", "p70", "p80", "p95", "max", "bias", "count", "refused")
@@ -110,7 +112,7 @@ class Command(BaseCommand):
             type=Path,
             help=f"write a row for each prediction to this file: {', '.join(CSV_COLUMNS)}",
         )
-        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; -1 = one for each core")
+        add_executor_options(parser)
         parser.add_argument(
             "--save",
             action=argparse.BooleanOptionalAction,
@@ -125,7 +127,8 @@ class Command(BaseCommand):
         )
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
         protocol = evaluation_protocol(options, subject.database)
-        evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], jobs=options["jobs"])
+        with chosen_executor(options) as executor:
+            evaluation = self.evaluate(subject, methods, protocol, floor=options["baselines"], executor=executor)
         report = nan_to_null(asdict(evaluation.report()))
         if options["by_application"]:
             report["applications"] = applications_report(evaluation, subject.database)
@@ -141,7 +144,7 @@ class Command(BaseCommand):
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
 
     def evaluate(
-        self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, jobs: int
+        self, subject: Subject, methods: list[Method[Any]], protocol: Protocol, *, floor: bool, executor: Executor
     ) -> EvaluationResult:
         with tqdm(desc="evaluate", unit="prediction", leave=False) as bar:
 
@@ -150,7 +153,7 @@ class Command(BaseCommand):
                 bar.update(done - bar.n)
 
             try:
-                return evaluate_subject(subject, methods, protocol, floor=floor, n_jobs=jobs, progress=progress)
+                return evaluate_subject(subject, methods, protocol, floor=floor, executor=executor, progress=progress)
             except ValueError as error:
                 raise CommandError(str(error)) from error
 

@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from predictor.accuracy.outliers import batches_of_keys, judge_profiles
 from predictor.management.tables import text_table
+from profiles.management.executing import add_executor_options, chosen_executor
 from profiles.models import Profile
 from profiles.outliers import profiles_to_judge
 
@@ -19,13 +20,17 @@ class Command(BaseCommand):
         parser.add_argument(
             "--all", action="store_true", help="judge all profiles again, not only those that nobody judged yet"
         )
+        add_executor_options(parser)
 
     def handle(self, **options: Any) -> None:
         keys = list(profiles_to_judge(again=options["all"]).order_by("pk").values_list("pk", flat=True))
         changed = 0
-        with tqdm(total=len(keys), desc="judge", unit="profile", leave=False) as bar:
+        with (
+            chosen_executor(options) as executor,
+            tqdm(total=len(keys), desc="judge", unit="profile", leave=False) as bar,
+        ):
             for batch in batches_of_keys(keys):
-                changed += judge_profiles(batch, bar.update)
+                changed += judge_profiles(batch, bar.update, executor)
         outliers = (
             Profile.objects.filter(hidden=False).exclude(outlier_reason="").select_related("platform", "workload")
         )

@@ -21,6 +21,8 @@ from predictor.management.figures import write_figures
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
+from profiles.executors import Executor
+from profiles.management.executing import add_executor_options, chosen_executor
 
 
 class Command(BaseCommand):
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--output", metavar="DIR", type=Path, help="write CSV, JSON and Plotly HTML to this folder")
         parser.add_argument("--sample", metavar="N", type=int, help="predict N random profiles only, in each class")
         parser.add_argument("--seed", metavar="S", type=int, default=0, help="of the sample (default: 0)")
-        parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes; -1 = one for each core")
+        add_executor_options(parser)
         parser.add_argument(
             "--save",
             action=argparse.BooleanOptionalAction,
@@ -54,7 +56,8 @@ class Command(BaseCommand):
             raise CommandError(f"{output}: there is no such folder")
         started = time.perf_counter()
         subject = dataset_subject(dataset, self.stderr) if dataset else database_subject(options["origin"], self.stderr)
-        results = self.results(subject, options["sample"], options["seed"], options["jobs"])
+        with chosen_executor(options) as executor:
+            results = self.results(subject, options["sample"], options["seed"], executor)
         if output is not None:
             write_results(output, results)
         if dataset is None and options["save"] is not False:
@@ -62,7 +65,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(paper_summary(results)))
         self.stdout.write(f"{time.perf_counter() - started:.1f} s")
 
-    def results(self, subject: Subject, sample: int | None, seed: int, jobs: int) -> PaperResults:
+    def results(self, subject: Subject, sample: int | None, seed: int, executor: Executor) -> PaperResults:
         bar = tqdm(unit="prediction", leave=False)
 
         def stage(name: str) -> EvaluationProgress:
@@ -77,7 +80,7 @@ class Command(BaseCommand):
 
         try:
             results: PaperResults = nan_to_null(
-                paper_results(subject.database, sample=sample, seed=seed, n_jobs=jobs, stage=stage)
+                paper_results(subject.database, sample=sample, seed=seed, executor=executor, stage=stage)
             )
             return results
         except ValueError as error:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
 from profiles.derivation import profiles_to_refit, refit
+from profiles.management.executing import add_executor_options, chosen_executor
 
 
 class Command(BaseCommand):
@@ -15,9 +16,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--stale", action="store_true", help="only those made by another version of the method")
+        add_executor_options(parser)
 
     def handle(self, *, stale: bool, **options: Any) -> None:
         start = time.perf_counter()
-        with tqdm(total=profiles_to_refit(only_stale=stale).count(), desc="refit", unit="profile", leave=False) as bar:
-            count = refit(only_stale=stale, progress=bar.update)
+        total = profiles_to_refit(only_stale=stale).count()
+        with (
+            chosen_executor(options) as executor,
+            tqdm(total=total, desc="refit", unit="profile", leave=False) as bar,
+        ):
+            count = refit(only_stale=stale, progress=bar.update, executor=executor)
         self.stdout.write(f"{count} profiles in {time.perf_counter() - start:.1f} s")

@@ -10,6 +10,7 @@ from predictor.core.cuts import Size, random_cut
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
+from profiles.executors import Processes
 from tests.predictor.core.curves import curve_arrays, curve_database
 
 SIZE = Size(4, 5)
@@ -178,7 +179,7 @@ def test_every_cut_is_evaluated_by_itself(database):
 def test_processes_change_nothing(database):
     protocol = Protocol(cut=SIZE, cuts=2, holdout="cpu_model", probes=2)
     methods = [METHODS["mpet"], METHODS["ridge"]]
-    one, two = (evaluate(database, methods, protocol, n_jobs=jobs).report().methods for jobs in (1, 2))
+    one, two = (evaluate(database, methods, protocol, executor=Processes(jobs)).report().methods for jobs in (1, 2))
     for name in ("mpet", "ridge"):
         assert replace(one[name], seconds=0.0) == replace(two[name], seconds=0.0)
 

@@ -8,6 +8,7 @@ from predictor.core.database import Database
 from predictor.core.errors import NoReference
 from predictor.core.evaluate import HOLDOUTS, Protocol, chosen_rows, evaluate, hidden_pairs
 from predictor.core.methods import METHODS
+from profiles.executors import Processes
 from tests.predictor.core.databases import database_of, features, random_arrays, random_database
 
 MPET2020 = METHODS["mpet2020"]
@@ -259,7 +260,9 @@ def test_processes_change_no_outcome():
     database = random_database(2)
     seen = []
     alone = evaluate(database, [MPET2020], Protocol(sample=45))
-    parallel = evaluate(database, [MPET2020], Protocol(sample=45), n_jobs=2, progress=lambda *at: seen.append(at))
+    parallel = evaluate(
+        database, [MPET2020], Protocol(sample=45), executor=Processes(2), progress=lambda *at: seen.append(at)
+    )
     timeless = [[replace(outcome, seconds=0.0) for outcome in run.outcomes["mpet2020"]] for run in (alone, parallel)]
     assert timeless[0] == timeless[1]
     assert seen == [(done, 45) for done in (6, 12, 18, 24, 30, 36, 42, 45)]

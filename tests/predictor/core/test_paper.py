@@ -14,6 +14,7 @@ from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
 from predictor.core.paper.influence import part_influence_rows, part_loss_shares
 from predictor.core.paper.statistics import table_5_statistics
+from profiles.executors import Processes
 from profiles.scaling.features import FEATURE_NAMES
 from tests.predictor.core.databases import random_arrays
 
@@ -125,7 +126,7 @@ def test_figure_11_has_bins_of_rising_distance_with_all_tries(database):
 
 
 def test_processes_change_no_point_of_figure_11(database):
-    alone, parallel = (errors_by_distance(database, Protocol(sample=30), n_jobs=jobs) for jobs in (1, 2))
+    alone, parallel = (errors_by_distance(database, Protocol(sample=30), executor=Processes(jobs)) for jobs in (1, 2))
     assert alone == parallel
 
 

@@ -8,6 +8,7 @@ from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS
 from predictor.core.tabulated import database_from_measurements
 from profiles.datasets import read_dataset
+from profiles.executors import Processes
 
 pytestmark = pytest.mark.shared_data
 
@@ -15,7 +16,11 @@ pytestmark = pytest.mark.shared_data
 def report_of(folder, **protocol):
     database = database_from_measurements(read_dataset(folder))
     jobs = min(2, os.cpu_count() or 1) if protocol.get("sample", 0) > 500 else 1
-    return evaluate(database, [METHODS["mpet2020"]], Protocol(**protocol), n_jobs=jobs).report().methods["mpet2020"]
+    return (
+        evaluate(database, [METHODS["mpet2020"]], Protocol(**protocol), executor=Processes(jobs))
+        .report()
+        .methods["mpet2020"]
+    )
 
 
 def test_one_reference_agrees_with_published_numbers(shared_data):

@@ -1,0 +1,109 @@
+"""Rankings of many workloads over all platforms, each platform as if the workload had not been measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from predictor.core.answers import Answer, Method, Query
+from predictor.core.database import Database
+from predictor.core.errors import PredictionError, TooFewCandidates
+from predictor.core.threads import single_thread
+from profiles.executors import Executor
+
+TARGETS_PER_BATCH = 250  # some seconds of computing
+
+
+@dataclass(frozen=True)
+class RankedPlatform:
+    """The fastest predicted point of a workload on a platform, both by their position, in seconds; or, where there is
+    none, the `refusal`. An estimate has no interval."""
+
+    workload: int
+    platform: int
+    n: int | None = None
+    time_s: float | None = None
+    low_s: float | None = None
+    high_s: float | None = None
+    refusal: str = ""
+
+
+def fastest_position(answer: Answer) -> int:
+    """The position of the least predicted time among the answer's n. Raises TooFewCandidates where it has no time.
+
+    >>> from predictor.core.answers import DeferredAnswer
+    >>> fastest_position(DeferredAnswer(time_s=np.array([np.nan, 4.0, 3.0])))
+    2
+    """
+    if not np.isfinite(answer.time_s).any():
+        raise TooFewCandidates(0, 1, "no time can be predicted at any thread count")
+    return int(np.nanargmin(answer.time_s))
+
+
+def rank_workloads(
+    database: Database,
+    method: Method[Any],
+    settings: Any,
+    workloads: Sequence[int],
+    *,
+    is_estimated: bool = False,
+    executor: Executor | None = None,
+) -> Iterator[list[RankedPlatform]]:
+    """The ranking of each workload, in their order: the platforms by rising time, then those without.
+
+    Parameters: `workloads`, positions in `database.workloads`; `is_estimated`: times are the method's estimates, which
+    order platforms in one pass and are no answers. Raises ValueError where the method has none.
+    """
+    if is_estimated and method.estimate is None:
+        raise ValueError(f"{method.name} estimates nothing")
+    database.prepare()
+    platforms = range(len(database.platforms))
+    step = len(platforms) if is_estimated else TARGETS_PER_BATCH
+    function = _estimate_batch if is_estimated else _rank_batch
+    batches = [
+        (method, settings, workload, platforms[start : start + step])
+        for workload in workloads
+        for start in range(0, len(platforms), step)
+    ]
+    results = (executor or Executor()).map(function, database, batches)
+    ranked = (row for rows in results for row in rows)
+    for _, rows in groupby(ranked, key=lambda row: row.workload):
+        yield sorted(rows, key=lambda row: (row.time_s is None, row.time_s, row.platform))
+
+
+RankedBatch = tuple[Method[Any], Any, int, Sequence[int]]
+
+
+def _rank_batch(database: Database, batch: RankedBatch) -> list[RankedPlatform]:
+    method, settings, workload, targets = batch
+    with single_thread():
+        return [_ranked_platform(database, method, settings, workload, target) for target in targets]
+
+
+def _ranked_platform(
+    database: Database, method: Method[Any], settings: Any, workload: int, target: int
+) -> RankedPlatform:
+    try:
+        answer = method.predict(database, Query(workload, target), settings)
+        fastest = fastest_position(answer)
+    except PredictionError as error:
+        return RankedPlatform(workload, target, refusal=str(error))
+    low_s, high_s = (None if bound is None else float(bound[fastest]) for bound in (answer.low_s, answer.high_s))
+    return RankedPlatform(workload, target, int(answer.n[fastest]), float(answer.time_s[fastest]), low_s, high_s)
+
+
+def _estimate_batch(database: Database, batch: RankedBatch) -> list[RankedPlatform]:
+    method, _, workload, targets = batch
+    assert method.estimate is not None  # noqa: S101  rank_workloads looked
+    with single_thread():
+        estimates = method.estimate(database, workload, np.asarray(targets), None)
+    return [
+        RankedPlatform(workload, target, int(n), float(time_s))
+        if np.isfinite(time_s)
+        else RankedPlatform(workload, target, refusal="it cannot be estimated")
+        for target, n, time_s in zip(targets, estimates.n, estimates.time_s, strict=True)
+    ]

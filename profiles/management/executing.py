@@ -1,0 +1,60 @@
+"""`--jobs` and `--scheduler`: the options of every command whose work can run elsewhere."""
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from profiles.executors import Executor, Processes, ProcessesWherePaying
+
+
+def add_executor_options(parser: argparse.ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        metavar="N",
+        type=number_of_jobs,
+        help="processes of this host; -1 = one for each core (default: one, and one for each core as soon as they pay)",
+    )
+    where.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a Dask cluster that computes, such as tcp://host:8786"
+    )
+
+
+def number_of_jobs(text: str) -> int:
+    if text != "-1" and (not text.isascii() or not text.isdigit() or int(text) == 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes, nor -1")
+    return int(text)
+
+
+def chosen_executor(options: dict[str, Any]) -> Executor:
+    """Where the command computes, to be closed at its end. Raises CommandError where the cluster cannot be used."""
+    address = options["scheduler"]
+    if address is None:
+        return executor_of_jobs(options["jobs"])
+    try:
+        from profiles.clusters import ClusterUnusable, remote_cluster  # noqa: PLC0415  Dask is optional
+    except ModuleNotFoundError as error:
+        raise CommandError("--scheduler needs Dask: pip install -r requirements-dask.txt") from error
+    try:
+        return remote_cluster(address)
+    except ClusterUnusable as error:
+        raise CommandError(f"--scheduler: {error}") from error
+
+
+def executor_of_jobs(jobs: int | None) -> Executor:
+    """This process for 1 job, so many processes for more, one for each core for -1; None: as many as pay."""
+    if jobs is None:
+        return ProcessesWherePaying(local_processes)
+    return Executor() if jobs == 1 else local_processes(jobs)
+
+
+def local_processes(count: int) -> Executor:
+    """So many processes of this host: a Dask cluster, which outlives the death of any of them, where Dask is
+    installed; else joblib's."""
+    processes = Processes(count)
+    try:
+        from profiles.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
+    except ModuleNotFoundError:
+        return processes
+    return local_cluster(processes.count)
