@@ -26,7 +26,7 @@ TOO_WIDE = """async () => {
 }"""  # figures take a moment to follow the width
 WITHOUT_TWIN = {"login", "signup", "password_reset", "password_change", "address", "glossary"}  # nothing there is data
 WITHOUT_TWIN |= {"document"}
-WITHOUT_TWIN |= {"docs", "problem-types", "mfa_index", "usersessions_list", "socialaccount_connections"}
+WITHOUT_TWIN |= {"docs", "device-login", "problem-types", "mfa_index", "usersessions_list", "socialaccount_connections"}
 WITHOUT_TWIN |= {"account_inactive", "account_email_verification_sent", "account_reset_password_done"}
 WITHOUT_TWIN |= {"account_reset_password_from_key_done", "socialaccount_login_cancelled"}
 WITHOUT_TWIN |= {"publish-upload", "delete-upload", "delete-prediction", "delete-predictions", "delete-account"}

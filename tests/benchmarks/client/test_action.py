@@ -12,6 +12,7 @@ import yaml
 from accounts.models import ApiToken
 from benchmarks.models import Upload
 from tests.benchmarks.kit.kit_build import need
+from tests.conftest import skip_or_fail
 from tests.paths import ROOT
 
 pytestmark = [pytest.mark.kit, pytest.mark.django_db(transaction=True)]
@@ -174,3 +175,13 @@ def test_a_wrong_token_fails_the_job_before_anything_is_compared(runner, reposit
     assert job(runner, repository, "main", GITHUB_REF_NAME="main") == 5
     assert "compare" not in {step for step, _ in runner.outputs} and Upload.objects.count() == 0
     assert "mpet_wrong" not in runner.said
+
+
+def test_without_another_client_the_action_installs_its_own(runner, repository, tmp_path):
+    runner.inputs |= {"client": ""}
+    status = runner.run(repository, only="install", RUNNER_TEMP=str(tmp_path))
+    if status and "Could not find a version that satisfies the requirement hatchling" in runner.said:
+        skip_or_fail("no package index to build the client with")
+    assert status == 0, runner.said
+    done = subprocess.run([tmp_path / "mpet-client/bin/mpet", "changes", "--help"], capture_output=True, check=True)
+    assert b"--fail-if-slower" in done.stdout
