@@ -17,6 +17,7 @@ from rich.console import Console
 
 from accounts import device_logins
 from accounts.models import ApiToken
+from benchmarks.formats import FORMATS
 from benchmarks.models import Upload
 from predictor.core import public_dump
 from predictor.core.errors import PredictionError
@@ -24,7 +25,7 @@ from predictor.core.methods import METHODS
 from profiles.dump.files import DumpError
 from profiles.dump.published import publish_dump
 from profiles.models import Platform, Price
-from tests.benchmarks.formats.test_formats import SPECIMENS
+from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, SPECIMENS
 from tests.benchmarks.uploads import tarball
 from tests.paths import ROOT
 from tests.predictor.conftest import store
@@ -108,8 +109,9 @@ def test_upload_is_private_unless_public_is_said(mpet, tmp_path):
     assert status == 0 and "accepted" in text
     broken = tmp_path / "broken.tar.gz"
     broken.write_bytes(b"no tarball")
-    status, text, _ = mpet("upload", broken, "--public")
-    assert status == 3 and "rejected" in text and "gzip" in text
+    status, text, message = mpet("upload", broken, "--public")
+    assert status == 3 and "rejected" in text and "gzip" in text and "None" not in text
+    assert "say --as FORMAT" in message
 
 
 def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tmp_path, settings):
@@ -252,6 +254,16 @@ def test_a_file_of_another_tool_is_shown_and_sent(mpet, tmp_path):
     assert status == 0 and json.loads(text)["status"] == "accepted"
     upload = Upload.objects.get()
     assert (upload.form, upload.visibility) == ("hyperfine", "private")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_files_of_every_format_are_understood(mpet, tmp_path, form):
+    file = SPECIMENS / FILES[form][0]
+    mapped = [word for name, title in CSV_COLUMNS.items() for word in ("--map", f"{name}={title}")]
+    words = ("upload", file, "--as", form, "--platform", "machine-0", *(mapped if form == "csv" else ()), "--preview")
+    status, text, _ = mpet(*words, "--json")
+    assert status == 0 and json.loads(text)["workloads"], text
+    assert not Upload.objects.exists()
 
 
 def test_the_columns_of_a_table_are_mapped(mpet, tmp_path):

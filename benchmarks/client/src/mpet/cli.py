@@ -40,6 +40,7 @@ JSON = typer.Option(False, "--json", help="Print the answer of the API as JSON."
 PUBLIC = typer.Option(False, "--public/--private", help="Who may see it: everybody, or you alone.")
 LICENCE = typer.Option(None, help="How others may use it: CC BY 4.0, CC0, ODbL.")
 NAME = typer.Option(None, help="What to call this machine; default: its host name.")
+GZIP_MAGIC = b"\x1f\x8b"
 COMMIT = typer.Option(None, help="Of the program that is measured; you alone see it.")
 BRANCH = typer.Option(None, help="That the commit is measured for; `mpet changes` compares branches.")
 
@@ -222,6 +223,11 @@ def _foreign_file(form: Optional[str], platform: Optional[str], columns: Optiona
     return ForeignFile(form, platform_json=Path(platform).read_text(encoding="utf-8"), columns=titles)
 
 
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == GZIP_MAGIC
+
+
 def _finish(client: Client, tarball: Path, upload: bool, delivery: Delivery, as_json: bool) -> None:
     _say(f"results: {tarball}")
     if upload:
@@ -258,6 +264,8 @@ def upload(
 ) -> None:
     """Send results that were measured before, by the kit or by another tool."""
     foreign = _foreign_file(form, platform, columns)
+    if foreign is None and not _is_gzip(file):
+        _say(f"{file} is no tarball; of a file of another tool say --as FORMAT")
     if preview:
         understood = context.obj.client().preview(file, foreign)
         print_json(understood.document) if as_json else tables.print_preview(out, understood)

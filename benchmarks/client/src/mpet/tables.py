@@ -89,8 +89,10 @@ def print_changes(console: Console, changes: Changes) -> None:
 
 def print_errors(console: Console, errors: Iterable[dict[str, Any]], warnings: Iterable[str]) -> None:
     for error in errors:
-        place = f"{error.get('member')}, line {error['line']}" if error.get("line") else str(error.get("member"))
-        console.print(f"  {place}: {error.get('reason')}", markup=False, highlight=False)
+        line = f"line {error['line']}" if error.get("line") else None
+        place = ", ".join(str(part) for part in (error.get("member"), line) if part)
+        reason = f"{place}: {error.get('reason')}" if place else str(error.get("reason"))
+        console.print(f"  {reason}", markup=False, highlight=False)
     for warning in warnings:
         console.print(f"  warning: {warning}", markup=False, highlight=False)
 
