@@ -113,6 +113,7 @@ def test_the_newest_upload_of_the_branch_on_this_machine_is_the_base(client, tmp
     changes = client.changes(head.id, base_branch="main")
     assert changes.document["base"]["commit"] == "a2" and changes.base["id"] == second.id
     assert len(changes.regions) == 2 and (changes.gone, changes.new) == ([], [])
+    assert changes.frame["region"].nunique() == 2 and changes._repr_html_().count("<tr>") == 1 + len(changes.frame)
     text = changes_markdown(changes)
     assert text.startswith("## MPET: feature (c1) compared with main (a2)\n") and head.document["url"] in text
     assert client.changes(head.id, first.id).base["commit"] == "a1"

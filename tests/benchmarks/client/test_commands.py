@@ -279,7 +279,7 @@ def test_the_columns_of_a_table_are_mapped(mpet, tmp_path):
     assert mpet("upload", table, "--map", "n=Threads")[0] == 2
 
 
-def test_as_a_library(server, token):
+def test_as_a_library(server, token, tmp_path):
     with Client(server, token) as client:
         prediction = client.predict(WORKLOAD, TARGET)
         assert isinstance(prediction.curve, pd.DataFrame)
@@ -289,7 +289,13 @@ def test_as_a_library(server, token):
         ranking = client.rank(WORKLOAD)
         assert ranking.platforms == ranking.frame["platform"].tolist() and len(ranking) == 4
         assert "<table>" in ranking._repr_html_()
-        assert len(client.compare("platforms", ["machine-0", "machine-1"]).frame)
+        compared = client.compare("platforms", ["machine-0", "machine-1"])
+        assert len(compared.frame) == 2 and "machine-1" in compared._repr_html_()
+        path = tmp_path / "night.tar.gz"
+        path.write_bytes(tarball())
+        preview, report = client.preview(path), client.upload(path)
+        assert len(preview.frame) == preview._repr_html_().count("<tr>") - 1 > 2
+        assert "accepted, 2 profiles" in report._repr_html_()
 
 
 def test_completion_and_help_need_no_server(mpet):

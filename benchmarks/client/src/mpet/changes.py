@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Optional
 
+from mpet.results import frame_of, html_of_rows
+
 PARTS = ("use", "lock", "imbalance", "creation", "distribution", "switching", "join")
 LEVEL = 0.05
 LEAST_CHANGE = 0.02
@@ -118,6 +120,18 @@ class Changes:
     @property
     def is_slower(self) -> bool:
         return any(region.is_slower for region in self.regions)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """t(n) of each region at each n, before and after."""
+        return [{"region": region.head_name, **one.document()} for region in self.regions for one in region.times]
+
+    @property
+    def frame(self) -> Any:
+        return frame_of(self.rows)
+
+    def _repr_html_(self) -> str:
+        return html_of_rows("changes of t(n)", self.rows)
 
     @property
     def document(self) -> dict[str, Any]:

@@ -44,6 +44,16 @@ def html_table(caption: str, names: Sequence[str], rows: Iterable[Sequence[Any]]
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def columns_of(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Those of the first row whose values fit a cell."""
+    return [name for name, value in rows[0].items() if not isinstance(value, (list, dict))] if rows else []
+
+
+def html_of_rows(caption: str, rows: Sequence[dict[str, Any]]) -> str:
+    names = columns_of(rows)
+    return html_table(caption, names, [[row.get(name) for name in names] for row in rows])
+
+
 @dataclass(frozen=True)
 class CurvePoint:
     """One number of threads: the time in seconds with its interval. None: not predicted."""
@@ -174,6 +184,9 @@ class Comparison:
     def frame(self) -> Any:
         return frame_of(self.rows)
 
+    def _repr_html_(self) -> str:
+        return html_of_rows("comparison", self.rows)
+
 
 @dataclass(frozen=True)
 class ForeignFile:
@@ -211,13 +224,20 @@ class UploadPreview:
         return list(self.document.get("workloads") or [])
 
     @property
-    def frame(self) -> Any:
-        """A row for each workload and n: workload, n, time_s (the median)."""
-        return frame_of(
+    def rows(self) -> list[dict[str, Any]]:
+        """One for each workload and n: workload, n, time_s (the median)."""
+        return [
             {"workload": workload["name"], "n": n, "time_s": time_s}
             for workload in self.workloads
             for n, time_s in zip(workload["n"], workload["time_s"])
-        )
+        ]
+
+    @property
+    def frame(self) -> Any:
+        return frame_of(self.rows)
+
+    def _repr_html_(self) -> str:
+        return html_of_rows("would be stored", self.rows)
 
 
 @dataclass(frozen=True)
@@ -257,3 +277,7 @@ class UploadReport:
     @property
     def programs(self) -> list[dict[str, Any]]:
         return list(self.document.get("programs") or [])
+
+    def _repr_html_(self) -> str:
+        told = [("error", str(error.get("reason"))) for error in self.errors] + [("warning", w) for w in self.warnings]
+        return html_table(f"upload {self.id}: {self.status}, {len(self.profiles)} profiles", ("", "what"), told)

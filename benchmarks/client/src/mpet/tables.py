@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mpet.changes import Changes
-from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, shown_number
+from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
 from mpet.summary import changed_parts, headline, name_of, percent, time_rows
 
 RANKING_COLUMNS = {
@@ -63,7 +63,7 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     rows = comparison.rows
-    names = [name for name, value in rows[0].items() if not isinstance(value, (list, dict))] if rows else []
+    names = columns_of(rows)
     print_table(console, "", names, [[row.get(name) for name in names] for row in rows])
 
 
@@ -98,7 +98,7 @@ def print_errors(console: Console, errors: Iterable[dict[str, Any]], warnings: I
 
 
 def print_preview(console: Console, preview: UploadPreview) -> None:
-    rows = [(one["name"], n, time_s) for one in preview.workloads for n, time_s in zip(one["n"], one["time_s"])]
+    rows = [tuple(row.values()) for row in preview.rows]
     machine = (preview.document.get("platform") or {}).get("name")
     if rows:
         print_table(console, f"would be stored, of {machine}", ("workload", "n", "median time in s"), rows)
