@@ -195,3 +195,22 @@ def test_figures_of_the_method(visit, demo):
         path = DOCS / "images" / f"{name}.png"
         plot.screenshot(path=path)
         assert path.stat().st_size < LARGEST_BYTES, path
+
+
+# The figures of docs/case-study.md, from the kit's measurements of three machines.
+KITS = ("amd-epyc", "intel-xeon-amx", "intel-xeon-amx-105mb")
+CASE_STUDY = {"case-study": "case-study-2", "case-study-worth": "case-study-worth"}  # the second pair: EPYC to 105 MB
+
+
+def test_figures_of_the_case_study(chromium, tmp_path):
+    reference = ROOT / "benchmarks" / "reference"
+    kits = [word for name in KITS for word in ("--kit", str(reference / f"{name}-kvm-2vcpu.tar.gz"))]
+    costs = ("--costs", str(reference / "instructions.csv"))
+    call_command("case_study", *kits, *costs, "--output", str(tmp_path), stdout=io.StringIO())
+    page = chromium.new_page(viewport={"width": 1100, "height": 520})
+    for name, figure in CASE_STUDY.items():
+        page.goto((tmp_path / f"{figure}.html").as_uri())
+        page.locator(".main-svg .trace, .main-svg .bars").first.wait_for()
+        page.add_style_tag(content=".modebar-container { display: none }")
+        page.locator(".plotly-graph-div").screenshot(path=DOCS / "images" / f"{name}.png")
+    page.close()

@@ -106,7 +106,7 @@ def print_preview(console: Console, preview: UploadPreview) -> None:
 
 
 def print_upload(console: Console, report: UploadReport) -> None:
-    profiles = f", {len(report.profiles)} profiles" if report.profiles else ""
+    profiles = f", {len(report.profiles)} profile{'s' * (len(report.profiles) != 1)}" if report.profiles else ""
     console.print(f"upload {report.id}: {report.status}{profiles}", markup=False, highlight=False)
     print_errors(console, report.errors, report.warnings)
     for program in report.programs:
