@@ -10,6 +10,9 @@ WORKERS ?= 2
 DEMO ?= 1
 DATA ?=
 FROM ?=
+CLUSTER ?= $(CURDIR)/build/cluster
+POSTGRESQL_PORT ?= 5433
+DASK_PORT ?= 8786
 REFERENCE := $(wildcard benchmarks/reference/*.tar.gz)
 PYTEST_ARGS ?=
 
@@ -23,11 +26,12 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run test check audit format client core schema benchmark screenshots page-weights lock clean help
+.PHONY: run cluster test check audit format client core schema benchmark screenshots page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
+	@echo "make cluster       several processes as on several hosts, for trying: PostgreSQL, web, task workers, Dask"
 	@echo "make audit         look up what is pinned among the known vulnerabilities (asks pypi.org)"
 	@echo "make format        apply the formatter and safe lint fixes"
 	@echo "make client        build the client's wheel in build/client/"
@@ -59,6 +63,24 @@ run: $(VENV)/.installed-run
 	@set -e; for source in $(DATA); do $(MANAGE) fetch_data $$source $(if $(FROM),--from $(FROM)); done
 	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
 	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
+
+cluster: export CLUSTER := $(CLUSTER)
+cluster: export POSTGRESQL_PORT := $(POSTGRESQL_PORT)
+cluster: export DASK_PORT := $(DASK_PORT)
+cluster: export HOST := $(HOST)
+cluster: export PORT := $(PORT)
+cluster: $(VENV)/.installed-dev
+	@for port in $(PORT) $(POSTGRESQL_PORT) $(DASK_PORT); do \
+	$(BIN)/python -c "import socket, sys; socket.create_server(('127.0.0.1', int(sys.argv[1])))" $$port 2>/dev/null || \
+	{ echo "make cluster: port $$port is taken; PORT, POSTGRESQL_PORT and DASK_PORT choose others" >&2; exit 1; }; done
+	@deploy/cluster/postgresql.sh prepare
+	@deploy/cluster/postgresql.sh start
+	@set -a; . $(CLUSTER)/environment; set +a; trap 'deploy/cluster/postgresql.sh stop' EXIT; \
+	$(MANAGE) migrate --verbosity 0 && $(MANAGE) collectstatic --noinput --verbosity 0 \
+	$(if $(filter 1,$(DEMO)),&& $(MANAGE) load_demo)
+	@echo "MPET serves on http://$(HOST):$(PORT)/, Dask on tcp://127.0.0.1:$(DASK_PORT) (stop with Ctrl-C)"
+	@echo "For other commands: set -a; . $(CLUSTER)/environment"
+	@exec $(BIN)/honcho start --env $(CLUSTER)/environment --concurrency web=2,worker=2
 
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not alone" $(PYTEST_ARGS)

@@ -16,6 +16,7 @@ SharedT = TypeVar("SharedT")
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
 
+BATCHES_PER_PROCESS = 4  # at least, where there are rows enough: the slowest batch should not decide
 PAYS_FROM_S = 10.0  # saved by a local cluster, which takes 2 to 4 s to start and as long to hand over a large database
 
 
@@ -115,12 +116,11 @@ def _run_batch(function: Callable[[SharedT, BatchT], ResultT], shared: SharedT, 
     return function(shared, batch[0])
 
 
-def batches_of(rows: Sequence[Any], executor: Executor, most: int, per_process: int = 4) -> list[Sequence[Any]]:
-    """The rows in batches of `most` or fewer: `per_process` or more for each process, so that the slowest does not
-    decide.
+def batches_of(rows: Sequence[Any], executor: Executor, most: int) -> list[Sequence[Any]]:
+    """The rows in batches of `most` or fewer: BATCHES_PER_PROCESS or more for each process.
 
     >>> [len(batch) for batch in batches_of(range(10), Executor(), most=100)]
     [3, 3, 3, 1]
     """
-    size = max(1, min(most, -(-len(rows) // (per_process * executor.count))))
+    size = max(1, min(most, -(-len(rows) // (BATCHES_PER_PROCESS * executor.count))))
     return [rows[start : start + size] for start in range(0, len(rows), size)]
