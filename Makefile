@@ -26,7 +26,7 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run cluster test check audit format client core schema benchmark screenshots page-weights lock clean help
+.PHONY: run cluster test check audit format client core schema benchmark screenshots peers page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
@@ -39,6 +39,7 @@ help:
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (tests/performance)"
 	@echo "make screenshots   write docs/images from the running pages"
+	@echo "make peers         have Extra-P and Frictionless read what is exported (minutes: an environment of their own)"
 	@echo "make page-weights  write docs/page-weights.md: what each page of the demo weighs and takes (minutes)"
 	@echo "make lock          write constraints.txt from what is installed"
 	@echo "make clean         remove the environment and everything built (never var/, the data)"
@@ -120,6 +121,16 @@ schema: $(VENV)/.installed-dev
 
 benchmark: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/performance --benchmark-enable --benchmark-only $(PYTEST_ARGS)
+
+PEERS ?= $(VENV)/peers
+
+$(PEERS)/.installed: requirements-peers.txt | $(BIN)/python
+	$(BIN)/python -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-peers.txt
+	@touch $@
+
+peers: $(VENV)/.installed-dev $(PEERS)/.installed
+	MPET_PEERS=$(abspath $(PEERS))/bin/python $(BIN)/pytest tests/peers/reading.py
 
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/pytest tests/browser/screenshot.py

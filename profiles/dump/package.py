@@ -24,6 +24,8 @@ MEDIA_TYPES = {
 LICENCE_ADDRESSES = {
     "CC BY 4.0": "https://creativecommons.org/licenses/by/4.0/",
     "CC BY-SA 4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "GPL-3.0": "https://www.gnu.org/licenses/gpl-3.0.html",
+    "MIT": "https://opensource.org/license/mit",
     "CC0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "ODbL": "https://opendatacommons.org/licenses/odbl/1-0/",
 }
@@ -67,7 +69,7 @@ def package_document(
         "title": f"MPET, revision {revision}",
         "description": "What was measured of parallel programs on machines, and what was predicted of it. "
         "Each source has a licence of its own: the column licence of the table sources.",
-        "homepage": site or None,
+        **({"homepage": site} if site else {}),
         "version": f"1.{revision}",
         "created": created.isoformat().replace("+00:00", "Z"),
         "licenses": [
@@ -97,12 +99,11 @@ def _resource(table: DumpTable, rows: int, folder: Path, form: str) -> dict[str,
         "mediatype": MEDIA_TYPES[form],
         "bytes": path.stat().st_size,
         "hash": f"sha256:{file_sha256(path)}",
-        "rows": rows,
         "schema": _table_schema(table),
     }
-    if form == "sqlite":
+    if form == "sqlite":  # a file of all tables: Frictionless counts no rows of it
         return resource | {"dialect": {"table": table.name}}
-    return resource | ({"encoding": "utf-8"} if form == "csv" else {})
+    return resource | {"rows": rows} | ({"encoding": "utf-8"} if form == "csv" else {})
 
 
 def _table_schema(table: DumpTable) -> dict[str, Any]:
