@@ -37,7 +37,8 @@ FILES = {
     *("api-kit", "api-dump-file", "api-upload-file"),
     *("api-profile-extra-p", "api-profile-extra-p-lines", "api-profile-runs"),
 }
-NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", "api-prediction-batch", *FILES}
+POST_ALONE = {"api-prediction-batch", "api-begin-login", "api-hand-out-token", "api-quarantine", "api-claim"}
+NOT_JSON = {"api-schema", "api-docs", "api-unknown-path", *POST_ALONE, *FILES}
 
 
 @pytest.fixture
