@@ -40,6 +40,8 @@ ENDPOINTS = {
     "evaluations": "api-evaluations",
     "evaluations/paper": "api-paper-tables",
     "dump": "api-dump",
+    "login": "api-begin-login",
+    "login/token": "api-hand-out-token",
     "kit": "api-kit",
     "kit/guide": "api-kit-guide",
     "schema": "api-schema",

@@ -139,9 +139,11 @@ class UploadRequestSerializer(KnownFieldsSerializer):
     )
 
     commit = FormText(
-        default="", max_length=64, help_text="of the program that was measured, in its own repository; you alone see it"
+        required=False,
+        max_length=64,
+        help_text="of the program that was measured, in its own repository; you alone see it",
     )
-    branch = FormText(default="", max_length=255, help_text="that the commit was measured for; you alone see it")
+    branch = FormText(required=False, max_length=255, help_text="that the commit was measured for; you alone see it")
 
     form = FormChoice(
         [RECOGNISED, *sorted(FORMATS)],

@@ -98,7 +98,7 @@ class UploadList(ListView):
         name, file, reading = sent.sent()
         if sent.validated_data["preview"]:
             return Response(understood(file, name, reading))
-        measured = MeasuredCommit(sent.validated_data["commit"], sent.validated_data["branch"])
+        measured = MeasuredCommit(sent.validated_data.get("commit", ""), sent.validated_data.get("branch", ""))
         upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading, measured=measured)
         data = UploadSerializer(upload, context={"request": request}).data
         status = 201 if upload.status in FINISHED else 202
