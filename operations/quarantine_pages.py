@@ -111,7 +111,7 @@ def quarantined(request: HttpRequest, secret: str) -> HttpResponse:
         request,
         shown,
         "operations/quarantined.html",
-        lambda: context | ranking_rows(request, row, question, shown),
+        lambda: context | page_of_ranking(request, row, question, shown),
     )
 
 
@@ -127,7 +127,7 @@ def workloads_of(row: Quarantine, upload: Upload | None) -> list[Workload]:
     return list(workloads.order_by("name", "pk")[:MOST_WORKLOADS_OFFERED])
 
 
-def ranking_rows(
+def page_of_ranking(
     request: HttpRequest, row: Quarantine, question: RankingQuestion, shown: ShownAnswer
 ) -> dict[str, Any]:
     """A page of the ranking, each row with its platform; links lead to public ones alone."""

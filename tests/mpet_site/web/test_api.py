@@ -61,6 +61,7 @@ def addresses():
         "api-profile": [f"profiles/{profile.uid}/" for profile in profiles],
         "api-upload": [f"uploads/{upload['id']}/"],
         "api-upload-file": [f"uploads/{upload['id']}/file/"],
+        "api-quarantined": [quarantined()],
         "api-uploads": [],  # for users alone, as are these
         "api-tokens": [],
         "api-account": [],
@@ -87,6 +88,12 @@ def addresses():
         "api-compare-platforms": [f"compare/platforms/?slugs={a.platform.slug},{b.platform.slug}"],
         "api-compare-workloads": [f"compare/workloads/?slugs={a.workload.slug},{b.workload.slug}&on={a.platform.slug}"],
     }
+
+
+def quarantined() -> str:
+    sent = client_of().post(API + "quarantine/", {"file": tarball()})
+    assert sent.status_code in (201, 202), sent.content
+    return sent.json()["url"].partition(API)[2]
 
 
 def spoil():

@@ -16,6 +16,7 @@ from tests.samples import sample_measurements
 
 pytestmark = pytest.mark.django_db
 VALUES = {"<slug:slug>": "machine-0", "<uuid:id>": str(uuid.UUID(int=1)), "<str:name>": "usl", "<slug:form>": "csv"}
+VALUES |= {"<str:secret>": "secret"}
 UNKNOWN_PATH = "<anything:path>"
 
 
@@ -33,7 +34,12 @@ def paths():
 PATHS = sorted(paths())
 READING = {"GET", "HEAD", "OPTIONS", "POST"}
 ONE = "00000000-0000-0000-0000-000000000001"
-CHANGING = {"predictions/": {"DELETE"}, f"predictions/{ONE}/": {"DELETE"}, f"uploads/{ONE}/": {"DELETE", "PATCH"}}
+CHANGING = {
+    "predictions/": {"DELETE"},
+    f"predictions/{ONE}/": {"DELETE"},
+    f"uploads/{ONE}/": {"DELETE", "PATCH"},
+    "quarantine/secret/": {"DELETE"},
+}
 
 
 @pytest.mark.parametrize("path", PATHS)

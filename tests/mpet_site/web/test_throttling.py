@@ -55,6 +55,8 @@ def test_there_are_limits_unless_somebody_takes_them_away():
         "login": "20/min",
         "device": "20/hour",
         "computation": "60/hour",
+        "quarantine": "5/hour",
+        "report": "5/hour",
         "prediction": "20/min",
         "export": "10/hour",
         "signup": "20/hour",
