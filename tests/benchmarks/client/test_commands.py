@@ -318,7 +318,7 @@ def test_completion_and_help_need_no_server(mpet):
 
 DOCUMENTED = (
     "docs/tutorial/*.md",
-    "docs/audiences.md",
+    "docs/audiences/*.md",
     "docs/client.md",
     "docs/dump.md",
     "docs/mpet-core.md",
