@@ -25,7 +25,7 @@ TOO_WIDE = """async () => {
   return over();
 }"""  # figures take a moment to follow the width
 WITHOUT_TWIN = {"login", "signup", "password_reset", "password_change", "address", "glossary"}  # nothing there is data
-WITHOUT_TWIN |= {"document"}
+WITHOUT_TWIN |= {"document", "quarantine", "report-platform", "report-profile"}
 WITHOUT_TWIN |= {"docs", "device-login", "problem-types", "mfa_index", "usersessions_list", "socialaccount_connections"}
 WITHOUT_TWIN |= {"account_inactive", "account_email_verification_sent", "account_reset_password_done"}
 WITHOUT_TWIN |= {"account_reset_password_from_key_done", "socialaccount_login_cancelled"}

@@ -72,9 +72,9 @@ def names(transactional_db, settings, tmp_path):
     publish_dump()
     return {
         "dump": list(DUMP_FORMS),
-        "platforms": list(Platform.objects.values_list("slug", flat=True)),
-        "workloads": list(Workload.objects.values_list("slug", flat=True)),
-        "profiles": [str(uid) for uid in Profile.objects.values_list("uid", flat=True)],
+        "platforms": list(Platform.objects.visible_to(None).values_list("slug", flat=True)),
+        "workloads": list(Workload.objects.visible_to(None).values_list("slug", flat=True)),
+        "profiles": [str(uid) for uid in Profile.objects.visible_to(None).values_list("uid", flat=True)],  # these stay
         "predictions": [str(uid) for uid in Prediction.objects.values_list("uid", flat=True)],
         "evaluations": [str(evaluation.uid)],
         "uploads": [upload["id"]],

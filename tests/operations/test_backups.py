@@ -93,8 +93,8 @@ def test_a_backup_that_is_made_while_others_write_holds_one_moment(empty_databas
                     (uploads / name).write_bytes(b"%d" % number)
                     new = row | {"file": f"uploads/{name}", "uid": f"{number:032x}", "sha256": name, "source_id": None}
                     del new["id"]
-                    marks = ",".join("?" * len(new))
-                    other.execute(f"INSERT INTO benchmarks_upload ({','.join(new)}) VALUES ({marks})", [*new.values()])
+                    names, marks = ",".join(f'"{name}"' for name in new), ",".join("?" * len(new))
+                    other.execute(f"INSERT INTO benchmarks_upload ({names}) VALUES ({marks})", [*new.values()])
                     other.commit()
                     if number % 2:
                         other.execute("DELETE FROM benchmarks_upload WHERE sha256 = ?", [name])

@@ -26,7 +26,11 @@ class Upgraded:
         self.path = folder / "mpet.sqlite3"
         make_database(self.path)
         folder.chmod(0o700)
-        self.environment = os.environ | {"MPET_STATE_DIR": str(folder), "MPET_SECRET_KEY": SECRET_KEY}
+        self.environment = os.environ | {
+            "MPET_STATE_DIR": str(folder),
+            "MPET_STATIC_ROOT": str(folder / "static"),
+            "MPET_SECRET_KEY": SECRET_KEY,
+        }
         self.environment.pop("DATABASE_URL", None)
         self.environment.pop("DJANGO_SETTINGS_MODULE", None)
 
@@ -117,6 +121,7 @@ def changed(before, after, path="") -> list[str]:
 
 def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(upgraded):
     upgraded.run("manage.py", "migrate", "--verbosity", "0")
+    upgraded.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
     former = former_answers()
     text = json.dumps(former | {"password": PASSWORD})
     present = json.loads(upgraded.run("manage.py", "shell", "--no-imports", "--command", ASK, text=text))
