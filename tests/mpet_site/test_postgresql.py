@@ -42,6 +42,8 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/profiles",
     "--ignore=tests/profiles/figures",
     "--ignore=tests/profiles/scaling",
+    "--ignore=tests/profiles/test_clusters.py",
+    "--ignore=tests/profiles/test_datasets.py",
     "--ignore=tests/profiles/test_views.py",
 )
 
