@@ -83,7 +83,7 @@ def test_long_notes_are_cut_and_say_so(client):
     page = client.get(reverse("upload-report", args=[upload.uid]))
     assert page.content.decode().count("x" * MOST_SHOWN) == 1
     assert "x" * (MOST_SHOWN + 1) not in page.content.decode()
-    assert "of environment and log the first 65,536 characters" in text_of(page)
+    assert "Of environment and log the first 65,536 characters" in text_of(page)
     document = client.get(f"{API}uploads/{upload.uid}/").json()
     assert (len(document["environment"]), len(document["log"])) == (MOST_SHOWN, MOST_SHOWN)
 
