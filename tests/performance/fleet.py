@@ -1,10 +1,12 @@
 """What everything costs as a database grows: import, snapshot, predictions, ranking, distances, pages, API, upload.
 
-    python -m tests.performance.fleet [--sizes 10x100 100x100 1000x100 10000x100] [--dataset DIR] [--json FILE]
+    python -m tests.performance.fleet [--sizes 10x100 100x100 1000x100 10000x100] [--dataset DIR [--copies 4]]
+                                      [--json FILE]
 
 For each size (platforms x workloads) a database of its own, in a temporary folder, with made profiles: times by a model
-of low rank, at three thread counts. `--dataset` adds a folder of the dataset form. Prints a table with a column for
-each, and the growth from the first size to the last. Seconds are processor time where not said otherwise.
+of low rank, at three thread counts. `--dataset` adds a folder of the dataset form, `--copies` one with each machine so
+often, under other names. Prints a table with a column for each, and the growth from the first size to the last. Seconds
+are processor time where not said otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import gzip
 import io
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from profiles.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
 from tests.hostile.servers import installation
@@ -35,6 +39,7 @@ PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server"
 RANK, NOISE = 4, 0.03
 QUESTIONS, WARM = 21, 3
 PAIRS = 2_000  # at most, of the distances between all
+ELEMENTS, INVALID = 84, 0.3  # of vectors whose distances are measured: made profiles have times alone
 SEED = 1
 PARTS = ("snapshot", "again", "answers", "distances", "pages", "api", "upload")  # each in a process of its own
 
@@ -70,6 +75,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="*", default=["10x100", "100x100", "1000x100", "10000x100"], metavar="PxW")
     parser.add_argument("--dataset", nargs="*", default=[], type=Path, metavar="DIR")
+    parser.add_argument("--copies", type=int, default=1, help="of each machine of the datasets (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
     options = parser.parse_args()
     columns: dict[str, Row] = {}
@@ -78,7 +84,12 @@ def main() -> None:
             platforms, workloads = map(int, name.split("x"))
             write_fleet(Path(folder), platforms, workloads)
             columns[name] = measured(Path(folder))
-    columns |= {folder.name: measured(folder) for folder in options.dataset}
+    for dataset in options.dataset:
+        columns[dataset.name] = measured(dataset)
+        if options.copies > 1:
+            with tempfile.TemporaryDirectory(prefix="mpet-fleet-") as folder:
+                write_copies(dataset, Path(folder), options.copies)
+                columns[f"{options.copies} x {dataset.name}"] = measured(Path(folder))
     if options.json:
         options.json.write_text(json.dumps(columns, indent=1) + "\n")
     sys.stdout.write(table(columns, options.sizes))
@@ -110,6 +121,16 @@ def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) 
                 for w in range(workloads)
                 for k, n in enumerate(COUNTS)
             )
+
+
+def write_copies(dataset: Path, folder: Path, copies: int) -> None:
+    """The dataset with each of its machines so often, under names of their own."""
+    shutil.copy(dataset / "dataset.json", folder)
+    for path in dataset.glob("*.csv*"):
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+        names = [column for column in ("platform_id", "name") if column in rows]
+        renamed = [rows.assign(**{name: f"{k} of " + rows[name] for name in names}) for k in range(copies)]
+        pd.concat(renamed).to_csv(folder / path.name, index=False)
 
 
 def name_of(platform: int) -> str:
@@ -212,8 +233,9 @@ def measure_distances() -> Row:
     from predictor.core.threads import single_thread  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
-    features = read_database().features
-    rows = np.ascontiguousarray(features[:, ~np.isnan(features).all(axis=0)])  # as the site compares them
+    rng = np.random.default_rng(SEED)
+    rows = rng.random((len(read_database()), ELEMENTS))
+    rows[rng.random(rows.shape) < INVALID] = np.nan
     ready, few = MaskedRows.of(rows, np.float32), MaskedRows.of(rows[:PAIRS], np.float32)
     one = MaskedRows.of(rows[:1], np.float32, ready.centre)
     factors, E = few.factors, rows.shape[1]

@@ -31,6 +31,23 @@ def test_every_row_is_measured(made):
     assert Profile.objects.count() == 7 * 12 + 20
 
 
+def test_copies_are_the_same_machines_under_other_names(tmp_path, db, settings):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    given, written = tmp_path / "given", tmp_path / "written"
+    given.mkdir()
+    written.mkdir()
+    fleet.write_fleet(given, platforms=2, workloads=3)
+    fleet.write_copies(given, written, copies=2)
+    call_command("import_dataset", str(written))
+    times = {name: [] for name in ("0 of machine 00001", "1 of machine 00001")}
+    for name, found in times.items():
+        found += Profile.objects.filter(platform__name=name).order_by("workload__name").values_list("t1_s", flat=True)
+    first, second = times.values()
+    assert len(first) == 3
+    assert first == second
+    assert Profile.objects.count() == 4 * 3
+
+
 def test_the_table_has_a_column_for_each_and_the_growth():
     columns = {size: dict.fromkeys(fleet.ROWS, value) for size, value in (("1x1", 2.0), ("2x2", 6.0))}
     lines = fleet.table(columns, list(columns)).splitlines()
