@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
+from profiles.bulk_rows import insert_instances
 from profiles.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
@@ -54,7 +55,7 @@ def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, repl
     _write(
         ScalingCurves,
         [
-            ScalingCurves(profile=profile, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
+            ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
             for profile, curve in pairs
         ],
         ["n", "values", "code_version"],
@@ -63,7 +64,9 @@ def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, repl
     _write(
         FeatureVector,
         [
-            FeatureVector(profile=profile, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION)
+            FeatureVector(
+                profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION
+            )
             for row, profile in enumerate(profiles)
         ],
         ["values", "rms", "code_version"],
@@ -75,7 +78,7 @@ def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> No
     if replace:
         model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
     else:
-        model.objects.bulk_create(rows)
+        insert_instances(rows)
 
 
 def derive(profiles: Sequence[Profile]) -> None:

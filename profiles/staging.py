@@ -6,16 +6,15 @@ docs/decisions/staged-rows.md says why.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 from django.db import connection, models, transaction
 from django.db.models import Exists, Max, Min, OuterRef, QuerySet
 
 from mpet_site.web.plain_json import nan_to_null
+from profiles.bulk_rows import INSERTED_AT_ONCE, insert_instances, insert_rows, let_others_write
 from profiles.derivation import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
 from profiles.measurements import PART_COLUMNS, CounterTable, ProfileRecord, RunTable
 from profiles.models import (
@@ -33,7 +32,6 @@ from profiles.models import (
 from profiles.models.leases import lease_end
 from profiles.scaling.deriving import derive_profiles
 
-STAGED_ROWS_AT_ONCE = 5_000  # in one transaction
 STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
 STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)
 STAGED_RUN_COLUMNS = (
@@ -80,14 +78,14 @@ def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[Pr
     pairs = list(zip(profiles, records, strict=True))
     derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
     set_derived_columns(profiles, derived)
-    _insert(Run, STAGED_RUN_COLUMNS, (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs)))
-    _insert(
+    runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
+    insert_rows(Run, STAGED_RUN_COLUMNS, runs)
+    insert_rows(
         CounterReading,
         STAGED_READING_COLUMNS,
         (row for profile, record in pairs if record.counters for row in _reading_rows(profile.pk, record.counters)),
     )
-    with transaction.atomic():
-        store_derived(profiles, derived, replace=False)
+    store_derived(profiles, derived, replace=False)
     return profiles
 
 
@@ -96,7 +94,7 @@ def publish(staged: StagedDelivery, profiles: Sequence[Profile]) -> bool:
     done, where it took so long that another process swept it."""
     if not staged.while_held().delete()[0]:
         return False
-    Profile.objects.bulk_create(profiles)
+    insert_instances(profiles)
     return True
 
 
@@ -119,7 +117,7 @@ def sweep(staged: StagedDelivery) -> None:
         return
     for model in STAGED_MODELS:
         while _delete_some(model, staged):
-            _let_others_write(0.0)
+            let_others_write(0.0)
     staged.while_held().delete()
 
 
@@ -135,44 +133,13 @@ def sweep_abandoned() -> int:
 
 
 def _delete_some(model: Any, staged: StagedDelivery) -> int:
-    """Delete STAGED_ROWS_AT_ONCE rows; how many there were. Never those of a profile that is there, whatever the
+    """Delete INSERTED_AT_ONCE rows; how many there were. Never those of a profile that is there, whatever the
     reservation says: a database that was restored from another may give an id twice."""
     reserved = model.objects.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
     rows = reserved.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
-    some = rows.order_by().values("pk")[:STAGED_ROWS_AT_ONCE]
+    some = rows.order_by().values("pk")[:INSERTED_AT_ONCE]
     deleted: int = model.objects.filter(pk__in=some).delete()[0]
     return deleted
-
-
-def _insert(model: type[models.Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert the rows, in the order given, in transactions of STAGED_ROWS_AT_ONCE. No model instances: they would take
-    several times as long."""
-    quote = connection.ops.quote_name
-    fields: list[Any] = [model._meta.get_field(name) for name in columns]
-    into = f"{quote(model._meta.db_table)} ({', '.join(quote(field.column) for field in fields)})"
-    remaining = iter(rows)
-    while batch := list(islice(remaining, STAGED_ROWS_AT_ONCE)):
-        started = time.monotonic()
-        with transaction.atomic(), connection.cursor() as cursor:
-            _insert_batch(cursor, into, batch)
-        _let_others_write(time.monotonic() - started)
-
-
-def _insert_batch(cursor: Any, into: str, batch: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows into a table and columns. PostgreSQL copies them: as many INSERTs cost it several times as much."""
-    if connection.vendor == "postgresql":
-        with connection.wrap_database_errors, cursor.copy(f"COPY {into} FROM STDIN") as copy:
-            for row in batch:
-                copy.write_row(row)
-    else:
-        values = ", ".join(["%s"] * len(batch[0]))
-        cursor.executemany(f"INSERT INTO {into} VALUES ({values})", batch)  # noqa: S608  names of ours
-
-
-def _let_others_write(seconds: float) -> None:
-    """Who waits for SQLite's lock looks again every 0.1 s at most; one who always took it back would keep it."""
-    if not connection.in_atomic_block and connection.vendor == "sqlite":
-        time.sleep(min(seconds, 0.1))
 
 
 def _reserve(profiles: int) -> StagedDelivery:

@@ -94,9 +94,9 @@ def platforms_of(database: Database, workload: int) -> list[int]:
 
 def has_curves(database: Database, workload: int) -> bool:
     """Whether the workload was measured on two platforms or more, at more than one thread count."""
-    rows = database.rows_of_workload(workload).tolist()
-    with_curve = [database.platform_index[row] for row in rows if len(database.curve(row)[0]) > 1]
-    return len(set(with_curve)) > 1
+    rows = database.rows_of_workload(workload)
+    lengths = database.curve_offsets[rows + 1] - database.curve_offsets[rows]
+    return len(np.unique(database.platform_index[rows[lengths > 1]])) > 1
 
 
 def asks_for_public(value: Any) -> bool:

@@ -71,7 +71,10 @@ def repeat_summary(runs: RunTable) -> RepeatSummary:
     >>> repeat_summary(RunTable(np.array([1, 1, 2, 2]), np.array([1, 2, 1, 2]), np.zeros(4, bool), t))
     RepeatSummary(run_count=4, disturbed_count=None, standard_error=0.01)
     """
-    own, timed = runs.own, timed_runs(runs)
+    own = runs.own
+    if len(np.unique(own.n)) == len(own):
+        return RepeatSummary(len(own), disturbed_among(own), math.nan)
+    timed = timed_runs(own)
     starts, count = _groups(timed.n)
     logs = np.log(timed.time_s)
     squares = ((logs - np.repeat(np.add.reduceat(logs, starts) / count, count)) ** 2).sum()

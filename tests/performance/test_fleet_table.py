@@ -39,10 +39,8 @@ def test_copies_are_the_same_machines_under_other_names(tmp_path, db, settings):
     fleet.write_fleet(given, platforms=2, workloads=3)
     fleet.write_copies(given, written, copies=2)
     call_command("import_dataset", str(written))
-    times = {name: [] for name in ("0 of machine 00001", "1 of machine 00001")}
-    for name, found in times.items():
-        found += Profile.objects.filter(platform__name=name).order_by("workload__name").values_list("t1_s", flat=True)
-    first, second = times.values()
+    rows = Profile.objects.order_by("workload__name").values_list("t1_s", flat=True)
+    first, second = (list(rows.filter(platform__name=f"{copy} of machine 00001")) for copy in range(2))
     assert len(first) == 3
     assert first == second
     assert Profile.objects.count() == 4 * 3

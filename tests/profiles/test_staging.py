@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from profiles import staging
+from profiles import bulk_rows, staging
 from profiles.ingest import IngestError
 from profiles.models import CounterReading, Profile, Revision, Run, Source, StagedDelivery
 from profiles.staging import sweep_abandoned
@@ -55,8 +55,8 @@ def test_nobody_sees_what_is_staged(monkeypatch):
 def test_staged_rows_are_written_in_short_transactions(monkeypatch):
     """trust 6: one transaction held the database for 83 s."""
     largest = []
-    monkeypatch.setattr(staging, "STAGED_ROWS_AT_ONCE", 100)
-    monkeypatch.setattr(staging, "_let_others_write", lambda seconds: largest.append(Run.objects.count()))
+    monkeypatch.setattr(bulk_rows, "INSERTED_AT_ONCE", 100)
+    monkeypatch.setattr(bulk_rows, "let_others_write", lambda seconds: largest.append(Run.objects.count()))
     deliver(sample_measurements(1, 4))
     steps = [after - before for before, after in zip([0, *largest], largest, strict=False)]
     assert max(steps) == 100
@@ -69,7 +69,7 @@ def test_what_a_killed_process_staged_is_swept_when_its_lease_has_lapsed(monkeyp
     assert CounterReading.objects.exists()
     assert sweep_abandoned() == 0
     let_lapse()
-    monkeypatch.setattr(staging, "STAGED_ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(staging, "INSERTED_AT_ONCE", 50)
     assert sweep_abandoned() == 1
     assert set(stored_counts().values()) == {0}
 

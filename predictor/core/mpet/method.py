@@ -145,7 +145,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="10",
+    version="11",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -155,7 +155,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="10",
+    version="11",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

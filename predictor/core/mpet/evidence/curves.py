@@ -97,9 +97,9 @@ class _FlatCurves(NamedTuple):
         for length in distinct_codes(self.lengths[self.lengths > 0]).tolist():
             members = np.flatnonzero(self.lengths == length)
             points = self.starts[members][:, None] + np.arange(length)
-            _, kind = np.unique(self.n[points], axis=0, return_inverse=True)
-            order = np.argsort(kind.ravel(), kind="stable")
-            parts = np.split(order, np.flatnonzero(np.diff(kind.ravel()[order])) + 1)
+            kind = row_codes(self.n[points])
+            order = np.argsort(kind, kind="stable")
+            parts = np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)
             found += [(members[part], points[part]) for part in parts]
         return sorted(found, key=lambda same: int(same[0][0]))
 
@@ -118,6 +118,19 @@ def distinct_codes(codes: IntArray) -> IntArray:
     [0, 3]
     """
     return np.flatnonzero(np.bincount(codes.ravel()))
+
+
+def row_codes(rows: IntArray) -> IntArray:
+    """Codes (N,) of the rows (N, K) of numbers from 0: the same where rows are. Sorts numbers, where numpy's `unique`
+    would sort rows.
+
+    >>> row_codes(np.array([[1, 4], [1, 2], [1, 4]])).tolist()
+    [1, 0, 1]
+    """
+    codes = np.zeros(len(rows), dtype=np.int64)
+    for column in rows.T:
+        codes = np.unique(codes * (column.max() + 1) + column, return_inverse=True)[1]
+    return codes
 
 
 def evenly_spaced(x: FloatArray, most: int) -> IntArray:

@@ -21,7 +21,8 @@ LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slo
 def without_outliers(evidence: Evidence) -> Evidence:
     """The evidence less its outlying profiles, which it counts. T and one reference always remain.
 
-    A workload whose profile on T is outlying tells nothing about T, and is left out altogether.
+    A workload whose profile on T is outlying tells nothing about T, and is left out altogether; so is a reference
+    that shares no other with T.
     """
     is_known = np.empty((len(evidence.platforms) + 1, len(evidence.workloads) + 1), dtype=bool)
     is_known[:, :-1] = evidence.is_known
@@ -38,15 +39,15 @@ def without_outliers(evidence: Evidence) -> Evidence:
     if not is_outlying.any():
         return evidence
     remaining = evidence.is_known & ~is_outlying[:, :-1]
-    kept = np.flatnonzero(~is_outlying[:-1, -1] & remaining[:-1].any(axis=1))
-    if not len(kept) or not remaining[-1].any():
+    on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
+    kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
+    if not len(kept):
         return evidence
     curves = evidence.curves.copy(order="K")
     curves[is_outlying[:, :-1]] = 0.0
     outliers = int(np.count_nonzero(is_outlying))
     of_workload = evidence.of_workload.copy(order="K")  # a view would keep all curves of before
     plausible = replace(evidence, is_known=remaining, curves=curves, of_workload=of_workload, outliers=outliers)
-    on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     if on_target.any():
         plausible = plausible.of_workloads(np.flatnonzero(~on_target))
     return plausible.nearest(kept) if len(kept) < len(evidence.platforms) else plausible

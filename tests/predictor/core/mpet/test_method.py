@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from predictor.core.database import Database, Group
@@ -68,6 +68,7 @@ def test_what_was_measured_for_the_queried_pair_changes_nothing(method, platform
 
 @BOTH
 @given(SEEDS)
+@example(17)  # the only workload that a reference shares with the target is outlying on the target
 @settings(max_examples=10, deadline=None)
 def test_hidden_profiles_are_as_good_as_none(method, seed):
     arrays = curve_arrays(seed, 24, 6, missing=0.05)
@@ -75,7 +76,9 @@ def test_hidden_profiles_are_as_good_as_none(method, seed):
     hidden = np.isin(arrays["platform_index"] * 6 + arrays["workload_index"], platforms * 6 + workloads)
     view, fewer = Database.build(**arrays).without(platforms, workloads), Database.build(**without_rows(arrays, hidden))
     for query in (Query(0, 0), Query(5, 11), Query(3, 4, n=(1, 3, 40))):
-        assert answered(method, view, query) == answered(method, fewer, query)
+        found = answered(method, view, query)
+        assert found == answered(method, fewer, query)
+        assert found[0][0] is not None
 
 
 @BOTH
