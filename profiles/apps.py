@@ -1,6 +1,11 @@
 """The application that stores what was measured, and derives curves and features from it."""
 
-from django.apps import AppConfig
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig, apps
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models.signals import post_migrate
 
 from mpet_site.web.keeper import register_chore
 
@@ -16,3 +21,15 @@ class ProfilesConfig(AppConfig):
         register_chore("staged deliveries", sweep_abandoned)
         register_chore("announcements", announce_forgotten)
         register_chore("public dump", publish_if_due, seconds=600, soon=False)
+        post_migrate.connect(begin_generation, sender=self, dispatch_uid="profiles.begin_generation")
+
+
+def begin_generation(using: str, apps: Any = apps, plan: Sequence[Any] = (), **_: Any) -> None:
+    """What a migration does to rows raises no revision: nothing that was made before is added to."""
+    try:
+        revision = apps.get_model("profiles", "Revision")
+        generation = revision._meta.get_field("generation")
+    except (LookupError, FieldDoesNotExist):  # the database was migrated to a state before
+        return
+    if plan:
+        revision.objects.using(using).update(generation=generation.get_default())

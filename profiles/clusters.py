@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from pathlib import Path
 
 import dask
 import joblib
 from distributed import Client, KilledWorker, LocalCluster
 from joblib._dask import DaskDistributedBackend
 
+from profiles.code_version import code_digest
 from profiles.executors import BatchT, Executor, ResultT, SharedT, run_on_joblib
 
 CONNECT_S = 10  # until a scheduler that does not answer is given up
 MOST_SCATTERS = 4  # of batches whose data went with their workers
 # Without Dask's MALLOC_TRIM_THRESHOLD_: predictions took twice the processor time where freed memory went back at once.
 WORKER_ENVIRONMENT = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
-COMPUTING_ROOMS = ("predictor/core", "profiles")  # what runs on workers
 
 
 class ClusterUnusable(Exception):
@@ -121,12 +119,3 @@ def check_workers(client: Client) -> None:
             raise ClusterUnusable(f"the worker {worker} cannot import MPET: start it in a checkout ({digest})")
         if digest != code_digest():
             raise ClusterUnusable(f"the worker {worker} has another version of MPET, which may answer otherwise")
-
-
-def code_digest() -> str:
-    """SHA-256 of the modules that compute, as this process would import them."""
-    root = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(path for room in COMPUTING_ROOMS for path in (root / room).rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()

@@ -36,6 +36,8 @@ PLATFORM_NUMBER_COLUMNS = (
 PLATFORM_TEXT_COLUMNS = ("architecture", "vendor", "cpu_model", "microarchitecture", "device_class")
 WORKLOAD_TEXT_COLUMNS = ("application", "strategy", "time_kind")
 
+COUNTED_ROWS = 16_384  # of features: 11 MB
+VALID_COUNTS = "valid_counts"
 EXTREME_ROWS_KEPT = 64  # per element and side: up to this many hidden profiles cost no pass over the database
 
 Derived = TypeVar("Derived")
@@ -274,9 +276,11 @@ class Database:
 
     def valid_elements(self, group: int) -> BoolArray:
         """(84,): elements that at least one profile of the group has (hidden ones count: it is only a shortcut)."""
-        return self.derive(
-            ("valid", group), lambda: np.asarray((~np.isnan(self.features[self.group == group])).any(axis=0))
-        )
+        return np.asarray(self.valid_counts()[group] > 0)
+
+    def valid_counts(self) -> IntArray:
+        """(groups, 84): how many profiles of each group have each element, hidden ones too."""
+        return self.derive(VALID_COUNTS, self._count_valid)
 
     def element_range(self, origin: str) -> tuple[FloatArray, FloatArray]:
         """Minimum and maximum of every element over the visible profiles of one origin (Eq. 10-11).
@@ -291,7 +295,7 @@ class Database:
         >>> low[0], high[0], database.without(1, 0).element_range("measured")[1][0]
         (np.float64(1.0), np.float64(5.0), np.float64(1.0))
         """
-        rows, low, high = self._extreme_rows(origin)
+        rows, low, high = self.extreme_rows(origin)
         if len(self.hidden_rows) >= EXTREME_ROWS_KEPT:
             visible = rows[~self.hidden[rows]]
             values = self.features[visible]  # may be none at all: then NaN, which fmin and fmax ignore, remains
@@ -304,7 +308,7 @@ class Database:
 
         From the outermost inwards; NaN where there are not so many.
         """
-        rows, low, high = self._extreme_rows(origin)
+        rows, low, high = self.extreme_rows(origin)
         wanted = len(self.hidden_rows) + count
         if wanted <= len(low) or len(low) == len(rows):
             return self._outermost(low[:wanted], count), self._outermost(high[:wanted], count)
@@ -312,12 +316,35 @@ class Database:
         largest = -np.sort(-self.features[rows[~self.hidden[rows]]], axis=0)
         return _padded(values[:count], count), _padded(largest[:count], count)
 
+    def extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
+        """Rows of the origin, and per element its EXTREME_ROWS_KEPT smallest and largest rows, (kept, 84), NaN last;
+        hidden ones too."""
+        return self.derive(("extremes", origin), lambda: self._find_extreme_rows(origin))
+
     def prepare(self) -> None:
         """Compute now what the first prediction would: before views are made in other processes, or at start-up."""
-        for group, description in enumerate(self.groups):
-            self.valid_elements(group)
-            self._extreme_rows(description.origin)
-        self.rows_by_workload()
+        self.prepared()
+
+    def prepared(self) -> dict[str, np.ndarray]:
+        """What `prepare` computes, by name: what keeps the arrays elsewhere keeps this too, for `take_prepared`."""
+        order, workload_of = self.rows_by_workload()
+        arrays: dict[str, np.ndarray] = {
+            VALID_COUNTS: self.valid_counts(),
+            "by_workload": order,
+            "workload_of": workload_of,
+        }
+        for origin in sorted({group.origin for group in self.groups}):
+            _, low, high = self.extreme_rows(origin)
+            arrays |= {f"lowest_{origin}": low, f"highest_{origin}": high}
+        return arrays
+
+    def take_prepared(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take `prepared` of the same arrays for computed."""
+        self._derived[VALID_COUNTS] = arrays[VALID_COUNTS]
+        self._derived["by_workload"] = arrays["by_workload"], arrays["workload_of"]
+        for origin in {group.origin for group in self.groups}:
+            rows = self.rows_of_origin(origin)
+            self._derived["extremes", origin] = rows, arrays[f"lowest_{origin}"], arrays[f"highest_{origin}"]
 
     def derive(self, key: Hashable, compute: Callable[[], Derived]) -> Derived:
         """What `compute()` makes of the unhidden arrays, once per database: its views share it."""
@@ -326,23 +353,30 @@ class Database:
         return cast(Derived, self._derived[key])
 
     def _by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
-        order = np.argsort(self.workload_index, kind="stable")
-        return order, self.workload_index[order]
+        return order_by_workload(self.workload_index, len(self.workloads))
 
-    def _extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
-        return self.derive(("extremes", origin), lambda: self._find_extreme_rows(origin))
+    def _count_valid(self) -> IntArray:
+        counts = np.zeros((len(self.groups), self.features.shape[1]), dtype=np.int64)
+        for start in range(0, len(self), COUNTED_ROWS):
+            rows = slice(start, start + COUNTED_ROWS)
+            is_valid = ~np.isnan(self.features[rows])
+            for group in np.unique(self.group[rows]):
+                counts[group] += np.count_nonzero(is_valid[self.group[rows] == group], axis=0)
+        return counts
+
+    def rows_of_origin(self, origin: str) -> IntArray:
+        """All rows of one origin, hidden ones too."""
+        return np.flatnonzero(np.isin(self.group, [g for g, group in enumerate(self.groups) if group.origin == origin]))
 
     def _find_extreme_rows(self, origin: str) -> tuple[IntArray, IntArray, IntArray]:
-        """Rows of the origin, and per element its EXTREME_ROWS_KEPT smallest and largest rows, (kept, 84), NaN last."""
-        of_origin = [g for g, group in enumerate(self.groups) if group.origin == origin]
-        rows = np.flatnonzero(np.isin(self.group, of_origin))
+        rows = self.rows_of_origin(origin)
         kept = min(EXTREME_ROWS_KEPT, len(rows))
         low = np.empty((kept, self.features.shape[1]), dtype=np.int64)
         high = np.empty_like(low)
         for element in range(self.features.shape[1]):
             column = self.features[rows, element]
-            low[:, element] = rows[_smallest(column, kept)]
-            high[:, element] = rows[_smallest(-column, kept)]
+            low[:, element] = rows[smallest_positions(column, kept)]
+            high[:, element] = rows[smallest_positions(-column, kept)]
         return rows, low, high
 
     def _outermost(self, ranked: IntArray, count: int) -> FloatArray:
@@ -362,6 +396,13 @@ class Database:
         return np.where(hidden.all(axis=0), np.nan, self.features[first, elements])
 
 
+def order_by_workload(workload_index: NDArray[np.int32], count: int) -> tuple[IntArray, NDArray[np.int32]]:
+    """Rows that are ordered by platform, by workload, platform instead; and the workload of each."""
+    few = count <= np.iinfo(np.uint16).max  # such numbers are sorted in two passes
+    order = np.argsort(workload_index.astype(np.uint16) if few else workload_index, kind="stable")
+    return order, workload_index[order]
+
+
 def _table_rows(table: Mapping[str, Column], rows: IntArray) -> dict[str, Column]:
     return {
         name: tuple(column[row] for row in rows) if isinstance(column, tuple) else column[rows]
@@ -375,7 +416,7 @@ def _padded(values: FloatArray, count: int) -> FloatArray:
     return np.concatenate([values, np.full((missing, values.shape[1]), np.nan)])
 
 
-def _smallest(values: FloatArray, count: int) -> IntArray:
+def smallest_positions(values: FloatArray, count: int) -> IntArray:
     """Positions of the `count` smallest values in ascending order, NaN last."""
     part = np.argpartition(values, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
     return part[np.argsort(values[part], kind="stable")]

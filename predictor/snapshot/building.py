@@ -1,20 +1,23 @@
 """From stored rows to the one read-only `Database` that all predictions of one revision share.
 
 A snapshot holds what one viewer may predict from: everything public that is not emulated and, for an owner of private
-profiles, those too. It is built with a fixed number of queries, once per process and revision, and never changes. A
-row that cannot be computed with is left out, counted and logged, whatever wrote it (profiles.usability).
+profiles, those too. It is built with a fixed number of queries and never changes; what comes later is added to it in
+another one (predictor.snapshot.growing). A row that cannot be computed with is left out, counted and logged, whatever
+wrote it (profiles.usability).
 docs/decisions/representative-profile.md says which profile stands for a pair that was measured more than once.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from django.db.models import Q
 
 from mpet_site.web.patience import NotReadyYet
 from predictor.core.assembly import (
@@ -30,16 +33,15 @@ from predictor.core.assembly import (
     faults_of_pairs,
     faults_of_platforms,
     place_profiles,
+    texts_or_empty,
     thinned_curves,
 )
-from predictor.core.database import (
-    Database,
-)
+from predictor.core.database import Database
+from predictor.core.growth import Ranks
+from profiles.code_version import code_digest
 from profiles.consistency import consistent_reads
-from profiles.models import Platform, Profile, Revision, Workload
-from profiles.scaling.validity import (
-    slug_faults,
-)
+from profiles.models import Platform, Profile, Revision, Source, Workload
+from profiles.scaling.validity import slug_faults
 from profiles.usability import batches, byte_columns, usable_arrays
 
 PROFILE_FIELDS = {
@@ -59,9 +61,41 @@ PROFILE_FIELDS = {
     "standard_error": np.float64,
 }
 MOST_READINGS = 20
+BUILDING_ROOMS = ("predictor/core", "predictor/snapshot", "profiles")
+EVERYTHING = Q()
+
+Read = TypeVar("Read")
 
 logger = logging.getLogger(__name__)
 _logged: set[int] = set()  # profiles that this process has told of
+
+
+class Lineage(NamedTuple):
+    """By which code a snapshot was made, in which generation of the public rows, and which public delivery was the
+    newest: the primary keys of deliveries rise in the order in which they are stored."""
+
+    code: str
+    generation: str
+    newest_source: int
+    newest_source_uid: str
+
+    @classmethod
+    def current(cls) -> Lineage:
+        newest = Source.objects.public().order_by("-pk").values_list("pk", "uid").first() or (0, "")
+        return cls(_building_code(), Revision.public_generation(), newest[0], str(newest[1]))
+
+    def goes_on(self) -> bool:
+        """Whether nothing but deliveries came since, and this database is the one that it was."""
+        if not self.generation or self != self._replace(code=_building_code(), generation=Revision.public_generation()):
+            return False
+        if not self.newest_source:
+            return True
+        return Source.objects.public().filter(pk=self.newest_source, uid=self.newest_source_uid).exists()
+
+
+@cache
+def _building_code() -> str:
+    return code_digest(BUILDING_ROOMS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +116,34 @@ class Snapshot:
     unusable_reasons: tuple[str, ...]
     holds_private: bool
     private_revision: int
+    is_private: np.ndarray
+    n_measured: np.ndarray  # of the profile; of its curve some thread counts may have been left out
+    platform_ids: np.ndarray  # (P,)
+    workload_ids: np.ndarray  # (W,)
+    workload_runtimes: tuple[str, ...]
+    lineage: Lineage
+
+    @property
+    def ranks(self) -> Ranks:
+        return Ranks(
+            profile_ids=self.profile_ids,
+            is_private=self.is_private,
+            is_simulated=self.is_simulated,
+            n_measured=self.n_measured,
+            platform_ids=self.platform_ids,
+            workload_ids=self.workload_ids,
+        )
 
 
 def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> Snapshot:
-    """The viewer's snapshot. All tables are of the revision that it names: they are read as of one moment or, inside a
+    """The viewer's snapshot, of all rows. Raises NotReadyYet where the tables never stood still."""
+    built = read_at_one_moment(viewer, lambda revision: read_tables(viewer, origins, revision, outliers))
+    built.database.prepare()
+    return built
+
+
+def read_at_one_moment(viewer: Any, read: Callable[[tuple[int, int]], Read]) -> Read:
+    """What `read` makes of the revision. All tables are of that revision: they are read as of one moment or, inside a
     transaction, again until none changed meanwhile.
 
     Raises NotReadyYet where they never stood still.
@@ -93,23 +151,27 @@ def build_snapshot(viewer: Any, origins: tuple[str, ...], outliers: bool = False
     with consistent_reads() as is_consistent:
         for _ in range(MOST_READINGS):
             before = Revision.current(viewer)
-            built = read_tables(viewer, origins, before, outliers)
+            result = read(before)
             if is_consistent or Revision.current(viewer) == before:
-                built.database.prepare()
-                return built
+                return result
     raise NotReadyYet
 
 
-def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False) -> Snapshot:
+def read_tables(
+    viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False, only: Q = EVERYTHING
+) -> Snapshot:
+    """All platforms and workloads that the viewer sees, with those of the profiles that `only` selects."""
+    lineage = Lineage.current()
     platforms = columns_with_owner(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
     platforms, of_platform = drop_faulty(platforms, faults_of_platforms(platforms))
     workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
     workloads, of_workload = drop_faulty(workloads, slug_faults(workloads["slug"]))
-    profiles = read_profiles(viewer, origins, outliers)
-    unusable = profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)
+    profiles = read_profiles(viewer, origins, outliers, only)
+    unusable = dict(sorted((profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)).items()))
     log_unusable(unusable)
     profiles = place_profiles(profiles, platforms["pk"], workloads["pk"])
     owners = chain(platforms["private_to_id"], workloads["private_to_id"], profiles.values["private_to_id"])
+    holds_private = any(owner is not None for owner in owners)
     database, profiles = assemble_database(
         platforms, workloads, profiles, origin="+".join(origins), revision=revision[0]
     )
@@ -124,8 +186,14 @@ def read_tables(viewer: Any, origins: tuple[str, ...], revision: tuple[int, int]
         disturbed_count=profiles.values["disturbed_count"],
         unusable=np.array(list(unusable), dtype=np.int64),
         unusable_reasons=tuple(unusable.values()),
-        holds_private=any(owner is not None for owner in owners),
+        holds_private=holds_private,
         private_revision=revision[1],
+        is_private=np.array([owner is not None for owner in profiles.values["private_to_id"]], dtype=np.bool_),
+        n_measured=profiles.values["n_measured"],
+        platform_ids=np.array(platforms["pk"], dtype=np.int64),
+        workload_ids=np.array(workloads["pk"], dtype=np.int64),
+        workload_runtimes=texts_or_empty(workloads["runtime"]),
+        lineage=lineage,
     )
 
 
@@ -140,15 +208,17 @@ def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
     return columns_by_slug(queryset.values_list(*names, "pk", "private_to_id"), (*names, "pk", "private_to_id"))
 
 
-def read_profiles(viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> ProfileColumns:
-    """All profiles that the viewer may predict from, by one query.
+def read_profiles(
+    viewer: Any, origins: tuple[str, ...], outliers: bool = False, only: Q = EVERYTHING
+) -> ProfileColumns:
+    """All profiles that the viewer may predict from, or those of them that `only` selects, by one query.
 
     Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's
     15 curves only the first, the times, leaves the database.
     """
     rows = (
         Profile.objects.candidates_for(viewer, outliers=outliers)
-        .filter(origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
+        .filter(only, origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
         .order_by()
         .values_list(*PROFILE_FIELDS, *byte_columns())
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -17,15 +19,20 @@ from prometheus_client import Gauge, Histogram
 
 from mpet_site.web.patience import NotReadyYet, can_wait, note_outdated
 from predictor.core.assembly import MEASURED
-from predictor.core.database import Database, Group
+from predictor.core.database import Database
+from predictor.core.growth import CannotGrow
 from predictor.snapshot import files
 from predictor.snapshot.behind import build_behind
 from predictor.snapshot.building import Snapshot, build_snapshot
+from predictor.snapshot.growing import read_grown
+from predictor.snapshot.values import snapshot_from, snapshot_values
 from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8
 LAYOUT = f"{zlib.crc32(repr([field.name for kind in (Snapshot, Database) for field in fields(kind)]).encode()):08x}"
+
+logger = logging.getLogger(__name__)
 
 SNAPSHOT_BUILD_SECONDS = Histogram(
     "mpet_snapshot_build_seconds", "Building a snapshot of what predictions see", buckets=(0.1, 0.3, 1, 3, 10, 30, 100)
@@ -63,9 +70,13 @@ class SnapshotCache:
 
     def has(self, key: Hashable) -> bool:
         """Whether `get` answers at once."""
+        return key in self.finished()
+
+    def finished(self) -> dict[Hashable, Snapshot]:
+        """All that `get` answers at once."""
         with self._lock:
-            entry = self._entries.get(key)
-        return entry is not None and entry.done()
+            entries = list(self._entries.items())
+        return {key: entry.result() for key, entry in entries if entry.done() and entry.exception() is None}
 
 
 _cache = SnapshotCache(KEPT_SNAPSHOTS)
@@ -120,23 +131,48 @@ class WantedSnapshot:
         return _cache.get(self.folder, self.map_or_build)
 
     def map_or_build(self) -> Snapshot:
-        """From its folder; where there is none, built as of now and, if it is large, written to the folder of now."""
+        """From its folder; where there is none, made as of now and, if it is large, written to the folder of now."""
         try:
             return mapped_snapshot(self.folder)
         except LookupError:
             with SNAPSHOT_BUILD_SECONDS.time(), consistent_reads():
                 now = WantedSnapshot.of(self.user, self.origins, self.outliers)
-                built = build_snapshot(now.viewer, self.origins, self.outliers)
+                values = now.grown_values()
+                if values is None:
+                    values = snapshot_values(build_snapshot(now.viewer, self.origins, self.outliers))
         SNAPSHOT_BUILT.set_to_current_time()
-        is_large = len(built.database) >= settings.SNAPSHOT_FILE_PROFILES
-        if not is_large or (built.database.revision, built.private_revision) != now.revision:
-            return built
-        files.write_values(now.folder, snapshot_values(built))
+        is_large = len(values["database.t1_s"]) >= settings.SNAPSHOT_FILE_PROFILES
+        if not is_large or (values["database.revision"], values["snapshot.private_revision"]) != now.revision:
+            return snapshot_from(values)
+        files.write_values(now.folder, values)
         files.remove_others(now.folder)
         try:
             return mapped_snapshot(now.folder)
         except LookupError:
-            return built
+            return snapshot_from(values)
+
+    def grown_values(self) -> dict[str, Any] | None:
+        """What `read_grown` makes of an earlier snapshot; None where all rows have to be read."""
+        for base in self.bases():
+            try:
+                return read_grown(base, self.viewer, self.origins, self.outliers)
+            except CannotGrow as reason:
+                logger.info("%s is built of all rows, not of an earlier one: %s", self.folder.name, reason)
+        return None
+
+    def bases(self) -> Iterator[Snapshot]:
+        """Earlier snapshots to add to: for an owner, what the public sees now; for the public the last one of this
+        process, and the last one that any process wrote."""
+        if self.viewer is not None:
+            public = WantedSnapshot.of(None, self.origins, self.outliers)
+            yield _cache.get(public.folder, public.map_or_build)
+            return
+        known = {key: snapshot for key, snapshot in _cache.finished().items() if isinstance(key, Path)}
+        for folder in files.earlier_of(known, self.folder)[:1]:
+            yield known[folder]
+        for folder in files.earlier_folders(self.folder)[:1]:
+            with suppress(LookupError):
+                yield mapped_snapshot(folder)
 
     def is_at_hand(self) -> bool:
         return _cache.has(self.folder) or files.is_there(self.folder)
@@ -164,26 +200,4 @@ def mapped_snapshot(folder: Path) -> Snapshot:
     values = files.read_values(folder)
     if values is None:
         raise LookupError(folder.name)
-    read = snapshot_from(values)
-    read.database.prepare()
-    return read
-
-
-def snapshot_values(snapshot: Snapshot) -> dict[str, Any]:
-    """Arrays, numbers and words by name, from which `snapshot_from` makes the same snapshot again."""
-    database = snapshot.database
-    values: dict[str, Any] = {f"snapshot.{name}": value for name, value in vars(snapshot).items() if name != "database"}
-    values |= {f"platform.{name}": column for name, column in database.platform_table.items()}
-    values |= {f"workload.{name}": column for name, column in database.workload_table.items()}
-    tables = ("_derived", "platform_table", "workload_table")
-    return values | {f"database.{name}": value for name, value in vars(database).items() if name not in tables}
-
-
-def snapshot_from(values: dict[str, Any]) -> Snapshot:
-    parts: dict[str, dict[str, Any]] = {"snapshot": {}, "platform": {}, "workload": {}, "database": {}}
-    for name, value in values.items():
-        part, field = name.split(".", 1)
-        parts[part][field] = tuple(value) if isinstance(value, list) else value
-    parts["database"]["groups"] = tuple(Group(*group) for group in parts["database"]["groups"])
-    database = parts["database"] | {"platform_table": parts["platform"], "workload_table": parts["workload"]}
-    return Snapshot(database=Database(**database), **parts["snapshot"])
+    return snapshot_from(values)

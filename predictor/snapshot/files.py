@@ -1,7 +1,7 @@
 """Large snapshots as files: written once for each revision, then mapped into memory by every process, which share it.
 
-A folder holds one snapshot: an array a file, the rest in values.json. Folders and files are open to the server's user
-alone, because a snapshot may hold private profiles. They can be deleted at any time.
+A folder holds one snapshot: an array a file, the rest in values.json, null for each array. Folders and files are open
+to the server's user alone, because a snapshot may hold private profiles. They can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from django.conf import settings
 
+from predictor.core.growth import SplicedArray
+
 VALUES_FILE = "values.json"
+ARRAYS = (np.ndarray, SplicedArray)
 
 
 def snapshot_folder(viewer: int | None, origins: tuple[str, ...], public: int, *rest: Any) -> Path:
@@ -32,10 +35,10 @@ def write_values(folder: Path, values: Mapping[str, Any]) -> None:
     unfinished = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         for name, value in values.items():
-            if isinstance(value, np.ndarray):
+            if isinstance(value, ARRAYS):
                 with open(unfinished / f"{name}.npy", "wb", opener=_owner_only) as file:
-                    np.save(file, value, allow_pickle=False)
-        rest = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
+                    write_array(file, value)
+        rest = {name: None if isinstance(value, ARRAYS) else value for name, value in values.items()}
         with open(unfinished / VALUES_FILE, "w", opener=_owner_only) as file:
             json.dump(rest, file)
         if not folder.exists():
@@ -44,12 +47,23 @@ def write_values(folder: Path, values: Mapping[str, Any]) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
+def write_array(file: BinaryIO, array: np.ndarray | SplicedArray) -> None:
+    """In NumPy's format. Of an array in pieces one after the other is written, none copied."""
+    if isinstance(array, np.ndarray):
+        np.save(file, array, allow_pickle=False)
+        return
+    header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(file, header)
+    for piece in array.pieces():
+        file.write(np.ascontiguousarray(piece).data)
+
+
 def read_values(folder: Path) -> dict[str, Any] | None:
     """What was written, its arrays mapped and read-only; None where there is nothing, or no longer everything."""
     try:
         values: dict[str, Any] = json.loads((folder / VALUES_FILE).read_text())
-        for path in folder.glob("*.npy"):
-            values[path.stem] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        for name in [name for name, value in values.items() if value is None]:
+            values[name] = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except (OSError, EOFError, ValueError):
         return None
     return values
@@ -59,17 +73,25 @@ def is_there(folder: Path) -> bool:
     return (folder / VALUES_FILE).exists()
 
 
-def earlier_folders(folder: Path, oldest: tuple[int, int]) -> list[Path]:
-    """The folders of the same viewer, origins and layout whose revisions are between `oldest` and the folder's, the
-    newest first."""
+def earlier_folders(folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
+    """Those of `earlier_of` that are on disk."""
+    return earlier_of(folder.parent.glob(f"{folder.name.split(',')[0]},*"), folder, oldest)
+
+
+def earlier_of(folders: Iterable[Path], folder: Path, oldest: tuple[int, int] = (0, 0)) -> list[Path]:
+    """Those of the same viewer, origins and layout whose revisions are between `oldest` and the folder's, the newest
+    first."""
     whose, layout = folder.name.split(",")[0], folder.name.split(",")[-1]
     newest = revision_of(folder)
-    others = [other for other in folder.parent.glob(f"{whose},*,{layout}") if other.name != folder.name]
-    return [
+    others = [
         other
-        for other in sorted(others, key=revision_of, reverse=True)
-        if all(low <= number <= high for low, number, high in zip(oldest, revision_of(other), newest, strict=True))
+        for other in folders
+        if other != folder
+        and other.parent == folder.parent
+        and (other.name.split(",")[0], other.name.split(",")[-1]) == (whose, layout)
+        and all(low <= number <= high for low, number, high in zip(oldest, revision_of(other), newest, strict=True))
     ]
+    return sorted(others, key=revision_of, reverse=True)
 
 
 def revision_of(folder: Path) -> tuple[int, int]:

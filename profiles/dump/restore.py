@@ -294,5 +294,5 @@ def _follow_revision(revision: int, *, was_empty: bool) -> None:
         Revision.hold()
         public = Revision.objects.select_for_update().get(key=Revision.PUBLIC)
         public.number = max(public.number, revision) + (0 if was_empty else 1)
-        public.oldest_answering = public.number
-        public.save(update_fields=["number", "oldest_answering"])
+        public.outdate()
+        public.save(update_fields=["number", "oldest_answering", "generation"])

@@ -121,6 +121,9 @@ class Revision(models.Model):
     oldest_answering = models.PositiveBigIntegerField(
         default=0, help_text="the number since which nothing was taken away: an earlier state may answer nobody"
     )
+    generation = models.UUIDField(
+        default=uuid.uuid4, editable=False, help_text="another one whenever something else than an addition happened"
+    )
 
     def __str__(self) -> str:
         return f"{self.key} {self.number}"
@@ -141,9 +144,13 @@ class Revision(models.Model):
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
         if not only_adds:
-            row.oldest_answering = row.number
-        row.save(update_fields=["number", "oldest_answering"])
+            row.outdate()
+        row.save(update_fields=["number", "oldest_answering", "generation"])
         return row.number
+
+    def outdate(self) -> None:
+        """From now on no state before this number answers anybody, and nothing that was made of one is added to."""
+        self.oldest_answering, self.generation = self.number, uuid.uuid4()
 
     @classmethod
     def current(cls, user: Any = None) -> tuple[int, int]:
@@ -154,6 +161,11 @@ class Revision(models.Model):
     def oldest(cls, user: Any = None) -> tuple[int, int]:
         """The pair of `current` since which nothing that the user may see was taken away."""
         return cls._pair(user, "oldest_answering")
+
+    @classmethod
+    def public_generation(cls) -> str:
+        """What was made of public rows in this generation is still right, but for deliveries that came since."""
+        return str(cls.objects.filter(key=cls.PUBLIC).values_list("generation", flat=True).first() or "")
 
     @classmethod
     def _pair(cls, user: Any, column: str) -> tuple[int, int]:

@@ -39,13 +39,17 @@ def store_workloads(names, private_to=None, **fields) -> list[Workload]:
     )
 
 
-def store_profiles(source, pairs, *, seed=0, n=CURVE_N, decomposed=False) -> list[Profile]:
-    """A profile for each (platform, workload), and the revision of who sees them one higher."""
+def store_profiles(
+    source, pairs, *, seed=0, n=CURVE_N, decomposed=False, only_adds=False, first_key=None
+) -> list[Profile]:
+    """A profile for each (platform, workload), and the revision of who sees them one higher. `first_key`: the primary
+    key of the first, and so on."""
     rng = np.random.default_rng(seed)
     seconds = rng.uniform(1, 2, len(pairs))
     profiles = Profile.objects.bulk_create(
         [
             Profile(
+                pk=None if first_key is None else first_key + i,
                 platform=platform,
                 workload=workload,
                 source=source,
@@ -58,7 +62,7 @@ def store_profiles(source, pairs, *, seed=0, n=CURVE_N, decomposed=False) -> lis
                 n_largest=n[-1],
                 fit_error=0.05,
             )
-            for (platform, workload), t1_s in zip(pairs, seconds, strict=True)
+            for i, ((platform, workload), t1_s) in enumerate(zip(pairs, seconds, strict=True))
         ],
         batch_size=2000,
     )
@@ -78,5 +82,5 @@ def store_profiles(source, pairs, *, seed=0, n=CURVE_N, decomposed=False) -> lis
         ],
         batch_size=2000,
     )
-    Revision.raise_for(source.private_to)
+    Revision.raise_for(source.private_to, only_adds=only_adds)
     return profiles

@@ -15,7 +15,7 @@ from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.fleet_rankings import rank_workloads
 from predictor.core.methods import METHODS
 from predictor.core.outliers import MeasuredProfile, find_outliers
-from profiles import clusters
+from profiles import clusters, code_version
 from profiles.clusters import Cluster, ClusterUnusable, local_cluster, remote_cluster
 from profiles.executors import Executor, Processes, ProcessesWherePaying
 from profiles.scaling.deriving import MeasuredRuns, derive_profiles
@@ -193,6 +193,6 @@ def test_a_scheduler_without_workers_and_one_with_other_code(monkeypatch):
         monkeypatch.setattr(clusters, "CONNECT_S", 30)
         with remote_cluster(empty.scheduler_address) as cluster:
             assert list(cluster.map(pow, 2, [3, 4])) == [8, 16]
-        monkeypatch.setattr(clusters, "COMPUTING_ROOMS", ("profiles",))
+        monkeypatch.setattr(code_version, "COMPUTING_ROOMS", ("profiles",))
         with pytest.raises(ClusterUnusable, match="another version"):
             remote_cluster(empty.scheduler_address)

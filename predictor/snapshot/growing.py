@@ -1,0 +1,112 @@
+"""A snapshot from an earlier one and what came since: the cost of an upload is that of the upload.
+
+The earlier one is the base; the segment is read from the database, with all platforms and workloads but only those
+profiles that the base has not seen. An owner's base is what the public sees. Whatever else than an addition happened
+in between has all rows read again (docs/decisions/snapshots.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.db.models import Max, Min, Q
+
+from predictor.core.growth import CannotGrow, GrownRows, grow_database, grow_prepared
+from predictor.snapshot.building import Snapshot, read_at_one_moment, read_tables
+from predictor.snapshot.values import named_values
+from profiles.matching import key_chunks
+from profiles.models import Profile
+
+GROWN_COLUMNS = (
+    *("profile_ids", "source_ids", "fit_error", "t1_is_stand_in", "is_simulated", "run_count", "disturbed_count"),
+    *("is_private", "n_measured"),
+)
+OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
+
+
+def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> dict[str, Any]:
+    """The values of the viewer's snapshot of now, by name, as `snapshot_values` has them; the large ones are
+    SplicedArrays. `base` is an earlier one of the public: for an owner, that of the newest public revision.
+
+    Raises CannotGrow where all rows have to be read again.
+    """
+    if not _is_whole(base):
+        raise CannotGrow("its arrays do not belong together")
+
+    def read(revision: tuple[int, int]) -> Snapshot:
+        if not base.lineage.goes_on():
+            raise CannotGrow("something else than an addition came since, or it is of another database or version")
+        if viewer is not None and base.database.revision != revision[0]:
+            raise CannotGrow("it is not what the public sees now")
+        segment = read_tables(viewer, origins, revision, outliers, _newer(base) if viewer is None else _own(viewer))
+        _check_known(base, segment, viewer, outliers)
+        return segment
+
+    return grow_snapshot(base, read_at_one_moment(viewer, read))
+
+
+def _newer(base: Snapshot) -> Q:
+    """The profiles of deliveries that came since. Their primary keys narrow it down to an index; those of two
+    deliveries can be in any order, as they are given out before a delivery is stored (profiles.staging)."""
+    came = Q(source__gt=base.lineage.newest_source)
+    bounds = Profile.objects.filter(came).order_by().aggregate(first=Min("pk"), last=Max("pk"))
+    return Q(pk__in=[]) if bounds["first"] is None else came & Q(pk__range=tuple(bounds.values()))
+
+
+def _own(viewer: Any) -> Q:
+    return Q(private_to=viewer)
+
+
+def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool) -> None:
+    """Raise CannotGrow where a row that the base left out because of its platform or workload may be in now, or a
+    workload's runtime is another one."""
+    seen = Q(source__lte=base.lineage.newest_source) if viewer is None else Q(private_to=None)
+    rows = Profile.objects.candidates_for(viewer, outliers=outliers).filter(seen).order_by()
+    for relation in ("platform", "workload"):
+        appeared = np.setdiff1d(getattr(segment, f"{relation}_ids"), getattr(base, f"{relation}_ids"))
+        for keys in key_chunks(appeared.tolist()):
+            if rows.filter(**{f"{relation}__in": keys}).exists():
+                raise CannotGrow(f"a {relation} of profiles that were stored before can be seen now")
+    runtimes = dict(zip(segment.workload_ids.tolist(), segment.workload_runtimes, strict=True))
+    for key, runtime in zip(base.workload_ids.tolist(), base.workload_runtimes, strict=True):
+        if runtimes.get(key) != runtime:
+            raise CannotGrow("a workload is gone, or has another runtime")
+
+
+def grow_snapshot(base: Snapshot, segment: Snapshot) -> dict[str, Any]:
+    """The values of the snapshot of both. Raises CannotGrow where the base knows what the segment does not."""
+    rows = GrownRows.of(base.database, base.ranks, segment.database, segment.ranks)
+    columns = {name: rows.splice.joined(getattr(base, name), getattr(segment, name)) for name in GROWN_COLUMNS}
+    unusable = dict(_unusable(base, segment))
+    values: dict[str, Any] = {name: getattr(segment, name) for name in OF_SEGMENT}
+    values |= columns | {
+        "unusable": np.array(sorted(unusable), dtype=np.int64),
+        "unusable_reasons": tuple(unusable[key] for key in sorted(unusable)),
+        "holds_private": base.holds_private or segment.holds_private,
+    }
+    prepared = grow_prepared(base.database, segment.database, rows)
+    return named_values(values, grow_database(base.database, segment.database, rows), prepared)
+
+
+def _unusable(*snapshots: Snapshot) -> Iterator[tuple[int, str]]:
+    for snapshot in snapshots:
+        yield from zip(snapshot.unusable.tolist(), snapshot.unusable_reasons, strict=True)
+
+
+def _is_whole(snapshot: Snapshot) -> bool:
+    """Whether the lengths of all arrays fit together: they may come from files."""
+    database = snapshot.database
+    columns: Sequence[np.ndarray] = [
+        *(getattr(snapshot, name) for name in GROWN_COLUMNS),
+        *(database.features, database.standard_error, database.run_deviation, database.disturbed_share),
+        *(database.platform_index, database.workload_index, database.group),
+    ]
+    return (
+        {len(column) for column in columns} == {len(database)}
+        and len(database.curve_offsets) == len(database) + 1
+        and len(database.curve_n) == len(database.curve_time_s) == database.curve_offsets[-1]
+        and len(snapshot.platform_ids) == len(database.platforms)
+        and len(snapshot.workload_ids) == len(database.workloads) == len(snapshot.workload_runtimes)
+    )

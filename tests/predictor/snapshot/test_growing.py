@@ -1,0 +1,457 @@
+"""A snapshot that was grown is the one that reading all rows gives, array by array; and where that may not be, it is
+not grown."""
+
+import random
+import shutil
+
+import numpy as np
+import pytest
+from django.core.management.sql import emit_post_migrate_signal
+
+from predictor.core.methods import METHODS, Query
+from predictor.snapshot import building
+from predictor.snapshot import cache as snapshots
+from predictor.snapshot.building import build_snapshot
+from predictor.snapshot.cache import SnapshotCache, read_snapshot
+from predictor.snapshot.values import snapshot_values
+from profiles.ingest import refit
+from profiles.models import FeatureVector, Platform, Profile, Revision, Source, Workload
+from profiles.moderation import merge_platforms, set_hidden
+from profiles.outliers import keep_verdicts
+from profiles.publication import publish_source
+from profiles.withdrawal import withdraw
+from tests.predictor.conftest import store
+from tests.predictor.stored import CURVE_N, store_platforms, store_profiles, store_source, store_workloads
+from tests.samples import sample_measurements
+
+MEASURED, BOTH = ("measured",), ("measured", "simulated")
+WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kid", "lynx", "mole", "newt", "owl")
+
+
+@pytest.fixture(params=["in memory", "in files"])
+def place(request):
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def storage(place, settings, tmp_path, monkeypatch):
+    """Small snapshots are kept by the process, large ones in files."""
+    settings.SNAPSHOT_FILE_PROFILES = 1 if place == "in files" else 10**6
+    settings.STATE_DIR = tmp_path
+    monkeypatch.setattr(snapshots, "_cache", SnapshotCache(8))
+    return place
+
+
+@pytest.fixture
+def full_builds(monkeypatch):
+    """For whom all rows were read, in order."""
+    viewers = []
+
+    def build(viewer, origins, outliers=False):
+        viewers.append(viewer)
+        return build_snapshot(viewer, origins, outliers)
+
+    monkeypatch.setattr(snapshots, "build_snapshot", build)
+    return viewers
+
+
+@pytest.fixture
+def grid(db):
+    """Two platforms, three workloads, a public profile each; read."""
+    platforms, workloads = store_platforms(["b", "d"]), store_workloads(["w2", "w4", "w6"])
+    store_profiles(store_source(), [(platform, workload) for platform in platforms for workload in workloads])
+    read_snapshot()
+    return platforms, workloads
+
+
+def deliver(pairs, owner=None, **options):
+    """A delivery that only adds."""
+    source = store_source(owner, private=owner is not None, origin=options.pop("origin", "measured"))
+    return store_profiles(source, pairs, only_adds=True, **options)
+
+
+def assert_as_built(user=None, origins=MEASURED):
+    """The snapshot that is read is what all rows give. Which of equal values is an extreme one may differ."""
+    grown = read_snapshot(user, origins=origins)
+    viewer = user if Revision.current(user)[1] else None
+    expected, values = snapshot_values(build_snapshot(viewer, origins)), snapshot_values(grown)
+    assert values.keys() == expected.keys()
+    lineage, now = values.pop("snapshot.lineage"), expected.pop("snapshot.lineage")
+    assert (*lineage[:2], lineage.newest_source <= now.newest_source) == (*now[:2], True)
+    for name, value in expected.items():
+        if "est_" in name:
+            elements = np.arange(84)
+            features = expected["database.features"]
+            np.testing.assert_array_equal(features[values[name], elements], features[value, elements], err_msg=name)
+        else:
+            np.testing.assert_array_equal(values[name], value, err_msg=name)
+        assert type(values[name]) is type(value), name
+        assert getattr(values[name], "dtype", None) == getattr(value, "dtype", None), name
+        assert not (name.startswith("database.") and isinstance(value, np.ndarray) and values[name].flags.writeable)
+    return grown
+
+
+class Deliveries:
+    """Random deliveries to a random database, of which each only adds."""
+
+    def __init__(self, seed, owner):
+        self.random, self.rng, self.owner = random.Random(seed), np.random.default_rng(seed), owner
+        self.names = {"platform": list(WORDS), "workload": list(WORDS)}
+        self.rows = {"platform": [], "workload": []}
+        for kind in self.rows:
+            self.random.shuffle(self.names[kind])
+            for _ in range(3):
+                self.new_row(kind, None)
+
+    def new_row(self, kind, owner):
+        if not self.names[kind]:
+            return
+        name = self.names[kind].pop() + ("-private" if owner else "")
+        if kind == "platform":
+            self.rows[kind] += store_platforms([name], private_to=owner, n_max=self.random.choice([4, 8]))
+        else:
+            self.rows[kind] += store_workloads(
+                [name], private_to=owner, runtime=self.random.choice([None, "openmp", "mpi"])
+            )
+
+    def next(self, private_share=0.3):
+        owner = self.owner if self.random.random() < private_share else None
+        for kind in self.rows:
+            if self.random.random() < 0.4:
+                self.new_row(kind, owner)
+        own = [row for row in self.rows["platform"] if row.private_to_id == (owner and owner.pk)]
+        if own and self.random.random() < 0.3:  # as the deliverer who has the say corrects it
+            Platform.objects.filter(pk=self.random.choice(own).pk).update(
+                n_nu=self.random.choice([None, 2]), base_mhz=self.random.uniform(1000, 4000)
+            )
+        seen = {
+            kind: [row for row in rows if row.private_to_id in (None, owner and owner.pk)]
+            for kind, rows in self.rows.items()
+        }
+        pairs = [(platform, workload) for platform in seen["platform"] for workload in seen["workload"]]
+        n = CURVE_N[: self.random.choice([2, 3, 4])]
+        stored = deliver(
+            self.random.sample(pairs, self.random.randint(1, min(len(pairs), 6))),
+            owner,
+            n=n,
+            seed=self.random.random().__hash__(),
+            decomposed=self.random.random() < 0.5,
+            origin="simulated" if self.random.random() < 0.3 else "measured",
+        )
+        if self.random.random() < 0.3:
+            FeatureVector.objects.filter(profile=stored[0]).update(values=np.full(84, np.inf))
+        for profile in stored[1:]:
+            values = self.rng.uniform(size=84)
+            values[self.rng.random(84) < 0.3] = np.nan
+            FeatureVector.objects.filter(profile=profile).update(values=values)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_user, storage):
+    deliveries = Deliveries(seed, admin_user)
+    deliveries.next(private_share=0)
+    for origins in (MEASURED, BOTH):
+        read_snapshot(origins=origins)
+    before = len(full_builds)
+    for _ in range(6):
+        deliveries.next()
+        for origins in (MEASURED, BOTH):
+            for user in (None, admin_user):
+                assert_as_built(user, origins)
+        if storage == "in files":  # the next one is of another process
+            snapshots._cache = SnapshotCache(8)
+    assert (before, len(full_builds)) == (2, 2)
+
+
+@pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020"])
+def test_predictions_are_the_same(method, db, full_builds, admin_user):
+    store(sample_measurements(5, 6))
+    read_snapshot()
+    store(sample_measurements(4, 9), label="more")
+    store(sample_measurements(2, 3), label="mine", owner=admin_user, private=True)
+    assert read_snapshot(admin_user).holds_private
+    for user, viewer in ((None, None), (admin_user, admin_user)):
+        grown, built = read_snapshot(user).database, build_snapshot(viewer, MEASURED).database
+        for pair in ((0, 0), (3, 4), (8, 2)):
+            answers = [
+                METHODS[method].predict(database, Query(*pair), METHODS[method].settings())
+                for database in (grown, built)
+            ]
+            np.testing.assert_array_equal(answers[0].time_s, answers[1].time_s)
+    assert len(full_builds) == 1
+
+
+class TestWhichProfileStands:
+    def test_of_a_pair_measured_again(self, grid, full_builds):
+        platforms, workloads = grid
+        (newer,) = deliver([(platforms[0], workloads[1])])
+        assert newer.pk in assert_as_built().profile_ids
+        (shorter,) = deliver([(platforms[0], workloads[1])], n=CURVE_N[:2])
+        grown = assert_as_built()
+        assert newer.pk in grown.profile_ids
+        assert shorter.pk not in grown.profile_ids
+        assert not full_builds
+
+    def test_the_owners_own_is_for_the_owner_alone(self, grid, full_builds, admin_user):
+        platforms, workloads = grid
+        public = read_snapshot().profile_ids.tolist()
+        (mine,) = deliver([(platforms[0], workloads[1])], admin_user, n=CURVE_N[:2])
+        assert mine.pk in assert_as_built(admin_user).profile_ids
+        assert assert_as_built().profile_ids.tolist() == public
+        deliver([(platforms[0], workloads[1])])
+        assert mine.pk in assert_as_built(admin_user).profile_ids
+        assert not full_builds
+
+    def test_extremes_that_were_displaced(self, grid, full_builds):
+        """More profiles than extremes are kept of; the most extreme one is measured again, and is ordinary now."""
+        platforms, _ = grid
+        workloads = store_workloads([f"x{i:03}" for i in range(80)])
+        stored = deliver([(platforms[0], workload) for workload in workloads])
+        FeatureVector.objects.filter(profile=stored[40]).update(values=np.full(84, 1e6))
+        FeatureVector.objects.filter(profile=stored[41]).update(values=np.full(84, -1e6))
+        assert_as_built()
+        deliver([(platforms[0], workload) for workload in workloads[40:42]])
+        low, high = assert_as_built().database.element_range("measured")
+        assert (low >= 0).all()
+        assert (high <= 1).all()
+        assert len(full_builds) == 0
+
+
+def test_a_delivery_with_earlier_keys_that_came_later(grid, full_builds):
+    """Keys of profiles are given out before a delivery is stored: one that takes long has smaller ones."""
+    platforms, workloads = grid
+    early = Profile.objects.latest("pk").pk + 1
+    deliver([(platforms[0], workloads[0])], first_key=early + 10)
+    assert_as_built()
+    deliver([(platforms[1], workloads[1])], first_key=early)
+    assert early in assert_as_built().profile_ids
+    assert not full_builds
+
+
+def test_a_delivery_costs_the_rows_of_the_delivery(grid, full_builds, monkeypatch):
+    platforms, workloads = grid
+    read = []
+    columns = building.columns_of_batch
+    monkeypatch.setattr(building, "columns_of_batch", lambda rows: (read.append(len(rows)), columns(rows))[1])
+    deliver([(platforms[1], workloads[0]), (platforms[1], workloads[2])])
+    read_snapshot()
+    assert read == [2]
+
+
+def hide(source):
+    set_hidden(source, True)
+
+
+def judge(source):
+    profile = source.profiles.first()
+    keep_verdicts([profile], {profile.pk: "far off"}, 1)
+
+
+def remove(source):
+    withdraw(Source.objects.filter(pk=source.pk))
+
+
+def merge(source):
+    merge_platforms(Platform.objects.get(slug="twin"), Platform.objects.order_by("pk")[0])
+
+
+def measure_again_in_place(source):
+    FeatureVector.objects.filter(profile__source=source).update(values=np.full(84, 3.0))
+    Revision.raise_for(None)
+
+
+def restore_older(source):
+    """As a backup of before does, which knows no more of what this snapshot has: the revision comes back."""
+    remove(source)
+    Revision.objects.filter(key=Revision.PUBLIC).update(generation=source.generation)
+
+
+@pytest.mark.parametrize(
+    "change", [hide, judge, remove, merge, measure_again_in_place, restore_older, lambda source: refit()]
+)
+def test_after_anything_else_all_rows_are_read(change, db, full_builds):
+    store(sample_measurements(3, 4))
+    source = store(sample_measurements(2, 5), label="more").source
+    store_profiles(store_source(), [(store_platforms(["twin"], n_nu=4, n_ht=8)[0], Workload.objects.first())])
+    source.generation = Revision.public_generation()
+    read_snapshot()
+    change(source)
+    store(sample_measurements(1, 6), label="later")
+    assert_as_built()
+    assert full_builds == [None, None]
+
+
+def test_after_something_was_hidden_and_shown_again(db, full_builds):
+    source = store(sample_measurements(3, 4)).source
+    read_snapshot()
+    for hidden in (True, False):
+        set_hidden(source, hidden)
+    assert_as_built()
+    assert len(full_builds) == 2
+
+
+def test_what_an_owner_publishes(db, full_builds, admin_user):
+    store(sample_measurements(3, 4))
+    source = store(sample_measurements(2, 5), label="mine", owner=admin_user, private=True).source
+    for user in (None, admin_user):
+        assert_as_built(user)
+    publish_source(source)
+    for user in (None, admin_user):
+        assert_as_built(user)
+    assert full_builds == [None, None]
+
+
+def test_what_an_owner_withdraws_costs_no_rows(db, full_builds, admin_user):
+    store(sample_measurements(3, 4))
+    source = store(sample_measurements(2, 5), label="mine", owner=admin_user, private=True).source
+    read_snapshot(admin_user)
+    remove(source)
+    assert not assert_as_built(admin_user).holds_private
+    assert full_builds == [None]
+
+
+def test_a_private_platform_that_became_public(db, full_builds, admin_user):
+    """The owner's profiles move to the public row, although only an addition was told."""
+    store(sample_measurements(2, 3))
+    store(sample_measurements(4, 3), label="mine", owner=admin_user, private=True)
+    read_snapshot(admin_user)
+    store(sample_measurements(4, 2), label="theirs")
+    for user in (None, admin_user):
+        assert_as_built(user)
+    assert full_builds == [None]
+
+
+class TestRowsThatAppear:
+    """The base left profiles out because of their platform, which the next delivery changes: they are read then."""
+
+    def test_of_a_hidden_platform(self, grid, full_builds):
+        platforms, workloads = grid
+        Platform.objects.filter(pk=platforms[0].pk).update(hidden=True)
+        Revision.raise_for(None)
+        assert len(read_snapshot().database) == 3
+        Platform.objects.filter(pk=platforms[0].pk).update(hidden=False)
+        deliver([(platforms[0], workloads[0])])
+        assert len(assert_as_built().database) == 6
+        assert len(full_builds) == 2
+
+    def test_of_a_platform_that_could_not_be_used(self, grid, full_builds):
+        platforms, workloads = grid
+        Platform.objects.filter(pk=platforms[0].pk).update(slug="a/b")
+        Revision.raise_for(None)
+        assert len(read_snapshot().unusable) == 3
+        Platform.objects.filter(pk=platforms[0].pk).update(slug="b")
+        deliver([(platforms[1], workloads[0])])
+        assert not len(assert_as_built().unusable)
+        assert len(full_builds) == 2
+
+    def test_and_one_that_cannot_be_used_any_more(self, grid, full_builds):
+        platforms, workloads = grid
+        Platform.objects.filter(pk=platforms[0].pk).update(slug="a/b")
+        deliver([(platforms[1], workloads[0])])
+        assert len(assert_as_built().unusable) == 3
+        assert len(full_builds) == 1
+
+    def test_public_profiles_of_an_owners_platform(self, grid, full_builds, admin_user):
+        _, workloads = grid
+        private = store_platforms(["c"], private_to=admin_user)
+        deliver([(private[0], workloads[0])])
+        deliver([(private[0], workloads[1])], admin_user)
+        assert len(assert_as_built().database) == 6
+        assert len(assert_as_built(admin_user).database) == 8
+        assert full_builds == [admin_user]
+
+
+def test_renamed_rows_keep_their_order_or_are_read_again(grid, full_builds):
+    platforms, workloads = grid
+    Platform.objects.filter(pk=platforms[0].pk).update(slug="c")
+    deliver([(platforms[0], workloads[0])])
+    assert_as_built()
+    assert not full_builds
+    Platform.objects.filter(pk=platforms[0].pk).update(slug="e")
+    deliver([(platforms[0], workloads[0])])
+    assert assert_as_built().database.platforms == ("d", "e")
+    assert len(full_builds) == 1
+
+
+def test_a_workload_of_another_runtime(grid, full_builds):
+    platforms, workloads = grid
+    Workload.objects.filter(pk=workloads[0].pk).update(runtime="openmp")
+    deliver([(platforms[0], workloads[0])])
+    assert_as_built()
+    assert len(full_builds) == 1
+
+
+def test_what_other_code_made(grid, full_builds, monkeypatch):
+    platforms, workloads = grid
+    monkeypatch.setattr(building, "_building_code", lambda: "newer")
+    deliver([(platforms[0], workloads[0])])
+    assert_as_built()
+    assert len(full_builds) == 1
+
+
+def test_after_a_migration(grid, full_builds):
+    platforms, workloads = grid
+    deliver([(platforms[0], workloads[0])])
+    emit_post_migrate_signal(0, False, "default", plan=[])
+    read_snapshot()
+    assert not full_builds
+    emit_post_migrate_signal(0, False, "default", plan=[("a migration", False)])
+    deliver([(platforms[0], workloads[0])])
+    assert_as_built()
+    assert len(full_builds) == 1
+
+
+class TestDamage:
+    """The base is a folder that anything may have happened to."""
+
+    @pytest.fixture
+    def place(self):
+        return "in files"
+
+    @pytest.fixture(autouse=True)
+    def folder(self, storage, grid, tmp_path):
+        snapshots._cache = SnapshotCache(8)
+        (folder,) = (tmp_path / "snapshots").iterdir()
+        return folder
+
+    def read_after(self, grid, full_builds):
+        platforms, workloads = grid
+        deliver([(platforms[0], workloads[0])])
+        assert_as_built()
+        return len(full_builds)
+
+    def test_none(self, grid, full_builds):
+        assert self.read_after(grid, full_builds) == 0
+
+    @pytest.mark.parametrize("name", ["database.features", "database.curve_n", "prepared.by_workload"])
+    def test_a_truncated_file(self, folder, name, grid, full_builds):
+        path = folder / f"{name}.npy"
+        path.write_bytes(path.read_bytes()[:-8])
+        assert self.read_after(grid, full_builds) == 1
+
+    @pytest.mark.parametrize("name", ["database.features", "snapshot.n_measured", "snapshot.platform_ids"])
+    def test_arrays_of_another_length(self, folder, name, grid, full_builds):
+        np.save(folder / f"{name}.npy", np.load(folder / f"{name}.npy")[:-1])
+        assert self.read_after(grid, full_builds) == 1
+
+    def test_a_file_that_is_gone(self, folder, grid, full_builds):
+        (folder / "snapshot.is_private.npy").unlink()
+        assert self.read_after(grid, full_builds) == 1
+
+    def test_no_folder(self, folder, grid, full_builds):
+        shutil.rmtree(folder)
+        assert self.read_after(grid, full_builds) == 1
+
+    def test_values_that_say_nothing(self, folder, grid, full_builds):
+        (folder / "values.json").write_text("{}")
+        assert self.read_after(grid, full_builds) == 1
+
+
+def test_old_folders_go(storage, grid, tmp_path):
+    platforms, workloads = grid
+    for workload in workloads:
+        deliver([(platforms[0], workload)])
+        read_snapshot()
+    folders = list((tmp_path / "snapshots").iterdir()) if storage == "in files" else []
+    assert len(folders) == (storage == "in files")
