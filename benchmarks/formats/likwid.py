@@ -1,32 +1,40 @@
-"""CSV of likwid-perfctr (`-O`, or `-o FILE.csv`), as a wrapper or with the Marker API. One file is one execution, whose
-n is the number of hardware threads in its tables."""
+"""CSV of likwid-perfctr (`-O`, or `-o FILE.csv`), as a wrapper or with the Marker API, and of likwid-mpirun. The n of
+an execution is the number of hardware threads in its tables."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 
 from benchmarks.formats.collecting import Collected, ForeignFile, as_number
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 RUNTIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")  # the first is that of a region alone
+# How columns are headed: HWThread 3 (older versions: Core 3), by likwid-mpirun HOST:RANK:3
+HARDWARE_THREAD = re.compile(r"(hwthread|thread|core) \d+|[\w.-]+:\d+:\d+", re.IGNORECASE)
 
 
 def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
-    """The time is the largest of all hardware threads; with several groups each is a repeat."""
+    """The time is the largest of all hardware threads. Each group of counters is a repeat, and so is each execution at
+    one n where a file has several."""
     region, group, threads = "", "", 0
-    found: dict[tuple[str, str], tuple[int, float, int]] = {}
-    rank: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str, int], tuple[int, float, int]] = {}
+    rank: dict[tuple[str, str, int], int] = {}
+    executions: Counter[tuple[str, str]] = Counter()
     for line, row in collected.csv_rows(file):
         cells = [cell for cell in row[1:] if cell]
         if row[0] == "TABLE":
-            region, group = _region_of(row), next((cell for cell in row if cell.startswith("Group ")), "")
-            threads = 0 if group.endswith("STAT") else -1
+            table = next((cell for cell in row if cell.startswith("Group ")), "")
+            region, group = _region_of(row), " ".join(table.split()[:2])
+            executions[region, group] += table.endswith("Raw")  # the first table of each
+            threads = 0 if table.endswith("STAT") else -1
         elif row[0] == "CPU name:" and cells:
             collected.describe(PlatformRecord(cells[0], cells[0]))
         elif row[0] in ("Event", "Metric", "Region Info") and threads:
-            threads = sum("thread" in cell.casefold() or cell.casefold().startswith("core ") for cell in cells)
+            threads = sum(HARDWARE_THREAD.fullmatch(cell) is not None for cell in cells)
         elif row[0] in RUNTIMES and threads > 0:
-            key = (region, " ".join(group.split()[:2]))
+            key = (region, group, executions[region, group])
             times = [time for cell in cells if (time := as_number(cell)) is not None][-threads:]
             if len(times) < threads:
                 collected.refuse(file, line, f"has {len(times)} times of {threads} hardware threads")
@@ -34,7 +42,7 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
                 rank[key], found[key] = RUNTIMES.index(row[0]), (threads, max(times), line)
     if not found:
         collected.refuse(file, None, "is not CSV of likwid-perfctr: no table has a runtime (RDTSC)")
-    for (name, _), (n, time_s, line) in found.items():
+    for (name, *_), (n, time_s, line) in found.items():
         program = file.name.rpartition(".")[0] or file.name
         collected.add(WorkloadRecord(name or program), n, time_s, file=file, line=line)
 

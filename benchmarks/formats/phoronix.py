@@ -77,7 +77,7 @@ def _add_result(collected: Collected, file: ForeignFile, result: Element, place:
         collected.left_out["results that say no number of threads, on a machine whose number is unknown"] += 1
         return
     name, _, version = test.rpartition("-") if re.search(r"-[\d.]+$", test) else (test, "", "")
-    setting = THREADS_NAMED.sub("", description).strip(" -,;") if threads else description
+    setting = _without_threads(description) if threads else description
     workload = WorkloadRecord(
         *(name, name.rpartition("/")[2] or None),
         input=setting[:200] or None,
@@ -93,6 +93,16 @@ def _add_result(collected: Collected, file: ForeignFile, result: Element, place:
         else:
             in_seconds = kind == "absolute" and fewer_is_better
             collected.add(workload, n, time, file=file, line=None, kind="absolute" if in_seconds else "relative")
+
+
+def _without_threads(description: str) -> str:
+    """The settings that are left, `NAME: VALUE` with dashes between them.
+
+    >>> _without_threads("Grid: 1500 - Threads: 2 - Rate")
+    'Grid: 1500 - Rate'
+    """
+    settings = (THREADS_NAMED.sub("", setting).strip(" ,;-") for setting in re.split(r"\s-\s", description))
+    return " - ".join(filter(None, settings))
 
 
 def _scale(scale: str) -> tuple[TimeKind, float]:

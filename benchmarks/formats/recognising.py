@@ -70,6 +70,7 @@ def _form_of_json_lines(content: bytes) -> str | None:
 
 def _form_of_document(document: Any) -> str | None:
     """By the names that only one tool's document has."""
-    known = {"benchmarks": "google-benchmark", "results": "hyperfine", "popMetrics": "talp", "params": "extra-p"}
+    known = {"benchmarks": "google-benchmark", "results": "hyperfine", "params": "extra-p"}
+    known |= {"dlbVersion": "talp", "popMetrics": "talp"}
     named = document if isinstance(document, dict) else {}
     return next((form for name, form in known.items() if name in named), None)

@@ -1,4 +1,4 @@
-"""TALP's JSON (DLB 3.4 and newer): the elapsed time of each region. One file is one execution, at one n."""
+"""TALP's JSON (DLB 3.5 and newer): the elapsed time of each region. One file is one execution, at one n."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.formats.collecting import Collected, ForeignFile, as_number
 from profiles.measurements import WorkloadRecord
 
+REGIONS = ("Application", "popMetrics")  # what DLB 3.5 and newer, and 3.4, call the regions of all processes
 EFFICIENCIES = (
     *("parallelEfficiency", "loadBalance", "communicationEfficiency", "mpiParallelEfficiency", "mpiLoadBalance"),
     *("ompParallelEfficiency", "ompLoadBalance", "ompSchedulingEfficiency", "ompSerializationEfficiency", "averageIPC"),
@@ -17,18 +18,20 @@ EFFICIENCIES = (
 def read_talp(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
     document = collected.document(file)
     content = document.value if isinstance(document.value, dict) else {}
-    metrics = content.get("popMetrics")
+    section = next((name for name in REGIONS if name in content), "")
+    metrics = content.get(section)
     if not isinstance(metrics, dict | list) or not metrics:
-        collected.refuse(file, 1, "is not JSON of TALP: it has no popMetrics")
+        collected.refuse(file, 1, f"is not JSON of TALP: it has no {' or '.join(REGIONS)}")
     resources = content.get("resources")
     cpus = resources.get("numCpus") if isinstance(resources, dict) else None
     for key, name, region in _regions(metrics):
-        line = document.line(["popMetrics", key])
+        line = document.line([section, key])
         if not isinstance(region, dict):
             collected.refuse(file, line, "is not the metrics of a region")
         elapsed_ns = as_number(region.get("elapsedTime"))
         time_s = None if elapsed_ns is None else elapsed_ns * 1e-9
-        n = region.get("numCpus", cpus)
+        if (n := region.get("numCpus", cpus)) is None:
+            collected.refuse(file, line, "says no number of CPUs (numCpus), as DLB 3.5 and newer do")
         collected.add(WorkloadRecord(name), n, time_s, file=file, line=line)
         efficiencies = {metric: region[metric] for metric in EFFICIENCIES if as_number(region.get(metric)) is not None}
         collected.environment.setdefault("pop_metrics", []).append({"region": name, "n": n, **efficiencies})

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from profiles.models import Run
+from tests.benchmarks.formats.test_formats import SPECIMENS, read, runs
 from tests.predictor.conftest import store
 from tests.samples import sample_measurements
 
@@ -47,6 +48,19 @@ def ask(script, *arguments, cwd):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+EXTRA_P_TIMES = (
+    EXTRA_P.partition("((callpath")[0]
+    + """
+names = [parameter.name for parameter in read.parameters]
+print(json.dumps([
+    [callpath.name, dict(zip(names, map(float, point.coordinate))), float(point.median)]
+    for (callpath, metric), points in read.measurements.items() if metric.name == "time"
+    for point in points
+]))
+"""
+)
+
+
 @pytest.fixture
 def profile(db):
     return store(sample_measurements(1, 1, seed=3), label="sample").profiles[0]
@@ -65,6 +79,16 @@ def test_extra_p_reads_a_profile(profile, form, tmp_path):
         times = clean.filter(n=point["n"]).values_list("time_s", flat=True)
         assert point["repeats"] == len(times)
         assert point["median"] == pytest.approx(median(times))
+
+
+@pytest.mark.parametrize("name", ["extra-p.txt", "extra-p.jsonl"])
+def test_extra_p_reads_the_specimens_as_we_do(name, tmp_path):
+    theirs = {}
+    for callpath, point, time_s in ask(EXTRA_P_TIMES, SPECIMENS / name, cwd=tmp_path):
+        rest = f"m={point['m']:.0f}" if "m" in point else None
+        theirs.setdefault((callpath, rest), {})[int(point["p"])] = pytest.approx(time_s)
+    ours = {key: {n: median(times) for n, times in of.items()} for key, of in runs(read("extra-p", name)).items()}
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("form", ["csv", "sqlite"])  # of Parquet it needs a reader that needs another numpy

@@ -18,9 +18,9 @@ FILES = {
     "google-benchmark": ("google-benchmark-1.7.1.json",),
     "hyperfine": ("hyperfine-1.15.0.json",),
     "extra-p": ("extra-p.txt",),
-    "talp": ("talp-1.json", "talp-2.json", "talp-4.json"),
-    "likwid": ("likwid-2.csv",),
-    "phoronix": ("composite.xml",),
+    "talp": ("talp-1.json", "talp-2.json", "talp-2-again.json"),
+    "likwid": ("likwid-region-1.csv", "likwid-region-2.csv"),
+    "phoronix": ("phoronix-10.8.6.xml",),
     "csv": ("table.csv",),
 }
 
@@ -134,27 +134,49 @@ def test_extra_p_json_lines():
 def test_talp():
     measurements = read("talp")
     assert runs(measurements) == {
-        ("Global", None): {1: [8.0], 2: [4.0], 4: [2.0]},
-        ("solve", None): {1: [6.0], 2: [3.0], 4: [1.5]},
+        ("Global", None): {1: [pytest.approx(6.358605307)], 2: pytest.approx([5.937043413, 4.590622717])},
+        ("solve", None): {1: [pytest.approx(6.357023240)], 2: pytest.approx([5.933087479, 4.579348449])},
     }
-    assert {"region": "solve", "n": 2, "parallelEfficiency": 0.95, "ompLoadBalance": 0.96} in measurements.environment[
-        "pop_metrics"
-    ]
+    solve = json.loads((SPECIMENS / "talp-2.json").read_text())["Application"]["solve"]
+    kept = next(one for one in measurements.environment["pop_metrics"] if one["region"] == "solve" and one["n"] == 2)
+    assert kept["ompLoadBalance"] == solve["ompLoadBalance"] < kept["ompSchedulingEfficiency"] < 1
 
 
-def test_talp_of_older_versions_lists_its_regions():
-    content = json.dumps({"resources": {"numCpus": 3}, "popMetrics": [{"name": "main", "elapsedTime": 10**9}]}).encode()
-    assert runs(read_foreign("talp", [ForeignFile("x", content)], platform=MACHINE)) == {("main", None): {3: [1.0]}}
+def talp_of_dlb_3_4(**more):
+    """As its source writes it: a list of regions, and no resources."""
+    region = {"name": "main", "elapsedTime": 10**9, "averageIPC": 1.5, "parallelEfficiency": 0.9, "loadBalance": 0.95}
+    return json.dumps({**more, "popMetrics": [region]})
+
+
+def test_talp_of_dlb_3_4_says_no_number_of_threads():
+    assert refused("talp", talp_of_dlb_3_4()) == "file:1: says no number of CPUs (numCpus), as DLB 3.5 and newer do"
+    completed = ForeignFile("x", talp_of_dlb_3_4(resources={"numCpus": 3}).encode())
+    assert runs(read_foreign("talp", [completed], platform=MACHINE)) == {("main", None): {3: [1.0]}}
 
 
 def test_likwid_takes_the_time_of_the_region():
     measurements = read("likwid", platform=None)
-    assert runs(measurements) == {("solve", None): {2: [1.25]}}
-    assert measurements.platforms[0].cpu_model == "Intel(R) Xeon(R) Gold 6326 CPU @ 2.90GHz"
+    assert runs(measurements) == {("solve", None): {1: [0.849244], 2: [1.492179]}}
+    assert measurements.platforms[0].cpu_model == "AMD EPYC"
 
 
 def test_likwid_as_a_wrapper_names_the_program_by_its_file():
-    content = b"TABLE,Group 1 Raw,CLOCK,1\nEvent,Counter,HWThread 4\nRuntime (RDTSC) [s],TSC,2.5\n"
+    assert runs(read("likwid", "likwid-1.csv")) == {("likwid-1", None): {1: [0.7427]}}
+    assert runs(read("likwid", "likwid-2.csv")) == {("likwid-2", None): {2: [1.3883]}}
+
+
+def test_likwid_mpirun_heads_columns_by_host_and_rank():
+    """Two executions in one file, below what the program printed; the larger time of two ranks counts."""
+    assert runs(read("likwid", "likwid-mpirun.csv")) == {("likwid-mpirun", None): {1: [1.176022], 2: [2.0332]}}
+
+
+def test_likwid_takes_executions_at_one_n_for_repeats():
+    again = ForeignFile("triad.csv", (SPECIMENS / "likwid-2.csv").read_bytes() * 2)
+    assert runs(read_foreign("likwid", [again], platform=MACHINE)) == {("triad", None): {2: [1.3883, 1.3883]}}
+
+
+def test_likwid_reads_the_columns_of_older_versions():
+    content = b"TABLE,Group 1 Raw,CLOCK,1\nEvent,Counter,Core 4\nRuntime (RDTSC) [s],TSC,2.5\n"
     measurements = read_foreign("likwid", [ForeignFile("triad.csv", content)], platform=MACHINE)
     assert runs(measurements) == {("triad", None): {1: [2.5]}}
 
@@ -162,13 +184,26 @@ def test_likwid_as_a_wrapper_names_the_program_by_its_file():
 def test_phoronix():
     measurements = read("phoronix", platform=None)
     (platform,) = measurements.platforms
+    assert (platform.name, platform.cpu_model) == ("workstation", "AMD EPYC")
+    assert (platform.physical_cores, platform.threads, platform.n_ht) == (2, 2, None)
+    seconds, rate = ("local/relax", "Grid: 1500"), ("local/relax", "Grid: 1500 - Rate")
+    assert runs(measurements) == {
+        seconds: {1: [1.0068, 1.014, 1.1231], 2: [2.4205, 2.483, 2.9502]},
+        rate: {1: [1 / 335.21, 1 / 332.83, 1 / 300.5], 2: [1 / 139.43, 1 / 135.93, 1 / 114.4]},
+    }
+    assert measurements.time_kinds == {0: "absolute", 1: "relative"}
+    assert {workload.version for workload in measurements.workloads} == {"1.2"}
+
+
+def test_phoronix_without_a_number_of_threads_ran_on_all_of_them():
+    measurements = read("phoronix", "composite.xml", platform=None)
+    (platform,) = measurements.platforms
     assert (platform.name, platform.cpu_model) == ("workstation", "AMD Ryzen 7 5800X")
     assert (platform.physical_cores, platform.threads, platform.n_ht, platform.max_mhz) == (8, 16, 8, 3800.0)
     assert runs(measurements) == {
         ("pts/build-linux-kernel", "Build: defconfig"): {16: [60.0, 60.5, 61.0]},
         ("pts/compress-7zip", None): {4: [1 / 20000]},
     }
-    assert measurements.time_kinds == {0: "absolute", 1: "relative"}
     assert [workload.version for workload in measurements.workloads] == ["6.1", "22.01"]
 
 
