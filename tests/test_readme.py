@@ -45,8 +45,8 @@ def demo(db, monkeypatch):
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
     monkeypatch.setattr(
         load_demo,
-        "simulate_tarball",
-        lambda hardware, *, seed: simulator.simulate_tarball(hardware, PROGRAMS, seed=seed),
+        "simulate_tarball_of_seed",
+        lambda seed, hardware: simulator.simulate_tarball(hardware, PROGRAMS, seed=seed),
     )
     call_command("load_demo", "--jobs", "1")
 

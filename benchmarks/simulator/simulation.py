@@ -99,6 +99,11 @@ def simulate_tarball(hardware: Hardware, programs: Sequence[Program] = PROGRAMS,
     return packed.getvalue()
 
 
+def simulate_tarball_of_seed(seed: int, hardware: Hardware) -> bytes:
+    """`simulate_tarball` of all programs, for other processes: they import this module, which needs no Django."""
+    return simulate_tarball(hardware, seed=seed)
+
+
 def _simulate_profile(hardware: Hardware, program: Program, index: int, seed: int) -> ProfileRecord:
     costs: dict[int, CostsByPlace] = {}
     rows, readings = [], []

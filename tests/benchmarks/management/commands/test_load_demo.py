@@ -20,14 +20,14 @@ PROGRAMS = simulator.PROGRAMS[:6]
 
 
 @cache
-def few_programs(hardware, *, seed):
+def few_programs(seed, hardware):
     return simulator.simulate_tarball(hardware, PROGRAMS, seed=seed)
 
 
 @pytest.fixture(autouse=True)
 def little_demo(monkeypatch):
     monkeypatch.setattr(load_demo, "HARDWARE", MACHINES)
-    monkeypatch.setattr(load_demo, "simulate_tarball", few_programs)
+    monkeypatch.setattr(load_demo, "simulate_tarball_of_seed", few_programs)
 
 
 def load(*arguments):
@@ -37,6 +37,15 @@ def load(*arguments):
 @pytest.fixture
 def demo(db):
     load()
+
+
+def test_two_processes_simulate_without_django(monkeypatch, tmp_path):
+    """Nothing sets Django up in them; all programs, as nothing that a test changes here is known there."""
+    monkeypatch.undo()
+    monkeypatch.setattr(load_demo, "HARDWARE", MACHINES[:2])
+    call_command("load_demo", "--jobs", "2", "--output", tmp_path)
+    names = {read_archive(path.open("rb")).platforms[0].name for path in tmp_path.iterdir()}
+    assert names == {hardware.record().name for hardware in MACHINES[:2]}
 
 
 @pytest.mark.django_db
@@ -50,7 +59,7 @@ def test_loads_every_pair_marked_as_simulated(demo):
 
 def test_the_second_call_does_nothing(demo, monkeypatch, capsys, django_assert_max_num_queries):
     """1 the sources, 1 the count of profiles; nothing is simulated."""
-    monkeypatch.setattr(load_demo, "simulate_tarball", None)
+    monkeypatch.setattr(load_demo, "simulate_tarball_of_seed", None)
     revision = Revision.current()
     with django_assert_max_num_queries(2):
         load()
