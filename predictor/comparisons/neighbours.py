@@ -10,7 +10,8 @@ from django.utils.http import urlencode
 
 from predictor.comparisons.selection import MODEL_OF_KIND, select_profiles
 from predictor.core.arrays import slug_index
-from predictor.core.comparisons.mean_distances import Kind, distances_to_all, nearest_positions
+from predictor.core.comparisons.mean_distances import Kind, nearest_positions
+from predictor.core.comparisons.one_to_all import distances_to_all
 
 NEIGHBOURS = 6
 

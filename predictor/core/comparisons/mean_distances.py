@@ -130,15 +130,6 @@ def normalised_features(database: Database, block: IntArray) -> FloatArray:
     return normalise(database.features[block], low, high)
 
 
-def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
-    """The distances of one platform or workload to all, (1, all); once per database."""
-    everything = np.arange(len(database.platforms if kind == "platforms" else database.workloads))
-    distances: MeanDistances = database.derive(
-        ("neighbours", kind, of), lambda: mean_distances(database, kind, [of], everything)
-    )
-    return distances
-
-
 def nearest_positions(distances: FloatArray, of: int, count: int) -> list[int]:
     """Positions with the smallest defined distances, ties in the order of the slug; `of` itself left out.
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from predictor.core.comparisons import one_to_all
 from predictor.core.comparisons.distances import platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import (
     complete_distances,
-    distances_to_all,
     map_in_plane,
     mean_distances,
     nearest_positions,
@@ -49,10 +49,18 @@ def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
                 assert found.mean[a, b] == pytest.approx(mean, abs=1e-6, nan_ok=True)
 
 
-def test_neighbours_are_a_row_of_the_matrix():
-    of = database()
-    whole = mean_distances(of, "platforms", range(5), range(5))
-    assert distances_to_all(of, "platforms", 2).mean[0] == pytest.approx(whole.mean[2], nan_ok=True)
+@given(st.integers(0, 1000), st.sampled_from([1, 3, 1 << 14]))
+def test_neighbours_are_a_row_of_the_matrix(seed, at_once):
+    """Of hidden profiles, too, and however many are compared at once."""
+    of = database(seed)
+    view = of.without(np.arange(seed % 3), np.arange(seed % 3) + 1)
+    for kind, size in (("platforms", 5), ("workloads", 4)):
+        whole = mean_distances(view, kind, range(size), range(size))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(one_to_all, "COMPARED_AT_ONCE", at_once)
+            rows = [one_to_all.distances_to_all(view, kind, position) for position in range(size)]
+        np.testing.assert_array_equal(np.concatenate([row.count for row in rows]), whole.count)
+        np.testing.assert_allclose(np.concatenate([row.mean for row in rows]), whole.mean, rtol=0, atol=1e-6)
 
 
 def test_hidden_profiles_take_no_part():
@@ -71,6 +79,7 @@ def test_nothing_measured_has_no_distance():
         features=np.ones((0, 84)), t1_s=[], n_nu=[np.nan], n_ht=[np.nan], n_max=[1],
     )  # fmt: skip
     assert np.isnan(mean_distances(empty, "platforms", [0], [0]).mean).all()
+    assert np.isnan(one_to_all.distances_to_all(empty, "platforms", 0).mean).all()
 
 
 def test_nearest_leaves_out_what_has_no_distance():
