@@ -18,6 +18,7 @@ from mpet_site.web.pages import json_address, page_of
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.methods import METHODS
 from predictor.figures.answer import measured_label
+from predictor.figures.costs import cost_charts
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.figures.programs import ProgramPart, program_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
@@ -182,7 +183,10 @@ def program_ranking_context(
     refused = choice.refused(ranking.refused, platforms)
     shown_rows = [(row, platforms[row["platform"]]) for row in page]
     fastest = min(rows, key=itemgetter("time_s"), default=None)
-    charts = program_ranking_charts(shown_rows, found, own_s, choice)
+    charts = [
+        *program_ranking_charts(shown_rows, found, own_s, choice),
+        *cost_charts(rows, {slug: row.name for slug, row in platforms.items()}, "s"),
+    ]
     return {
         "ranking": ranking,
         "own_s": own_s,
@@ -198,6 +202,7 @@ def program_ranking_context(
         "advice": described_ranking(question, {"refused": refused}, request.user)["advice"],
         "fields": filter_fields(request, list(platforms.values())),
         "cautions": row_cautions(page),
+        "currency": next((row["currency"] for row in rows if row["currency"]), ""),
         "is_simulated": simulated,
         "charts": mark_origin(charts, "simulated" if simulated else "measured"),
     }

@@ -22,7 +22,9 @@ echo "stress-ng $version, n = 1 and $all, $seconds s each; cpu-div16 at n = $(ec
 # rate OPTIONS...: bogo operations a second in real time; nothing where the stressor failed or is not known
 rate() {
     stress-ng --metrics --timeout "${seconds}s" --temp-path "$folder" "$@" 2>&1 | tee -a "$log" |
-        awk -v name="${1#--}" '/metrc:/ && $4 == name && $9 > 0 { print $9; exit }'
+        awk -v name="${1#--}" '
+            function counts(text) { return text ~ /^[0-9.]+$/ && text + 0 > 0 } # other metrics have words there
+            /metrc:/ && $4 == name && counts($5) && counts($9) { print $9; exit }'
 }
 
 row() { # workload n rate

@@ -21,6 +21,8 @@ rate=$(($2 * 250))
 echo "stress-ng: info:  [7] dispatching hogs: $2 $name"
 echo "stress-ng: metrc: [7] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s"
 echo "stress-ng: metrc: [7] $name 1777 2.00 0.58 0.00 $rate 3044.27 29.19 2436"
+echo "stress-ng: metrc: [7] miscellaneous metrics:"
+echo "stress-ng: metrc: [7] $name 0.00 $name comparisons per sec (harmonic mean of $2 instances)"
 """
 
 

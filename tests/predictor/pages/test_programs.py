@@ -16,6 +16,7 @@ from tests.predictor.conftest import (
     started,  # noqa: F401
     store,
 )
+from tests.predictor.predictions.test_costs import price
 from tests.programs import program_measurements
 from tests.samples import sample_measurements
 
@@ -147,6 +148,23 @@ def test_per_core_the_smaller_machine_stands_first(client, program):
     assert [row["core_time_s"] for row in rows] == [rows[0]["time_s"], pytest.approx(4 * rows[1]["time_s"])]
     assert [shown["core_time_s"] for shown, _ in page.context["rows"]] == [row["core_time_s"] for row in rows]
     assert page.context["charts"][0].title == "Core time on each platform"
+
+
+def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
+    assert "No price of these platforms is known" in text_of(client.get(program))
+    price(1, "3.6")
+    price(2, "0.36")
+    page = client.get(program, {"by": "cost"})
+    rows = client.get(twin_of(page)).json()["results"]
+    assert [row["platform"] for row in rows] == ["machine-2", "machine-1"]
+    assert rows[0]["cost"] == pytest.approx(0.36 / 3600 * rows[0]["time_s"])
+    assert [(row["cost"], row["pareto"]) for row, _ in page.context["rows"]] == [
+        (row["cost"], row["pareto"]) for row in rows
+    ]
+    words = text_of(page)
+    assert "Price per hour Cost of a run" in words and "0.36 USD us 2026-01-31" in words
+    drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["text"]}
+    assert drawn == set(Platform.objects.filter(slug__in=["machine-1", "machine-2"]).values_list("name", flat=True))
 
 
 @pytest.mark.parametrize("wrong", [{"min_cores": "many"}, {"by": "price"}])
