@@ -14,6 +14,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
 
 Column: TypeAlias = FloatArray | tuple[str, ...]
+CHECKED_ROWS = 16_384  # at a time: 11 MB of features
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -31,6 +32,11 @@ def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
     array = np.ascontiguousarray(array)
     array.setflags(write=False)
     return array
+
+
+def taken_in_order(array: NDArray[Scalar], rows: IntArray) -> NDArray[Scalar]:
+    """`array[rows]`; where these are all rows in order, the array itself, which may be large."""
+    return array if np.array_equal(rows, np.arange(len(array))) else array[rows]
 
 
 def require(name: str, rule: str, holds: BoolArray) -> None:
@@ -73,7 +79,8 @@ def checked_features(values: ArrayLike, length: int) -> FloatArray:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (length, len(FEATURE_NAMES)):
         raise DatabaseError(f"features have shape {array.shape}, expected ({length}, {len(FEATURE_NAMES)})")
-    require("features", "finite or NaN", np.asarray(~np.isinf(array).any(axis=1)))
+    finite = [~np.isinf(array[start : start + CHECKED_ROWS]).any(axis=1) for start in range(0, length, CHECKED_ROWS)]
+    require("features", "finite or NaN", np.concatenate([np.zeros(0, dtype=np.bool_), *finite]))
     return array
 
 

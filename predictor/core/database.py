@@ -20,6 +20,7 @@ from predictor.core.arrays import (
     require,
     slug_order,
     stretch_positions,
+    taken_in_order,
 )
 from predictor.core.errors import DatabaseError
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -124,7 +125,8 @@ class Database:
         """Sort and check arrays given in any order; indices refer to `platforms`, `workloads`, `groups` as given.
 
         `curve_offsets` None: no measured curves are kept; of `standard_error`, `run_deviation` and `disturbed_share`
-        None: nothing is known. Columns missing from the tables are filled with unknowns (NaN, ""). Raises DatabaseError
+        None: nothing is known. `features` that are in the order of the database are taken over, not copied: nobody
+        writes to them again. Columns missing from the tables are filled with unknowns (NaN, ""). Raises DatabaseError
         where the arrays contradict each other.
         """
         platform_order, platform_rank = slug_order("platforms", platforms)
@@ -164,7 +166,7 @@ class Database:
             workload_index=read_only(w[rows].astype(np.int32)),
             group=read_only(g[rows].astype(np.int16)),
             groups=tuple(groups),
-            features=read_only(checked_features(features, len(p))[rows]),
+            features=read_only(taken_in_order(checked_features(features, len(p)), rows)),
             t1_s=read_only(t1[rows]),
             standard_error=read_only(errors[rows]),
             run_deviation=read_only(deviations[rows]),

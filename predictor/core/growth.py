@@ -252,11 +252,10 @@ def grow_prepared(base: Database, segment: Database, rows: GrownRows) -> dict[st
     order, workload_of = order_by_workload(rows.workloads(len(segment.workloads)), len(segment.workloads))
     arrays: dict[str, np.ndarray] = {VALID_COUNTS: counts, "by_workload": order, "workload_of": workload_of}
     for origin in sorted({group.origin for group in rows.groups}):
-        lists = [database.extreme_rows(origin)[1:] for database in (base, segment)]
-        for name, sign, side in (("lowest", 1.0, 0), ("highest", -1.0, 1)):
+        for name, sign, side in (("lowest", 1.0, 1), ("highest", -1.0, 2)):
             arrays[f"{name}_{origin}"] = _merged_extremes(
-                _ExtremeRows(base, of_base, lists[0][side], sign),
-                _ExtremeRows(segment, of_segment, lists[1][side], sign),
+                _ExtremeRows.of(base, of_base, origin, side, sign),
+                _ExtremeRows.of(segment, of_segment, origin, side, sign),
                 rows,
                 origin,
             )
@@ -265,30 +264,32 @@ def grow_prepared(base: Database, segment: Database, rows: GrownRows) -> dict[st
 
 @dataclass(frozen=True, eq=False)
 class _ExtremeRows:
-    """Of a database whose rows come to stand at `places`: per element its rows of the smallest sign * value."""
+    """The rows of a database with the smallest sign * value of each element, and where they come to stand."""
 
     database: Database
-    places: IntArray
-    rows: IntArray  # (kept, 84)
     sign: float
+    values: FloatArray  # (kept, 84)
+    places: IntArray  # (kept, 84), -1: left out
+    lost: BoolArray  # (84,): one of them is left out, and the next ones are not known
 
-    @property
-    def values(self) -> FloatArray:
-        return np.asarray(self.sign * self.database.features[self.rows, np.arange(self.rows.shape[1])])
+    @classmethod
+    def of(cls, database: Database, places: IntArray, origin: str, side: int, sign: float) -> _ExtremeRows:
+        everything, extremes = database.extreme_rows(origin)[0], database.extreme_rows(origin)[side]
+        values = sign * database.features[extremes, np.arange(extremes.shape[1])]
+        of_extremes = places[extremes]
+        lost = (of_extremes < 0).any(axis=0) if len(extremes) < len(everything) else np.zeros(len(values.T), dtype=bool)
+        return cls(database, sign, values, of_extremes, np.asarray(lost))
 
 
 def _merged_extremes(base: _ExtremeRows, segment: _ExtremeRows, rows: GrownRows, origin: str) -> IntArray:
-    """The rows, (kept, 84), of the smallest values of both. Where a row of either list was left out, the next one that
-    it hides is not known, and all are looked at."""
+    """The rows, (kept, 84), of the smallest values of both, NaN last. Of an element that lost one all are looked at."""
     of_origin = [index for index, group in enumerate(rows.groups) if group.origin == origin]
     everything = np.flatnonzero(np.isin(rows.keys % rows.group_count, of_origin))
     kept = min(EXTREME_ROWS_KEPT, len(everything))
-    places = np.concatenate([part.places[part.rows] for part in (base, segment)])
-    order = np.argsort(np.concatenate([base.values, segment.values]), axis=0, kind="stable")[:kept]
+    values, places = np.concatenate([base.values, segment.values]), np.concatenate([base.places, segment.places])
+    order = np.lexsort((values, places < 0), axis=0)[:kept]
     merged = np.take_along_axis(places, order, axis=0)
-    if len(merged) < kept:
-        merged = np.full((kept, merged.shape[1]), -1)
-    for element in np.flatnonzero((places < 0).any(axis=0) | (merged < 0).any(axis=0)):
+    for element in np.flatnonzero(base.lost | segment.lost):
         column = rows.splice.joined(base.database.features[:, element], segment.database.features[:, element])
         merged[:, element] = everything[smallest_positions(base.sign * column[everything], kept)]
     return merged

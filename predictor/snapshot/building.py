@@ -166,15 +166,16 @@ def read_tables(
     platforms, of_platform = drop_faulty(platforms, faults_of_platforms(platforms))
     workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
     workloads, of_workload = drop_faulty(workloads, slug_faults(workloads["slug"]))
-    profiles = read_profiles(viewer, origins, outliers, only)
-    unusable = dict(sorted((profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)).items()))
-    log_unusable(unusable)
-    profiles = place_profiles(profiles, platforms["pk"], workloads["pk"])
-    owners = chain(platforms["private_to_id"], workloads["private_to_id"], profiles.values["private_to_id"])
-    holds_private = any(owner is not None for owner in owners)
-    database, profiles = assemble_database(
-        platforms, workloads, profiles, origin="+".join(origins), revision=revision[0]
+    database, profiles = assemble_database(  # nobody else holds what was read, so that it goes when it was sorted
+        platforms,
+        workloads,
+        place_usable(read_profiles(viewer, origins, outliers, only), platforms, workloads, of_platform, of_workload),
+        origin="+".join(origins),
+        revision=revision[0],
     )
+    log_unusable(profiles.unusable)
+    is_private = np.array([owner is not None for owner in profiles.values["private_to_id"]], dtype=np.bool_)
+    owners = chain(platforms["private_to_id"], workloads["private_to_id"])
     return Snapshot(
         database=database,
         profile_ids=profiles.values["pk"],
@@ -184,17 +185,31 @@ def read_tables(
         is_simulated=profiles.values["origin"] == "simulated",
         run_count=profiles.values["run_count"],
         disturbed_count=profiles.values["disturbed_count"],
-        unusable=np.array(list(unusable), dtype=np.int64),
-        unusable_reasons=tuple(unusable.values()),
-        holds_private=holds_private,
+        unusable=np.array(list(profiles.unusable), dtype=np.int64),
+        unusable_reasons=tuple(profiles.unusable.values()),
+        holds_private=bool(is_private.any()) or any(owner is not None for owner in owners),
         private_revision=revision[1],
-        is_private=np.array([owner is not None for owner in profiles.values["private_to_id"]], dtype=np.bool_),
+        is_private=is_private,
         n_measured=profiles.values["n_measured"],
         platform_ids=np.array(platforms["pk"], dtype=np.int64),
         workload_ids=np.array(workloads["pk"], dtype=np.int64),
         workload_runtimes=texts_or_empty(workloads["runtime"]),
         lineage=lineage,
     )
+
+
+def place_usable(
+    profiles: ProfileColumns,
+    platforms: Columns,
+    workloads: Columns,
+    of_platform: Mapping[int, str],
+    of_workload: Mapping[int, str],
+) -> ProfileColumns:
+    """The profiles with the positions of their platforms and workloads, without those whose platform or workload cannot
+    be used; all that cannot be used is in `unusable`, by primary key."""
+    unusable = profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)
+    profiles.unusable = dict(sorted(unusable.items()))
+    return place_profiles(profiles, platforms["pk"], workloads["pk"])
 
 
 def log_unusable(unusable: Mapping[int, str]) -> None:

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ COUNTS = (1, 4, 16)
 PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server", "threads": COUNTS[-1]}
 RANK, NOISE = 4, 0.03
 QUESTIONS, WARM = 21, 3
+COMPARED = ("mpet", "mpet-log", "mpet2020")
 PAIRS = 2_000  # at most, of the distances between all
 ELEMENTS, INVALID = 84, 0.3  # of vectors whose distances are measured: made profiles have times alone
 SEED = 1
@@ -50,8 +52,9 @@ ROWS = {
     "import_mib": "import: memory at most (MiB)",
     "database_mib": "database (MiB)",
     "snapshot_s": "snapshot: built (s)",
-    "snapshot_ratio": "snapshot: memory of its process / raw arrays",
+    "snapshot_ratio": "snapshot: memory that building it takes at most / raw arrays",
     "again_s": "snapshot: mapped by another process (s)",
+    "again_ratio": "and memory of its own there, after three predictions / raw arrays",
     "mpet_ms": "a prediction by `mpet`, median (ms)",
     "mpet_log_ms": "by `mpet-log` (ms)",
     "mpet2020_ms": "by `mpet2020` (ms)",
@@ -66,8 +69,9 @@ ROWS = {
     "empty_ms": "an empty POST, signed in (ms)",
     "post_ratio": "a new prediction: of the empty POST",
     "stored_ratio": "a stored prediction again: of the empty POST",
-    "upload_s": "an upload of 20 profiles is accepted (s)",
+    "upload_s": "an upload of 20 profiles is accepted, and judged (s)",
     "visible_s": "and predicted from (s)",
+    "visible_clock_s": "the same by the clock (s)",
 }
 
 
@@ -185,27 +189,52 @@ def median_ms(functions: Iterable[Callable[[], Any]]) -> float:
 
 
 def resident_bytes() -> int:
+    """The most that this process ever had."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def own_bytes() -> int:
+    """What this process has now and shares with no other: files that are mapped are not among it."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["RssAnon"].split()[0]) * 1024
+
+
+def raw_bytes(database: Any) -> int:
+    return sum(value.nbytes for value in vars(database).values() if isinstance(value, np.ndarray))
+
+
+def warm_up() -> None:
+    """Load all code that building a snapshot takes, and what it keeps for itself, by one of nothing."""
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+
+    read_database(origins=("nothing",))
 
 
 def measure_snapshot() -> Row:
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
+    warm_up()
     before = resident_bytes()
     seconds = taken(read_database)
     database = read_database()
-    raw = sum(value.nbytes for value in vars(database).values() if isinstance(value, np.ndarray))
     return {
         "profiles": len(database),
         "snapshot_s": seconds,
-        "snapshot_ratio": (resident_bytes() - before) / raw,
+        "snapshot_ratio": (resident_bytes() - before) / raw_bytes(database),
     }
 
 
 def measure_again() -> Row:
+    from predictor.core.methods import METHODS, Query  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
-    return {"again_s": taken(read_database)}
+    warm_up()
+    before = own_bytes()
+    seconds = taken(read_database)
+    database = read_database()
+    for name in COMPARED:
+        METHODS[name].predict(database, Query(1, 1), METHODS[name].settings())
+    return {"again_s": seconds, "again_ratio": (own_bytes() - before) / raw_bytes(database)}
 
 
 def measure_answers() -> Row:
@@ -216,7 +245,7 @@ def measure_answers() -> Row:
 
     database, rng, row = read_database(), np.random.default_rng(SEED), {}
     with single_thread():
-        for name in ("mpet", "mpet-log", "mpet2020"):
+        for name in COMPARED:
             method = METHODS[name]
             asked = rng.choice(len(database), QUESTIONS + WARM)
             pairs = [(int(database.workload_index[at]), int(database.platform_index[at])) for at in asked]
@@ -302,14 +331,27 @@ def measure_api() -> Row:
 
 
 def measure_upload() -> Row:
+    """The second of two, as the first one loads code; each of a new machine."""
+    from predictor.core.methods import METHODS, Query  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
     from tests.benchmarks.uploads import receive, tarball  # noqa: PLC0415
-    from tests.samples import sample_measurements  # noqa: PLC0415
+    from tests.samples import sample_measurements, sample_platform  # noqa: PLC0415
 
-    read_database()
-    content = tarball(sample_measurements(1, 20))
-    accepted = taken(lambda: receive(content), time.perf_counter)
-    return {"upload_s": accepted, "visible_s": accepted + taken(read_database, time.perf_counter)}
+    def ask() -> None:
+        database = read_database()
+        last = Query(len(database.workloads) - 1, len(database.platforms) - 1)  # none of those that are uploaded
+        METHODS["mpet"].predict(database, last, METHODS["mpet"].settings())
+
+    ask()
+    row: Row = {}
+    for name in ("a machine", "b machine"):
+        platform = replace(sample_platform(0), name=name, cpu_model=name)
+        content = tarball(replace(sample_measurements(1, 20), platforms=[platform]))
+        start = time.perf_counter()
+        row["upload_s"] = taken(partial(receive, content))
+        row["visible_s"] = row["upload_s"] + taken(ask)
+        row["visible_clock_s"] = time.perf_counter() - start
+    return row
 
 
 def table(columns: dict[str, Row], sizes: list[str]) -> str:
