@@ -146,6 +146,7 @@ def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
 
 def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
     drafts = []
+    largest_n = _largest_n(measurements)
     for index, record in enumerate(measurements.platforms):
         columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
         columns |= {
@@ -154,14 +155,18 @@ def _platform_drafts(measurements: Measurements, source: Source) -> list[Platfor
             "vendor": canonical_vendor(record.vendor),
             "virtualised": record.virtualised,
             "placement": None if record.placement is None else list(record.placement),
-            "n_max": record.n_max or record.threads or _largest_n(measurements, index),
+            "n_max": record.n_max or record.threads or largest_n.get(index, 1),
         }
         drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
     return drafts
 
 
-def _largest_n(measurements: Measurements, platform: int) -> int:
-    return max((int(record.runs.n.max()) for record in measurements.profiles if record.platform == platform), default=1)
+def _largest_n(measurements: Measurements) -> dict[int, int]:
+    """The largest thread count that was measured on each platform."""
+    largest: dict[int, int] = {}
+    for record in measurements.profiles:
+        largest[record.platform] = max(largest.get(record.platform, 1), int(record.runs.n.max()))
+    return largest
 
 
 def _workload_drafts(measurements: Measurements, source: Source) -> list[Workload]:
