@@ -73,7 +73,7 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
 def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
     """Store what was computed of profiles that no moderator judged; how many verdicts changed."""
     Revision.hold()
-    changed: dict[Any, int] = defaultdict(int)
+    changed: dict[Any, list[int]] = defaultdict(list)
     rows = list(profiles)
     now = Profile.objects.in_bulk([profile.pk for profile in rows])
     stored = []
@@ -82,14 +82,14 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         if row is None or row.outlier_judge == MODERATOR:
             continue
         reason = reasons.get(row.pk, "")[:LONGEST_REASON]
-        changed[row.private_to] += bool(reason) != bool(row.outlier_reason)
+        if bool(reason) != bool(row.outlier_reason):
+            changed[row.private_to].append(row.pk)
         row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
         row.outlier_checked_at = revision
         stored.append(row)
     Profile.objects.bulk_update(
         stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
     )
-    for owner, count in changed.items():
-        if count:
-            Revision.raise_for(owner)
-    return sum(changed.values())
+    for owner, keys in changed.items():
+        Revision.raise_for(owner, judged=keys if owner is None else ())
+    return sum(map(len, changed.values()))

@@ -110,7 +110,7 @@ def columns_by_slug(rows: Iterable[TableRow], names: Sequence[str]) -> Columns:
     return dict(zip(names, zip(*ordered, strict=True) if ordered else ((),) * len(names), strict=True))
 
 
-def positions_of_ids(ids: Sequence[int], wanted: np.ndarray) -> np.ndarray:
+def positions_of_ids(ids: Sequence[int] | np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """The position of each wanted id in `ids`; -1 where it is not in them."""
     table = np.asarray(ids, dtype=np.int64)
     order = np.argsort(table)

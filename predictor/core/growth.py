@@ -154,9 +154,12 @@ class GrownRows:
     segment_groups: IntArray
 
     @classmethod
-    def of(cls, base: Database, base_ranks: Ranks, segment: Database, segment_ranks: Ranks) -> GrownRows:
-        """The representative rows of both. Raises CannotGrow where the base knows platforms or workloads that the
-        segment does not, or in another order."""
+    def of(
+        cls, base: Database, base_ranks: Ranks, segment: Database, segment_ranks: Ranks, read_again: IntArray
+    ) -> GrownRows:
+        """The representative rows of both, but for the base's rows `read_again`: the segment has these pairs anew, if
+        there is still something of them. Raises CannotGrow where the base knows platforms or workloads that the segment
+        does not, or in another order, or a group that has no row any more."""
         groups = tuple(sorted({*base.groups, *segment.groups}))
         base_groups = np.array([groups.index(group) for group in base.groups], dtype=np.int64)
         segment_groups = np.array([groups.index(group) for group in segment.groups], dtype=np.int64)
@@ -170,10 +173,14 @@ class GrownRows:
         segment_keys = _keys(segment.platform_index, segment.workload_index, segment_groups[segment.group], sizes)
         positions = np.searchsorted(base_keys, segment_keys)
         again = np.flatnonzero(np.append(base_keys, -1)[positions] == segment_keys)
-        is_kept = _stay(base_ranks, positions[again], segment_ranks, again)
+        is_kept = _stay(base_ranks, positions[again], segment_ranks, again) & ~np.isin(positions[again], read_again)
         rows = np.setdiff1d(np.arange(len(segment)), again[is_kept])
-        splice = Splice.of_rows(len(base), positions[again[~is_kept]], positions[rows], rows)
-        return cls(splice, read_only(splice.joined(base_keys, segment_keys)), groups, base_groups, segment_groups)
+        removed = np.union1d(positions[again[~is_kept]], read_again)
+        splice = Splice.of_rows(len(base), removed, positions[rows], rows)
+        keys = splice.joined(base_keys, segment_keys)
+        if not np.bincount(keys % max(len(groups), 1), minlength=len(groups)).all():
+            raise CannotGrow("a group of profiles is gone")
+        return cls(splice, read_only(keys), groups, base_groups, segment_groups)
 
     @property
     def group_count(self) -> int:

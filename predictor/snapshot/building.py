@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from mpet_site.web.patience import NotReadyYet
 from predictor.core.assembly import (
@@ -40,7 +40,7 @@ from predictor.core.database import Database
 from predictor.core.growth import Ranks
 from profiles.code_version import code_digest
 from profiles.consistency import consistent_reads
-from profiles.models import Platform, Profile, Revision, Source, Workload
+from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload
 from profiles.scaling.validity import slug_faults
 from profiles.usability import batches, byte_columns, usable_arrays
 
@@ -62,7 +62,7 @@ PROFILE_FIELDS = {
 }
 MOST_READINGS = 20
 BUILDING_ROOMS = ("predictor/core", "predictor/snapshot", "profiles")
-EVERYTHING = Q()
+EVERYTHING = (Q(),)
 
 Read = TypeVar("Read")
 
@@ -71,26 +71,36 @@ _logged: set[int] = set()  # profiles that this process has told of
 
 
 class Lineage(NamedTuple):
-    """By which code a snapshot was made, in which generation of the public rows, and which public delivery was the
-    newest: the primary keys of deliveries rise in the order in which they are stored."""
+    """By which code a snapshot was made, in which generation of the public rows, and which public delivery and which
+    change of verdicts was the newest: their primary keys rise in the order in which they are stored."""
 
     code: str
     generation: str
     newest_source: int
     newest_source_uid: str
+    newest_verdicts: int
+    newest_verdicts_uid: str
 
     @classmethod
     def current(cls) -> Lineage:
-        newest = Source.objects.public().order_by("-pk").values_list("pk", "uid").first() or (0, "")
-        return cls(_building_code(), Revision.public_generation(), newest[0], str(newest[1]))
+        source, verdicts = _newest(Source.objects.public()), _newest(VerdictChange.objects.all())
+        return cls(_building_code(), Revision.public_generation(), *source, *verdicts)
 
     def goes_on(self) -> bool:
-        """Whether nothing but deliveries came since, and this database is the one that it was."""
+        """Whether nothing but deliveries and verdicts came since, and this database is the one that it was."""
         if not self.generation or self != self._replace(code=_building_code(), generation=Revision.public_generation()):
             return False
-        if not self.newest_source:
-            return True
-        return Source.objects.public().filter(pk=self.newest_source, uid=self.newest_source_uid).exists()
+        newest = (
+            (Source.objects.public(), self.newest_source, self.newest_source_uid),
+            (VerdictChange.objects.all(), self.newest_verdicts, self.newest_verdicts_uid),
+        )
+        return all(not key or rows.filter(pk=key, uid=uid).exists() for rows, key, uid in newest)
+
+
+def _newest(rows: QuerySet) -> tuple[int, str]:
+    """Primary key and uid of the newest row; 0 where there is none."""
+    key, uid = rows.order_by("-pk").values_list("pk", "uid").first() or (0, "")
+    return key, str(uid)
 
 
 @cache
@@ -158,18 +168,23 @@ def read_at_one_moment(viewer: Any, read: Callable[[tuple[int, int]], Read]) -> 
 
 
 def read_tables(
-    viewer: Any, origins: tuple[str, ...], revision: tuple[int, int], outliers: bool = False, only: Q = EVERYTHING
+    viewer: Any,
+    origins: tuple[str, ...],
+    revision: tuple[int, int],
+    outliers: bool = False,
+    selections: Sequence[Q] = EVERYTHING,
 ) -> Snapshot:
-    """All platforms and workloads that the viewer sees, with those of the profiles that `only` selects."""
+    """All platforms and workloads that the viewer sees, with those profiles that any of the selections has."""
     lineage = Lineage.current()
     platforms = columns_with_owner(Platform.objects.visible_to(viewer), PLATFORM_FIELDS)
     platforms, of_platform = drop_faulty(platforms, faults_of_platforms(platforms))
     workloads = columns_with_owner(Workload.objects.visible_to(viewer), WORKLOAD_FIELDS)
     workloads, of_workload = drop_faulty(workloads, slug_faults(workloads["slug"]))
+    faults = of_platform, of_workload
     database, profiles = assemble_database(  # nobody else holds what was read, so that it goes when it was sorted
         platforms,
         workloads,
-        place_usable(read_profiles(viewer, origins, outliers, only), platforms, workloads, of_platform, of_workload),
+        place_usable(read_profiles(viewer, origins, outliers, selections), platforms, workloads, faults),
         origin="+".join(origins),
         revision=revision[0],
     )
@@ -202,12 +217,11 @@ def place_usable(
     profiles: ProfileColumns,
     platforms: Columns,
     workloads: Columns,
-    of_platform: Mapping[int, str],
-    of_workload: Mapping[int, str],
+    faults: tuple[Mapping[int, str], Mapping[int, str]],
 ) -> ProfileColumns:
     """The profiles with the positions of their platforms and workloads, without those whose platform or workload cannot
-    be used; all that cannot be used is in `unusable`, by primary key."""
-    unusable = profiles.unusable | faults_of_pairs(profiles.values, of_platform, of_workload)
+    be used, by the `faults` of both; all that cannot be used is in `unusable`, by primary key."""
+    unusable = profiles.unusable | faults_of_pairs(profiles.values, *faults)
     profiles.unusable = dict(sorted(unusable.items()))
     return place_profiles(profiles, platforms["pk"], workloads["pk"])
 
@@ -224,20 +238,21 @@ def columns_with_owner(queryset: Any, names: Sequence[str]) -> Columns:
 
 
 def read_profiles(
-    viewer: Any, origins: tuple[str, ...], outliers: bool = False, only: Q = EVERYTHING
+    viewer: Any, origins: tuple[str, ...], outliers: bool = False, selections: Sequence[Q] = EVERYTHING
 ) -> ProfileColumns:
-    """All profiles that the viewer may predict from, or those of them that `only` selects, by one query.
+    """All profiles that the viewer may predict from, or those that any of the selections has, by one query for each.
 
     Arrays are read as the bytes that are stored: making an array per row would cost more than the query. Of a profile's
     15 curves only the first, the times, leaves the database.
     """
     rows = (
         Profile.objects.candidates_for(viewer, outliers=outliers)
-        .filter(only, origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
+        .filter(origin__in=origins, curves__isnull=False, feature_vector__isnull=False)
         .order_by()
         .values_list(*PROFILE_FIELDS, *byte_columns())
     )
-    return concatenate_columns([columns_of_batch(batch) for batch in batches(rows.iterator(chunk_size=2000))])
+    selected = (rows.filter(selection).iterator(chunk_size=2000) for selection in selections)
+    return concatenate_columns([columns_of_batch(batch) for part in selected for batch in batches(part)])
 
 
 def columns_of_batch(rows: list[TableRow]) -> ProfileColumns:

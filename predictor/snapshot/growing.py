@@ -8,22 +8,37 @@ in between has all rows read again (docs/decisions/snapshots.md).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 from django.db.models import Max, Min, Q
 
+from predictor.core.assembly import positions_of_ids
 from predictor.core.growth import CannotGrow, GrownRows, grow_database, grow_prepared
 from predictor.snapshot.building import Snapshot, read_at_one_moment, read_tables
 from predictor.snapshot.values import named_values
 from profiles.matching import key_chunks
-from profiles.models import Profile
+from profiles.models import Profile, VerdictChange
 
 GROWN_COLUMNS = (
     *("profile_ids", "source_ids", "fit_error", "t1_is_stand_in", "is_simulated", "run_count", "disturbed_count"),
     *("is_private", "n_measured"),
 )
+MOST_JUDGED = 200  # profiles: a query names the pair of each
 OF_SEGMENT = ("private_revision", "platform_ids", "workload_ids", "workload_runtimes", "lineage")
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """What came since the base, as a snapshot. The pairs of the profiles `judged` otherwise since are read again whole:
+    `read_again` are the base's rows of them."""
+
+    snapshot: Snapshot
+    read_again: np.ndarray
+    judged: frozenset[int] = frozenset()
 
 
 def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: bool = False) -> dict[str, Any]:
@@ -35,28 +50,56 @@ def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: 
     if not _is_whole(base):
         raise CannotGrow("its arrays do not belong together")
 
-    def read(revision: tuple[int, int]) -> Snapshot:
+    def read(revision: tuple[int, int]) -> Segment:
         if not base.lineage.goes_on():
             raise CannotGrow("something else than an addition came since, or it is of another database or version")
         if viewer is not None and base.database.revision != revision[0]:
             raise CannotGrow("it is not what the public sees now")
-        segment = read_tables(viewer, origins, revision, outliers, _newer(base) if viewer is None else _own(viewer))
+        judged, pairs = _judged_since(base)
+        selections = [*_newer(base), *_of_pairs(pairs)] if viewer is None else [Q(private_to=viewer)]
+        segment = read_tables(viewer, origins, revision, outliers, selections)
         _check_known(base, segment, viewer, outliers)
-        return segment
+        return Segment(segment, _rows_of(base, pairs), judged)
 
     return grow_snapshot(base, read_at_one_moment(viewer, read))
 
 
-def _newer(base: Snapshot) -> Q:
+def _newer(base: Snapshot) -> list[Q]:
     """The profiles of deliveries that came since. Their primary keys narrow it down to an index; those of two
     deliveries can be in any order, as they are given out before a delivery is stored (profiles.staging)."""
     came = Q(source__gt=base.lineage.newest_source)
     bounds = Profile.objects.filter(came).order_by().aggregate(first=Min("pk"), last=Max("pk"))
-    return Q(pk__in=[]) if bounds["first"] is None else came & Q(pk__range=tuple(bounds.values()))
+    return [Q(pk__in=[])] if bounds["first"] is None else [came & Q(pk__range=tuple(bounds.values()))]
 
 
-def _own(viewer: Any) -> Q:
-    return Q(private_to=viewer)
+def _judged_since(base: Snapshot) -> tuple[frozenset[int], list[tuple[int, int]]]:
+    """The profiles that are judged otherwise since, and the platform and workload of each."""
+    changes = VerdictChange.objects.filter(pk__gt=base.lineage.newest_verdicts)
+    keys = frozenset(key for profiles in changes.values_list("profiles", flat=True) for key in profiles)
+    if len(keys) > MOST_JUDGED:
+        raise CannotGrow("too many profiles are judged otherwise")
+    pairs = Profile.objects.filter(pk__in=keys).order_by().values_list("platform_id", "workload_id")
+    return keys, sorted(set(pairs))
+
+
+def _of_pairs(pairs: Sequence[tuple[int, int]]) -> list[Q]:
+    """The profiles of these pairs, by their primary keys."""
+    if not pairs:
+        return []
+    named = reduce(or_, (Q(platform=platform, workload=workload) for platform, workload in pairs))
+    return [Q(pk__in=list(Profile.objects.filter(named).order_by().values_list("pk", flat=True)))]
+
+
+def _rows_of(base: Snapshot, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
+    """The base's rows of these pairs, ascending."""
+    keys = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    platforms = positions_of_ids(base.platform_ids, keys[:, 0])
+    workloads = positions_of_ids(base.workload_ids, keys[:, 1])
+    known = (platforms >= 0) & (workloads >= 0)
+    groups = range(len(base.database.groups))
+    rows = [base.database.lookup(platforms[known], workloads[known], group) for group in groups]
+    found = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+    return np.unique(found[found >= 0])
 
 
 def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool) -> None:
@@ -75,11 +118,12 @@ def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool)
             raise CannotGrow("a workload is gone, or has another runtime")
 
 
-def grow_snapshot(base: Snapshot, segment: Snapshot) -> dict[str, Any]:
+def grow_snapshot(base: Snapshot, since: Segment) -> dict[str, Any]:
     """The values of the snapshot of both. Raises CannotGrow where the base knows what the segment does not."""
-    rows = GrownRows.of(base.database, base.ranks, segment.database, segment.ranks)
+    segment = since.snapshot
+    rows = GrownRows.of(base.database, base.ranks, segment.database, segment.ranks, since.read_again)
     columns = {name: rows.splice.joined(getattr(base, name), getattr(segment, name)) for name in GROWN_COLUMNS}
-    unusable = dict(_unusable(base, segment))
+    unusable = {key: why for key, why in _unusable(base) if key not in since.judged} | dict(_unusable(segment))
     values: dict[str, Any] = {name: getattr(segment, name) for name in OF_SEGMENT}
     values |= columns | {
         "unusable": np.array(sorted(unusable), dtype=np.int64),
@@ -90,9 +134,8 @@ def grow_snapshot(base: Snapshot, segment: Snapshot) -> dict[str, Any]:
     return named_values(values, grow_database(base.database, segment.database, rows), prepared)
 
 
-def _unusable(*snapshots: Snapshot) -> Iterator[tuple[int, str]]:
-    for snapshot in snapshots:
-        yield from zip(snapshot.unusable.tolist(), snapshot.unusable_reasons, strict=True)
+def _unusable(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
+    return zip(snapshot.unusable.tolist(), snapshot.unusable_reasons, strict=True)
 
 
 def _is_whole(snapshot: Snapshot) -> bool:

@@ -6,7 +6,7 @@ from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import Price
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
-from profiles.models.sources import Revision, Source, WithdrawnSource
+from profiles.models.sources import Revision, Source, VerdictChange, WithdrawnSource
 from profiles.models.staging import StagedDelivery
 from profiles.models.workloads import Workload
 
@@ -25,6 +25,7 @@ __all__ = [
     "ScalingCurves",
     "Source",
     "StagedDelivery",
+    "VerdictChange",
     "VisitorReport",
     "WithdrawnSource",
     "Workload",

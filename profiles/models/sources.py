@@ -1,6 +1,7 @@
 """Sources: where profiles came from, who sees them, and how often they changed."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -108,6 +109,17 @@ class WithdrawnSource(models.Model):
         return f"{self.uid}, withdrawn {self.withdrawn_at:%Y-%m-%d}"
 
 
+class VerdictChange(models.Model):
+    """Public profiles that came into predictions or went out, since they are judged otherwise: what was made before is
+    right again once these are read anew. Those of one generation, in the order in which they happened."""
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    profiles = models.JSONField(help_text="primary keys")
+
+    def __str__(self) -> str:
+        return f"{len(self.profiles)} profiles"
+
+
 class Revision(models.Model):
     """How often what predictions may see has changed: one public counter, and one per owner of private profiles.
 
@@ -138,12 +150,16 @@ class Revision(models.Model):
         cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
-    def raise_for(cls, owner: Any, *, only_adds: bool = False) -> int:
+    def raise_for(cls, owner: Any, *, only_adds: bool = False, judged: Sequence[int] = ()) -> int:
         """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction. `only_adds`:
-        nothing was hidden, changed or removed, so that the state before may answer until the new one is read."""
+        nothing was hidden, changed or removed, so that the state before may answer until the new one is read. `judged`:
+        nothing else happened than that these public profiles came into predictions, or went out."""
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
-        if not only_adds:
+        if judged:
+            row.oldest_answering = row.number
+            VerdictChange.objects.create(profiles=list(judged))
+        elif not only_adds:
             row.outdate()
         row.save(update_fields=["number", "oldest_answering", "generation"])
         return row.number
@@ -151,6 +167,8 @@ class Revision(models.Model):
     def outdate(self) -> None:
         """From now on no state before this number answers anybody, and nothing that was made of one is added to."""
         self.oldest_answering, self.generation = self.number, uuid.uuid4()
+        if self.key == self.PUBLIC:
+            VerdictChange.objects.all().delete()
 
     @classmethod
     def current(cls, user: Any = None) -> tuple[int, int]:

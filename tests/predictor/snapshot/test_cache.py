@@ -69,8 +69,8 @@ def test_curves_of_different_lengths_stay_apart(db):
 
 
 def test_queries_do_not_grow_with_the_profiles(grid, django_assert_num_queries):
-    # revision, newest delivery, generation, platforms, workloads, profiles with their arrays, revision again
-    with django_assert_num_queries(7):
+    # revision, newest delivery, newest verdicts, generation, platforms, workloads, profiles with their arrays, revision
+    with django_assert_num_queries(8):
         build_snapshot(None, ("measured",))
 
 

@@ -1,6 +1,7 @@
 """A snapshot that was grown is the one that reading all rows gives, array by array; and where that may not be, it is
 not grown."""
 
+import logging
 import os
 import random
 import shutil
@@ -10,13 +11,13 @@ import pytest
 from django.core.management.sql import emit_post_migrate_signal
 
 from predictor.core.methods import METHODS, Query
-from predictor.snapshot import building, files
+from predictor.snapshot import building, files, growing
 from predictor.snapshot import cache as snapshots
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
 from predictor.snapshot.values import snapshot_values
 from profiles.ingest import refit
-from profiles.models import FeatureVector, Platform, Profile, Revision, Source, Workload
+from profiles.models import FeatureVector, Platform, Profile, Revision, Source, VerdictChange, Workload
 from profiles.moderation import merge_platforms, set_hidden
 from profiles.outliers import keep_verdicts
 from profiles.publication import publish_source
@@ -142,6 +143,9 @@ class Deliveries:
         )
         if self.random.random() < 0.3:
             FeatureVector.objects.filter(profile=stored[0]).update(values=np.full(84, np.inf))
+        if self.random.random() < 0.3:
+            doubtful = Profile.objects.filter(pk__in=self.random.sample(range(1, stored[-1].pk + 1), 3))
+            judge(doubtful, self.random.random() < 0.7)
         for profile in stored[1:]:
             values = self.rng.uniform(size=84)
             values[self.rng.random(84) < 0.3] = np.nan
@@ -150,12 +154,14 @@ class Deliveries:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("seed", range(4))
-def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_user, storage):
+def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_user, storage, caplog):
+    caplog.set_level(logging.INFO, "predictor.snapshot")
     deliveries = Deliveries(seed, admin_user)
     deliveries.next(private_share=0)
     for origins in (MEASURED, BOTH):
         read_snapshot(origins=origins)
-    before = len(full_builds)
+    full_builds.clear()
+    caplog.clear()
     for _ in range(6):
         deliveries.next()
         for origins in (MEASURED, BOTH):
@@ -163,7 +169,7 @@ def test_after_any_deliveries_it_is_what_all_rows_give(seed, full_builds, admin_
                 assert_as_built(user, origins)
         if storage == "in files":  # the next one is of another process
             snapshots._cache = SnapshotCache(8)
-    assert (before, len(full_builds)) == (2, 2)
+    assert len(full_builds) == sum("a group of profiles is gone" in message for message in caplog.messages) < 3
 
 
 @pytest.mark.parametrize("method", ["mpet", "mpet-log", "mpet2020"])
@@ -245,9 +251,8 @@ def hide(source):
     set_hidden(source, True)
 
 
-def judge(source):
-    profile = source.profiles.first()
-    keep_verdicts([profile], {profile.pk: "far off"}, 1)
+def judge(profiles, is_outlier=True):
+    keep_verdicts(profiles, {profile.pk: "far off" for profile in profiles if is_outlier}, 1)
 
 
 def remove(source):
@@ -263,6 +268,18 @@ def measure_again_in_place(source):
     Revision.raise_for(None)
 
 
+def judge_many(source):
+    judge(Profile.objects.all()[: growing.MOST_JUDGED + 1])
+
+
+def restore_from_before_a_verdict(source):
+    judge(source.profiles.all()[:1])
+    read_snapshot()
+    VerdictChange.objects.all().delete()
+    source.profiles.update(outlier_reason="", outlier_judge="")
+    Revision.raise_for(None, only_adds=True)
+
+
 def restore_older(source):
     """As a backup of before does, which knows no more of what this snapshot has: the revision comes back."""
     remove(source)
@@ -270,9 +287,14 @@ def restore_older(source):
 
 
 @pytest.mark.parametrize(
-    "change", [hide, judge, remove, merge, measure_again_in_place, restore_older, lambda source: refit()]
+    "change",
+    [
+        *(hide, remove, merge, measure_again_in_place, judge_many, restore_older, restore_from_before_a_verdict),
+        lambda source: refit(),
+    ],
 )
-def test_after_anything_else_all_rows_are_read(change, db, full_builds):
+def test_after_anything_else_all_rows_are_read(change, db, full_builds, monkeypatch):
+    monkeypatch.setattr(growing, "MOST_JUDGED", 3)
     store(sample_measurements(3, 4))
     source = store(sample_measurements(2, 5), label="more").source
     store_profiles(store_source(), [(store_platforms(["twin"], n_nu=4, n_ht=8)[0], Workload.objects.first())])
@@ -282,6 +304,53 @@ def test_after_anything_else_all_rows_are_read(change, db, full_builds):
     store(sample_measurements(1, 6), label="later")
     assert_as_built()
     assert full_builds == [None, None]
+
+
+class TestVerdicts:
+    def test_the_next_one_stands_for_the_pair(self, grid, full_builds):
+        platforms, workloads = grid
+        (newer,) = deliver([(platforms[0], workloads[1])])
+        read_snapshot()
+        judge([newer])
+        assert newer.pk not in assert_as_built().profile_ids
+        judge([newer], is_outlier=False)
+        assert newer.pk in assert_as_built().profile_ids
+        assert not full_builds
+
+    def test_nothing_is_left_of_a_pair(self, grid, full_builds, admin_user):
+        doubtful = list(Profile.objects.all()[1:3])
+        deliver([(grid[0][0], grid[1][0])], admin_user)
+        judge(doubtful)
+        for user in (None, admin_user):
+            assert len(assert_as_built(user).database) == 4
+        assert not full_builds
+
+    def test_of_a_profile_that_came_with_it(self, grid, full_builds):
+        platforms, workloads = grid
+        more = store_workloads(["w5"])
+        stored = deliver([(platforms[0], workloads[0]), (platforms[0], more[0])])
+        judge(stored[1:])
+        assert len(assert_as_built().database) == 6
+        assert not full_builds
+
+    def test_of_one_that_cannot_be_used(self, grid, full_builds):
+        platforms, workloads = grid
+        stored = deliver([(platforms[0], workloads[0])])
+        FeatureVector.objects.filter(profile=stored[0]).update(values=np.full(84, np.inf))
+        assert assert_as_built().unusable.tolist() == [stored[0].pk]
+        judge(stored)
+        assert not len(assert_as_built().unusable)
+        judge(stored, is_outlier=False)
+        assert assert_as_built().unusable.tolist() == [stored[0].pk]
+        assert not full_builds
+
+    def test_a_group_that_is_gone(self, grid, full_builds):
+        platforms, workloads = grid
+        stored = deliver([(platforms[0], workloads[0])], decomposed=True)
+        assert len(assert_as_built().database.groups) == 2
+        judge(stored)
+        assert len(assert_as_built().database.groups) == 1
+        assert len(full_builds) == 1
 
 
 def test_after_something_was_hidden_and_shown_again(db, full_builds):
