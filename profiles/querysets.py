@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 
+STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # what every fleet ran of it, and the kit runs
 KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
 
 
@@ -241,6 +242,10 @@ class ProfileQuerySet(ModeratedQuerySet):
         judged = self.visible_to(user).filter(platform=platform, disturbed_count__isnull=False).order_by()
         load = judged.aggregate(judged_runs=Sum("run_count"), disturbed_runs=Sum("disturbed_count"))
         return None if load["judged_runs"] is None else load
+
+    def of_stress_ng(self) -> Self:
+        """Those of stress-ng that tell on which platforms which version ran (`workload__version`)."""
+        return self.filter(workload__name__in=STRESS_NG_EVERYWHERE, workload__version__isnull=False).order_by()
 
     def workloads_of_kit(self, user: Any) -> models.QuerySet[Any, dict[str, Any]]:
         """How many workloads of the benchmark kit each platform has: dictionaries with `platform__slug` and

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from predictor.snapshot.cache import read_snapshot
 from profiles.models import Profile
 
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
+STRESS_NG_COMMAND = "make stress-ng"
 WIDEST_MIXING: MixRuntimes = "auto"
 
 
@@ -101,7 +104,9 @@ def find_measuring_remedy(question: Question, snapshot: Snapshot, user: Any) -> 
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
     hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
-    return kit_remedy(hosts, target, kit_counts(user, workload, {target, *hosts}))
+    counts = kit_counts(user, workload, {target, *hosts})
+    in_fleet = None if target in counts else stress_ng_remedy(hosts[0], {target}, user)
+    return in_fleet or kit_remedy(hosts, target, counts)
 
 
 def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:
@@ -149,6 +154,32 @@ def sweep_remedy(platform: str, other: str, count: int) -> Remedy:
     """
     shares = f"{platform} and {other} then share {count_of_workloads(count)}"
     return Remedy("kit", f"run `{KIT_COMMAND}` on {platform}{KIT_COST}: {shares}", platform, KIT_COMMAND, other, count)
+
+
+def stress_ng_remedy(host: str, lacking: Container[str], user: Any, *, more_than: int = 0) -> Remedy | None:
+    """To run stress-ng on the host, in the version that most of the platforms that lack something ran; None where those
+    are not more than the kit's own workloads would connect."""
+    rows = Profile.objects.candidates_for(user).filter(origin="measured").of_stress_ng()
+    ran = set(rows.values_list("workload__version", "platform__slug"))
+    counts = Counter(version for version, slug in ran if slug in lacking and (version, host) not in ran)
+    version, count = max(counts.items(), key=itemgetter(1), default=("", 0))
+    if count <= more_than:
+        return None
+    return Remedy(
+        "kit",
+        f"run `{STRESS_NG_COMMAND}` of the benchmark kit on {host}, with stress-ng {version}: it then shares workloads "
+        f"with {more_platforms(count)}",
+        platform=host,
+        command=STRESS_NG_COMMAND,
+    )
+
+
+def more_platforms(count: int) -> str:
+    """
+    >>> more_platforms(1), more_platforms(2)
+    ('1 more platform', '2 more platforms')
+    """
+    return f"{count} more platform{'' if count == 1 else 's'}"
 
 
 def count_of_workloads(count: int) -> str:

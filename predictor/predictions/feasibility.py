@@ -17,7 +17,9 @@ from predictor.predictions.advice import (
     count_of_workloads,
     find_remedy,
     kit_counts,
+    more_platforms,
     own_platforms_first,
+    stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
 from predictor.predictions.programs import ProgramQuestion
@@ -227,8 +229,8 @@ def described_ranking(
 
 
 def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str], user: Any) -> Remedy | None:
-    """Which run of the kit, on a platform that has the workload, connects the most of the others; None where all are
-    connected."""
+    """Which run of the kit, on a platform that has the workload, connects the most of the others: its own workloads, or
+    stress-ng, which fleets of others ran. None where all are connected."""
     database = snapshot.database
     lacking = {slug: word for slug, word in lacking.items() if word in REPAIRED_BY_KIT}
     rows = database.rows_of_workload(workload)
@@ -242,11 +244,13 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     host = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)[0]
     counts = kit_counts(user, name)
     sizes = [counts[slug] for slug in lacking if slug in counts]
+    if remedy := stress_ng_remedy(host, lacking, user, more_than=len(sizes)):
+        return remedy
     if not sizes:
         others = "the machines to predict for" if len(lacking) > 1 else next(iter(lacking))
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
-    platforms = "1 more platform" if len(sizes) == 1 else f"{len(sizes)} more platforms"
+    platforms = more_platforms(len(sizes))
     up_to = "" if min(sizes) == max(sizes) else "up to "
     return Remedy(
         "kit",

@@ -5,6 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
+from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.predictions.feasibility import feasibility, feasible_targets, possibility
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
@@ -12,6 +13,7 @@ from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
 from tests.pages import store_private, store_public, text_of, user
 from tests.predictor.conftest import store
+from tests.profiles.deliveries import measured
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -332,3 +334,31 @@ def test_the_command_ranks_with_the_same_advice(program, capsys):
     settings = ["--method", "mpet2020", "--method-settings", '{"mix_runtimes": "never"}']
     call_command("predict", "--workload", program, "--ranking", "--json", *settings)
     assert json.loads(capsys.readouterr().out)["settings"]["mix_runtimes"] == "never"
+
+
+def ran_stress_ng(version, *platforms, **options):
+    workload = stress_ng_workload("cpu", version)
+    machines = [sample_platform(number) for number in platforms]
+    delivery = measured(machines, [workload], generator="fetch_data sparecores 1")
+    store(delivery, label=f"{version} {platforms}", **options)
+
+
+def test_a_fleet_that_ran_stress_ng_is_reached_by_running_it(client, program):
+    """More platforms ran 0.20.01 than the kit, and the machine that has the program ran no version that others did."""
+    ran_stress_ng("0.15.06", 0)
+    ran_stress_ng("0.20.01", 7, 8, 9)
+    expected = "of the benchmark kit on machine-0, with stress-ng 0.20.01: it then shares workloads with"
+    document = feasible_targets(program, None).document()
+    assert document["advice"] == f"run `make stress-ng` {expected} 3 more platforms"
+    page = text_of(client.get(reverse("ranking"), {"workload": program}))
+    assert f"What would help: {document['advice']}." in page
+    alone = feasibility(PredictionRequest(program, "machine-8"), None).refusal
+    assert alone.advice == f"run `make stress-ng` {expected} 1 more platform"
+    ran_stress_ng("0.20.01", 0)
+    assert feasibility(PredictionRequest(program, "machine-8"), None).refusal is None
+
+
+def test_private_results_of_stress_ng_move_nobody_else_s_advice(program):
+    before = feasible_targets(program, None).document()
+    ran_stress_ng("0.20.01", 1, 2, 3, owner=user("ada"), private=True)
+    assert feasible_targets(program, None).document() == before
