@@ -83,10 +83,12 @@ cluster: $(VENV)/.installed-dev
 	@echo "For other commands: set -a; . $(CLUSTER)/environment"
 	@exec $(BIN)/honcho start --env $(CLUSTER)/environment --concurrency web=2,worker=2
 
+# Compiled modules are kept, whatever the environment says: a run starts a hundred processes that import them.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not alone" $(PYTEST_ARGS)
 	@echo "Those that measure time run alone."
-	$(BIN)/pytest -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
+	$(BIN)/pytest -o testpaths=tests -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

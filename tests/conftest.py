@@ -1,8 +1,10 @@
+import gc
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from tests.scheduling import KitTogether
 SHARED_DATA = ROOT.parent / "shared" / "data"
 # The live server sends headers and body apart: the second would wait 40 ms for the client to acknowledge the first.
 WSGIRequestHandler.disable_nagle_algorithm = True
+ALONE = "alone"
 OTHER_TOOLS = {"browser", "kit", "shared_data"}
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
 
@@ -30,8 +33,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log) -> KitTogether:
     return KitTogether(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """All modules are imported here, and stay: the collector of garbage need not look through them again and again."""
+    gc.disable()
+    collected = yield
+    gc.enable()
+    gc.freeze()
+    gc.set_threshold(10_000)
+    return collected
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m alone`, modules that have none of them: to import all takes as long as these tests."""
+    if config.option.markexpr == ALONE and collection_path.suffix == ".py" and not says_alone(collection_path):
+        return True
+    return None
+
+
+def says_alone(module: Path) -> bool:
+    return f"mark.{ALONE}" in module.read_text()
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With MPET_TESTS_DATABASE_ONLY=1: the tests that use the database, and nothing but it."""
+    unseen = [item.nodeid for item in items if item.get_closest_marker(ALONE) and not says_alone(item.path)]
+    if unseen:
+        raise pytest.UsageError(f"`-m {ALONE}` would not find what is marked from another module: {unseen}")
     if os.environ.get("MPET_TESTS_DATABASE_ONLY") != "1":
         return
     chosen = [

@@ -1,4 +1,4 @@
-"""One thread for linear algebra: the matrices of one prediction are small, and a server's workers share its cores."""
+"""One thread for linear algebra and trees: one prediction's are small, and a server's workers share its cores."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def threadpool_controller() -> ThreadpoolController:
 
 
 def single_thread() -> AbstractContextManager[None]:
-    """A context in which numpy's linear algebra uses one thread."""
+    """A context in which numpy's linear algebra and scikit-learn's trees use one thread."""
     limit: AbstractContextManager[None] = threadpool_controller().limit(limits=1)
     return limit

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from predictor.core.baselines import BASELINES
 from predictor.core.baselines.laws import amdahl_terms, fit_law, usl_terms
@@ -257,3 +259,17 @@ def test_log_times_of_many_rows_are_read_in_parts(monkeypatch):
     whole = log_times_at(database, rows, N)
     monkeypatch.setattr("predictor.core.baselines.log_times.VALUES_AT_ONCE", 7)
     np.testing.assert_array_equal(log_times_at(database, rows, N), whole)
+
+
+def test_trees_are_grown_by_one_thread(monkeypatch):
+    """Threads for a few hundred rows wait for each other where another process has the cores."""
+    fit, threads = HistGradientBoostingRegressor.fit, set()
+
+    def watched(*arguments):
+        threads.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp")
+        return fit(*arguments)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", watched)
+    with threadpool_limits(2):
+        predicted("gradient-boosting", additive_database()[0])
+    assert threads == {1}
