@@ -197,19 +197,18 @@ def _relative_measures(counters: CounterTable, n: IntArray) -> FloatArray:
 
 def _counter_medians(counters: CounterTable, n: IntArray) -> dict[str, FloatArray]:
     """By counter its median over the repeats at each n (N,), NaN where it has no usable reading."""
-    finite = np.isfinite(counters.value).tolist()
-    rows: dict[str, list[int]] = {}
-    for row, (given, status) in enumerate(zip(counters.counter, counters.status, strict=True)):
-        name = COUNTER_SYNONYMS.get(given, given)
-        if name in NEEDED_COUNTERS and status in USABLE_STATUSES and finite[row]:
-            rows.setdefault(name, []).append(row)
-    medians = {}
-    for name, chosen in rows.items():
-        counts, median = _medians(counters.n[chosen], counters.value[chosen])
-        measured = np.isin(counts, n)
-        medians[name] = np.full(len(n), np.nan)
-        medians[name][np.searchsorted(n, counts[measured])] = median[measured]
-    return medians
+    names = [COUNTER_SYNONYMS.get(given, given) for given in counters.counter]
+    rows = {name: row for row, name in enumerate(name for name in dict.fromkeys(names) if name in NEEDED_COUNTERS)}
+    row = np.array([rows.get(name, -1) for name in names])
+    usable = np.array([status in USABLE_STATUSES for status in counters.status])
+    column = np.minimum(np.searchsorted(n, counters.n), len(n) - 1)
+    chosen = (row >= 0) & usable & np.isfinite(counters.value) & (n[column] == counters.n)
+    if not chosen.any():
+        return {}
+    medians = np.full((len(rows), len(n)), np.nan)
+    cells, values = _medians(row[chosen] * len(n) + column[chosen], counters.value[chosen])
+    medians.flat[cells] = values
+    return dict(zip(rows, medians, strict=True))
 
 
 def _listed(n: IntArray) -> str:

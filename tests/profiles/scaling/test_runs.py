@@ -183,6 +183,12 @@ def test_a_reading_counts_by_its_status_whatever_its_value(status):
     assert scaling_curves(time_only(n1=[1.0]), table).curve("BR/INSTR").tolist() == [0.1]
 
 
+def test_readings_none_of_which_counts_give_no_relative_measure():
+    table = counters((1, "INSTR", 5.0, "unsupported"), (1, "CYCLES", np.inf, "ok"), (2, "BR", 1.0, "ok"))
+    curves = scaling_curves(time_only(n1=[8.0]), table)
+    assert all(np.isnan(curves.curve(name)).all() for name in RELATIVE_MEASURES)
+
+
 def test_a_zero_denominator_is_invalid_and_a_zero_numerator_is_zero():
     table = counters((1, "LLC-LDM", 0, "ok"), (1, "L1-LD", 10, "ok"), (1, "BR", 10, "ok"), (1, "BR-M", 0, "ok"))
     curves = scaling_curves(time_only(n1=[1.0]), table)
