@@ -105,8 +105,8 @@ def _rows_of(base: Snapshot, pairs: Sequence[tuple[int, int]]) -> np.ndarray:
 def _check_known(base: Snapshot, segment: Snapshot, viewer: Any, outliers: bool) -> None:
     """Raise CannotGrow where a row that the base left out because of its platform or workload may be in now, or a
     workload's runtime is another one."""
-    seen = Q(source__lte=base.lineage.newest_source) if viewer is None else Q(private_to=None)
-    rows = Profile.objects.candidates_for(viewer, outliers=outliers).filter(seen).order_by()
+    public = Profile.objects.candidates_for(None, outliers=outliers).order_by()
+    rows = public.filter(source__lte=base.lineage.newest_source) if viewer is None else public
     for relation in ("platform", "workload"):
         appeared = np.setdiff1d(getattr(segment, f"{relation}_ids"), getattr(base, f"{relation}_ids"))
         for keys in key_chunks(appeared.tolist()):
