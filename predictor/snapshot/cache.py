@@ -23,14 +23,15 @@ from predictor.core.database import Database
 from predictor.core.growth import CannotGrow
 from predictor.snapshot import files
 from predictor.snapshot.behind import build_behind
-from predictor.snapshot.building import Snapshot, build_snapshot
+from predictor.snapshot.building import Lineage, Snapshot, build_snapshot
 from predictor.snapshot.growing import read_grown
 from predictor.snapshot.values import snapshot_from, snapshot_values
 from profiles.consistency import consistent_reads
 from profiles.models import Profile, Revision
 
 KEPT_SNAPSHOTS = 8
-LAYOUT = f"{zlib.crc32(repr([field.name for kind in (Snapshot, Database) for field in fields(kind)]).encode()):08x}"
+FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
+LAYOUT = f"{zlib.crc32(repr(FIELDS).encode()):08x}"
 
 logger = logging.getLogger(__name__)
 
@@ -200,4 +201,8 @@ def mapped_snapshot(folder: Path) -> Snapshot:
     values = files.read_values(folder)
     if values is None:
         raise LookupError(folder.name)
-    return snapshot_from(values)
+    try:
+        return snapshot_from(values)
+    except (KeyError, TypeError, ValueError) as error:
+        logger.warning("the snapshot %s cannot be read, and is made anew: %r", folder.name, error)
+        raise LookupError(folder.name) from error

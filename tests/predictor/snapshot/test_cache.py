@@ -1,3 +1,4 @@
+import json
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -302,6 +303,15 @@ class TestFiles:
         damaged = folder / "database.features.npy"
         damaged.unlink()  # truncating a file that is mapped would end this process
         damaged.write_bytes(b"")
+        process()
+        np.testing.assert_array_equal(read_snapshot().database.features, expected)
+
+    @pytest.mark.parametrize("values", [{}, {"snapshot.lineage": ["code"]}, {"snapshot.of_another_version": 1}])
+    def test_whose_values_are_others_are_made_again(self, values, grid, process, tmp_path):
+        expected = read_snapshot().database.features
+        (folder,) = (tmp_path / "snapshots").iterdir()
+        stored = json.loads((folder / files.VALUES_FILE).read_text())
+        (folder / files.VALUES_FILE).write_text(json.dumps(stored | values if values else {}))
         process()
         np.testing.assert_array_equal(read_snapshot().database.features, expected)
 
