@@ -61,7 +61,8 @@ run: $(VENV)/.installed-run
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	$(if $(filter 1,$(DEMO)),$(MANAGE) load_demo)
 	$(if $(REFERENCE),$(MANAGE) import_results $(REFERENCE))
-	@set -e; for source in $(DATA); do $(MANAGE) fetch_data $$source $(if $(FROM),--from $(FROM)); done
+	@for source in $(DATA); do $(MANAGE) fetch_data $$source $(if $(FROM),--from $(FROM)) || \
+	echo "MPET serves without what is missing of $$source. The next make run DATA=$$source goes on." >&2; done
 	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
 	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
 

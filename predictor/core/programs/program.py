@@ -49,10 +49,11 @@ class ProgramAnswer:
 class PartNotPredicted(PredictionError):
     """The method refuses one of the parts, so there is no time of the whole."""
 
-    def __init__(self, workload: str, reason: str) -> None:
+    def __init__(self, workload: str, refusal: PredictionError) -> None:
         self.workload = workload
-        self.reason = reason
-        super().__init__(f"{workload}: {reason}")
+        self.reason = str(refusal)
+        self.lacks = refusal.lacks
+        super().__init__(f"{workload}: {refusal}")
 
 
 def predict_program(
@@ -87,4 +88,4 @@ def _predict_part(database: Database, query: Query, method: Method[Any], setting
     try:
         return method.predict(database, query, settings)
     except PredictionError as error:
-        raise PartNotPredicted(database.workloads[query.workload], str(error)) from error
+        raise PartNotPredicted(database.workloads[query.workload], error) from error

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from benchmarks.models import Upload
+from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
 from predictor.models import Computation
 from profiles.models import Platform, Source
@@ -17,8 +18,9 @@ from tests.predictor.conftest import (
     store,
 )
 from tests.predictor.predictions.test_costs import price
+from tests.profiles.deliveries import measured
 from tests.programs import program_measurements
-from tests.samples import sample_measurements
+from tests.samples import sample_measurements, sample_platform
 
 pytestmark = pytest.mark.django_db
 MERGE = "sort-merge12"
@@ -121,6 +123,19 @@ def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
     words = text_of(client.get(address_of("alone")))
     assert "No platform can be predicted yet" in words
     assert "run the benchmark kit" in words
+
+
+def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client):
+    store(program_measurements(), label="alone")
+    fleet = measured(
+        [sample_platform(7), sample_platform(8)], [stress_ng_workload("cpu", "0.20.01")], generator="fetch_data x"
+    )
+    store(fleet, label="fleet")
+    page = client.get(address_of("alone"))
+    refused = {row["platform"]: row["lacks"] for row in client.get(twin_of(page)).json()["refused"]}
+    assert refused == {"machine-0": None, "machine-7": "shared", "machine-8": "shared"}
+    advice = "What would help: run `make stress-ng` of the benchmark kit on machine-0, with stress-ng 0.20.01"
+    assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
 
 
 def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, program):
