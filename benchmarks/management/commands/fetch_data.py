@@ -49,14 +49,22 @@ class Command(BaseCommand):
         return archive
 
     def fetch(self, source: PublicSource, origin: Path, limit: int | None, update: bool) -> None:
+        so_far = FetchReport()
         with tqdm(desc="fetch", unit="machine", leave=False) as bar:
 
             def looked(report: FetchReport) -> None:
+                nonlocal so_far
+                so_far = report
                 bar.update()
                 bar.set_postfix(stored=report.stored, refused=report.refused.total(), refresh=False)
 
-            report = fetch(source, origin, limit=limit, update=update, looked=looked)
-        self.report(source, report)
+            try:
+                so_far = fetch(source, origin, limit=limit, update=update, looked=looked)
+            except KeyboardInterrupt as stopped:
+                bar.close()
+                self.report(source, so_far)
+                raise CommandError("stopped before the end; the next call goes on", returncode=130) from stopped
+        self.report(source, so_far)
 
     def report(self, source: PublicSource, report: FetchReport) -> None:
         self.stdout.write(f"{source.title}: {report.stored} machines stored with {report.profiles} profiles")

@@ -69,8 +69,8 @@ def test_a_limit_is_gone_on_from(tmp_path, capsys):
     assert "1 machines stored" in capsys.readouterr().out
 
 
-def test_a_fetch_that_was_interrupted_goes_on(tmp_path, monkeypatch):
-    origin = write_servers(tmp_path, five())
+def test_a_fetch_that_was_interrupted_says_what_it_did_and_goes_on(tmp_path, monkeypatch, capsys):
+    origin = write_servers(tmp_path, five() | {"aws/b1.large": server(lscpu__stdout=None)})
     monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 2)
     read = SpareCores.read
 
@@ -80,8 +80,12 @@ def test_a_fetch_that_was_interrupted_goes_on(tmp_path, monkeypatch):
         return read(source, folder, files)
 
     monkeypatch.setattr(SpareCores, "read", killed)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(CommandError, match="stopped before the end; the next call goes on") as stopped:
         fetched(origin)
+    assert stopped.value.returncode == 130  # as of what a shell ends by Ctrl-C
+    out = capsys.readouterr().out
+    assert f"2 machines stored with {2 * PROFILES} profiles" in out
+    assert "1 machines refused:\n       1  no lscpu/stdout" in out
     assert stored() == NAMES[:2]
     monkeypatch.setattr(SpareCores, "read", read)
     fetched(origin)
@@ -146,7 +150,7 @@ def test_update_that_is_interrupted_loses_no_price(tmp_path, prices, settings, m
     write_servers(tmp_path / "clone", {NAMES[0]: server(9.0)})
     with monkeypatch.context() as broken:
         broken.setattr(fetching, "_store", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(CommandError, match="stopped before the end"):
             fetched(origin, "--update")
     assert priced() == {}
     fetched(origin, "--limit", "2")
