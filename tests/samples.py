@@ -66,30 +66,26 @@ def sample_runs(
     rng: np.random.Generator, counts=(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16), repeats=3, decomposed=True, seconds=0.01
 ) -> RunTable:
     """Runs whose parts sum to n*time_ns exactly, three clean and three profile repeats a thread count."""
-    rows, parts = [], []
     fractions = rng.dirichlet([40, 1, 6, 1, 1, 1, 1])
-    for n in counts:
-        for profile_pass in (False, True) if decomposed else (False,):
-            for repeat in range(1, repeats + 1):
-                time_ns = int(
-                    seconds * 1e9 * (0.1 + 0.9 / n) * (1 + 0.01 * rng.random()) * (1.02 if profile_pass else 1)
-                )
-                rows.append((n, repeat, profile_pass, time_ns))
-                split = np.full(7, -1, dtype=np.int64)
-                if profile_pass:
-                    split = np.floor(fractions * n * time_ns * (1 - 0.02 * np.array([0, *[1 / n] * 6]))).astype(
-                        np.int64
-                    )
-                    split[0] += n * time_ns - split.sum()
-                parts.append(split)
-    n, repeat, is_profile, time_ns = (np.array(column) for column in zip(*rows, strict=True))
+    rows = [
+        (n, repeat, profile_pass)
+        for n in counts
+        for profile_pass in ((False, True) if decomposed else (False,))
+        for repeat in range(1, repeats + 1)
+    ]
+    n, repeat, is_profile = (np.array(column) for column in zip(*rows, strict=True))
+    noise, probes = 1 + 0.01 * rng.random(len(rows)), np.where(is_profile, 1.02, 1)
+    time_ns = (seconds * 1e9 * (0.1 + 0.9 / n) * noise * probes).astype(np.int64)
+    lost = np.outer(1 / n, [0, 1, 1, 1, 1, 1, 1])
+    parts = np.floor(fractions * n[:, None] * time_ns[:, None] * (1 - 0.02 * lost)).astype(np.int64)
+    parts[:, 0] += n * time_ns - parts.sum(axis=1)
     return RunTable(
         n=n.astype(np.int64),
         repeat=repeat.astype(np.int64),
         is_profile_pass=is_profile.astype(bool),
         time_s=time_ns / 1e9,
-        time_ns=time_ns.astype(np.int64),
-        parts_ns=np.array(parts, dtype=np.int64),
+        time_ns=time_ns,
+        parts_ns=np.where(is_profile[:, None], parts, -1),
         output_checksum=("abc123",) * len(rows),
     )
 

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import pickle
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +34,7 @@ def client_of(user: Any = None, scope: str = "upload") -> APIClient:
 
 
 def store(measurements: Any, owner: Any = None, private: bool = False, label: str = "sample") -> IngestResult:
-    sha256 = hashlib.sha256(repr((measurements, label)).encode()).hexdigest()
+    sha256 = hashlib.sha256(pickle.dumps((measurements, label))).hexdigest()
     return ingest(measurements, kind="tarball", label=label, sha256=sha256, owner=owner, private=private)
 
 
