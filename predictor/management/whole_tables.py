@@ -41,7 +41,7 @@ class WholeTableCommand(BaseCommand):
         with chosen_executor(options) as executor, tempfile.TemporaryDirectory(dir=folder) as part:
             try:
                 rows = self.rows_with_progress(subject.database, executor, options)
-                count = write_table(Path(part), self.table, options["format"], rows)
+                count = write_table({options["format"]: Path(part)}, self.table, rows)
             except ValueError as error:
                 raise CommandError(str(error)) from error
             (Path(part) / name).replace(folder / name)

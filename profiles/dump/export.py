@@ -1,11 +1,12 @@
-"""Everything public, written as one revision: a folder that holds all of the dump, or nothing."""
+"""Everything public, written as one revision: folders that hold all of the dump, or nothing."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,27 +40,42 @@ class Exported:
     rows: dict[str, int]
 
 
-def export_dump(folder: Path, form: str, progress: TableProgress = lambda name, rows: rows) -> Exported:
-    """Write the dump into a folder that is empty or not there yet. Raises ExportError."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ExportError(f"{folder} is there already, and is no empty folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda name, rows: rows) -> Exported:
+    """Write the dump to a folder for each form, all of one revision. The folders are empty or not there yet. Raises
+    ExportError."""
+    for folder in folders.values():
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise ExportError(f"{folder} is there already, and is no empty folder")
+        folder.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(MOST_ATTEMPTS_TO_EXPORT):
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        try:
-            exported = _write_all(unfinished, form, progress)
+        with ExitStack() as parts:
+            unfinished = {form: parts.enter_context(_folder_beside(folder)) for form, folder in folders.items()}
+            exported = _write_all(unfinished, progress)
             if exported is not None:
-                if folder.exists():
-                    folder.rmdir()
-                unfinished.chmod(0o755)
-                unfinished.rename(folder)
+                for form, folder in folders.items():
+                    _put_in_place(unfinished[form], folder)
                 return exported
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
     raise ExportError("the database changed all the time while it was read")
 
 
-def _write_all(folder: Path, form: str, progress: TableProgress) -> Exported | None:
+@contextmanager
+def _folder_beside(folder: Path) -> Iterator[Path]:
+    """A folder for what is not finished; what was not moved away is deleted."""
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield unfinished
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _put_in_place(unfinished: Path, folder: Path) -> None:
+    if folder.exists():
+        folder.rmdir()
+    unfinished.chmod(0o755)
+    unfinished.rename(folder)
+
+
+def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported | None:
     """All files as of one moment; None where the database changed meanwhile."""
     with consistent_reads() as is_consistent:
         revision = Revision.current()[0]
@@ -67,16 +83,18 @@ def _write_all(folder: Path, form: str, progress: TableProgress) -> Exported | N
         counts: list[tuple[DumpTable, int]] = []
         for dumped in dumped_tables():
             rows = progress(dumped.table.name, dumped.rows(keys))
-            counts.append((dumped.table, write_table(folder, dumped.table, form, rows)))
+            counts.append((dumped.table, write_table(folders, dumped.table, rows)))
         sources = credited_sources()
         if not is_consistent and Revision.current()[0] != revision:
             return None
-    document = package_document(
-        counts, folder, form, revision=revision, created=timezone.now(), sources=sources, site=settings.SITE_URL
-    )
-    _write_json(folder / PACKAGE_FILE, document)
-    if form == "sqlite":
-        _write_json(folder / DATASETTE_FILE, _datasette_metadata(document, [table for table, _ in counts]))
+    created = timezone.now()
+    for form, folder in folders.items():
+        document = package_document(
+            counts, folder, form, revision=revision, created=created, sources=sources, site=settings.SITE_URL
+        )
+        _write_json(folder / PACKAGE_FILE, document)
+        if form == "sqlite":
+            _write_json(folder / DATASETTE_FILE, _datasette_metadata(document, [table for table, _ in counts]))
     return Exported(revision, {table.name: many for table, many in counts})
 
 

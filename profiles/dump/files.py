@@ -10,8 +10,8 @@ import csv
 import json
 import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ DUMP_ROWS_AT_ONCE = 20_000
 LARGEST_CELL = 1 << 27  # characters; a stored prediction is one
 SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
 DumpRow = tuple[Any, ...]
+RowWriter = Callable[[Sequence[DumpRow]], Any]
 
 
 class DumpError(Exception):
@@ -44,10 +45,21 @@ def member_name(table: DumpTable, form: str) -> str:
     return SQLITE_FILE if form == "sqlite" else f"{table.name}.{form}"
 
 
-def write_table(folder: Path, table: DumpTable, form: str, rows: Iterable[DumpRow]) -> int:
-    """Write one table in the form `parquet`, `csv` or `sqlite`; how many rows there were."""
+def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[DumpRow]) -> int:
+    """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`); how many rows there were. They are read
+    once for all forms."""
     plain = (tuple(_plain(column, value) for column, value in zip(table.columns, row, strict=True)) for row in rows)
-    return _WRITERS[form](folder / member_name(table, form), table, plain)
+    count = 0
+    with ExitStack() as opened:
+        writers = [
+            opened.enter_context(_WRITERS[form](folder / member_name(table, form), table))
+            for form, folder in folders.items()
+        ]
+        while batch := list(islice(plain, DUMP_ROWS_AT_ONCE)):
+            for write in writers:
+                write(batch)
+            count += len(batch)
+    return count
 
 
 def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
@@ -137,26 +149,16 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _batches_of_rows(rows: Iterable[DumpRow]) -> Iterator[list[DumpRow]]:
-    remaining = iter(rows)
-    while batch := list(islice(remaining, DUMP_ROWS_AT_ONCE)):
-        yield batch
-
-
-def _write_csv(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+@contextmanager
+def _csv_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
     truths = {True: "true", False: "false"}
     booleans = {place for place, column in enumerate(table.columns) if column.type == "boolean"}
-    count = 0
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.names)
-        for batch in _batches_of_rows(rows):
-            writer.writerows(
-                [truths.get(cell, cell) if place in booleans else cell for place, cell in enumerate(row)]
-                for row in batch
-            )
-            count += len(batch)
-    return count
+        yield lambda batch: writer.writerows(
+            [truths.get(cell, cell) if place in booleans else cell for place, cell in enumerate(row)] for row in batch
+        )
 
 
 def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
@@ -185,7 +187,8 @@ def _rows_of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         yield row
 
 
-def _write_sqlite(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+@contextmanager
+def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
     columns = [
         f"{_quoted(column.name)} {SQLITE_TYPES.get(column.type, 'TEXT')}{' NOT NULL' if column.required else ''}"
         for column in table.columns
@@ -196,18 +199,14 @@ def _write_sqlite(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
         f"FOREIGN KEY ({_quoted(column)}) REFERENCES {_quoted(other)} ({_quoted(named)})"
         for column, other, named in table.refers
     ]
-    count = 0
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(columns)})")
-        marks = ", ".join("?" * len(table.columns))
-        for batch in _batches_of_rows(rows):
-            database.executemany(f"INSERT INTO {_quoted(table.name)} VALUES ({marks})", batch)  # noqa: S608
-            count += len(batch)
+        into = f"INSERT INTO {_quoted(table.name)} VALUES ({', '.join('?' * len(table.columns))})"  # noqa: S608
+        yield lambda batch: database.executemany(into, batch)
         for column, _, _ in table.refers:
             index = _quoted(f"{table.name}_{column}")
             database.execute(f"CREATE INDEX {index} ON {_quoted(table.name)} ({_quoted(column)})")
         database.commit()
-    return count
 
 
 def _read_sqlite(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
@@ -224,7 +223,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _write_parquet(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int:
+@contextmanager
+def _parquet_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
     import pyarrow as pa  # noqa: PLC0415  CSV and SQLite need no library
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -235,16 +235,14 @@ def _write_parquet(path: Path, table: DumpTable, rows: Iterable[DumpRow]) -> int
             for column in table.columns
         ]
     )
-    count = 0
+
+    def write(batch: Sequence[DumpRow]) -> None:
+        columns = zip(zip(*batch, strict=True), schema, strict=True)
+        arrays = [pa.array(column, type=field.type) for column, field in columns]
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in _batches_of_rows(rows):
-            arrays = [
-                pa.array(column, type=field.type)
-                for column, field in zip(zip(*batch, strict=True), schema, strict=True)
-            ]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            count += len(batch)
-    return count
+        yield write
 
 
 def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
@@ -268,10 +266,10 @@ def _check_names(member: str, table: DumpTable, names: Sequence[str]) -> None:
         raise DumpError(member, None, f"lacks the columns {', '.join(missing)}" if missing else "has other columns")
 
 
-_WRITERS: dict[str, Callable[[Path, DumpTable, Iterable[DumpRow]], int]] = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "sqlite": _write_sqlite,
+_WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[RowWriter]]] = {
+    "parquet": _parquet_writer,
+    "csv": _csv_writer,
+    "sqlite": _sqlite_writer,
 }
 _READERS: dict[str, Callable[[Path, DumpTable], Iterator[Sequence[Any]]]] = {
     "parquet": _read_parquet,

@@ -27,7 +27,7 @@ class Command(BaseCommand):
             return iter(tqdm(rows, desc=name, unit="row", leave=False))
 
         try:
-            exported = export_dump(directory, format, progress)
+            exported = export_dump({format: directory}, progress)
         except (ExportError, OSError) as error:
             raise CommandError(f"nothing was exported: {error}") from error
         counts = ", ".join(f"{many} {name}" for name, many in exported.rows.items())

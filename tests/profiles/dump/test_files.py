@@ -30,15 +30,23 @@ ROWS = [
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
 def test_what_is_written_is_read(tmp_path, form):
-    assert write_table(tmp_path, TABLE, form, ROWS) == 3
+    assert write_table({form: tmp_path}, TABLE, ROWS) == 3
     assert list(read_table(tmp_path, TABLE, form)) == ROWS
+
+
+def test_rows_that_are_read_once_are_written_in_every_form(tmp_path):
+    folders = {form: tmp_path / form for form in DUMP_FORMS}
+    for folder in folders.values():
+        folder.mkdir()
+    assert write_table(folders, TABLE, iter(ROWS)) == 3
+    assert [list(read_table(folder, TABLE, form)) for form, folder in folders.items()] == [ROWS] * len(DUMP_FORMS)
 
 
 def test_the_longest_cell_of_other_readers_stays_as_it_was(tmp_path):
     """Also while two tables are half read, and one of them is never read to its end."""
     before = csv.field_size_limit()
     long = (FULL[0] * before, *FULL[1:])
-    write_table(tmp_path, TABLE, "csv", [(*long, *FULL)] * 2)
+    write_table({"csv": tmp_path}, TABLE, [(*long, *FULL)] * 2)
     first, second = (read_table(tmp_path, TABLE, "csv") for _ in range(2))
     assert next(first)[0] == long[0]
     assert next(second)[0] == long[0]
@@ -50,13 +58,13 @@ def test_the_longest_cell_of_other_readers_stays_as_it_was(tmp_path):
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
 def test_invalid_numbers_are_null(tmp_path, form):
-    write_table(tmp_path, TABLE, form, [(None, None, math.nan, *FULL[3:], *FULL)])
+    write_table({form: tmp_path}, TABLE, [(None, None, math.nan, *FULL[3:], *FULL)])
     assert next(read_table(tmp_path, TABLE, form))[2] is None
 
 
 @pytest.mark.parametrize("form", DUMP_FORMS)
 def test_no_rows_are_a_file_too(tmp_path, form):
-    assert write_table(tmp_path, TABLE, form, []) == 0
+    assert write_table({form: tmp_path}, TABLE, []) == 0
     assert list(read_table(tmp_path, TABLE, form)) == []
 
 
@@ -72,7 +80,7 @@ WRONG = {"integer": "1.5", "number": "nan", "boolean": "maybe", "datetime": "202
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_cell_of_another_type_is_refused(tmp_path, name):
-    write_table(tmp_path, TABLE, "csv", [])
+    write_table({"csv": tmp_path}, TABLE, [])
     cells = [""] * 7 + ["text", "1", "1", "true", "2026-11-23T00:00:00Z", "{}", "[]"]
     cells[TABLE.names.index(name)] = WRONG[name]
     with (tmp_path / "all.csv").open("a") as file:

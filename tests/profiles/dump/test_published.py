@@ -2,24 +2,27 @@
 
 import hashlib
 import io
-import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from mpet_site.web.keeper import registered_chores
-from profiles.dump import published
+from profiles.dump import export, published
 from profiles.dump.export import ExportError
-from profiles.dump.files import DUMP_FORMS
+from profiles.dump.files import DUMP_FORMS, read_table
+from profiles.dump.registry import dumped_tables
+from profiles.dump.tables import PROFILES_TABLE
+from profiles.models import Revision
 from tests.paths import ROOT
 from tests.profiles.deliveries import deliver
 
@@ -30,6 +33,12 @@ API = "/api/v1/dump/"
 def state(settings, tmp_path, db):
     settings.STATE_DIR = tmp_path
     return tmp_path
+
+
+def deliver_and_close():
+    """For a thread, which has a connection of its own."""
+    deliver()
+    connection.close()
 
 
 def test_before_the_first_dump_there_is_nothing_to_fetch(client):
@@ -83,14 +92,42 @@ def test_a_process_of_its_own_and_of_low_priority_makes_it(monkeypatch):
     assert [(kind, priority) for kind, _, priority in priorities] == [(os.PRIO_PROCESS, 19)]
 
 
-def test_what_changes_all_the_time_is_not_made_for_ever(monkeypatch):
-    numbers = itertools.count(1)
-    monkeypatch.setattr(
-        published, "export_dump", lambda folder, form: (folder.mkdir(), SimpleNamespace(revision=next(numbers)))[1]
-    )
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="tests' SQLite, in memory, lets nobody write meanwhile")
+@pytest.mark.django_db(transaction=True)
+def test_what_is_uploaded_meanwhile_is_in_none_of_the_archives(monkeypatch, tmp_path):
+    """A fleet is written for minutes, and somebody uploads in every one of them."""
+    before = len(deliver().profiles)
+    write = export.write_table
+
+    def write_while_others_upload(*given):
+        uploader = threading.Thread(target=deliver_and_close)
+        uploader.start()
+        uploader.join()
+        return write(*given)
+
+    monkeypatch.setattr(export, "write_table", write_while_others_upload)
+    dump = published.publish_dump()
+    monkeypatch.undo()
+    assert (dump.revision, Revision.current()[0]) == (1, 1 + len(dumped_tables()))
+    for form in DUMP_FORMS:
+        with zipfile.ZipFile(dump.archive(form)) as archive:
+            archive.extractall(tmp_path / form)
+        assert len(list(read_table(tmp_path / form, PROFILES_TABLE, form))) == before
+
+
+def test_inside_a_transaction_what_changes_all_the_time_is_not_made_for_ever(monkeypatch):
+    rounds = []
+
+    def write_while_others_upload(*_):
+        rounds.append(Revision.current()[0])
+        deliver()
+        return 0
+
+    monkeypatch.setattr(export, "write_table", write_while_others_upload)
     with pytest.raises(ExportError, match="changed"):
         published.publish_dump()
-    assert next(numbers) == 1 + published.MOST_ROUNDS * len(published.DUMP_FORMS)
+    assert len(rounds) == export.MOST_ATTEMPTS_TO_EXPORT * len(dumped_tables())
+    assert published.newest_dump() is None
 
 
 def test_a_server_keeps_that_chore_and_does_not_begin_with_it():
