@@ -41,7 +41,7 @@ def without_outliers(evidence: Evidence) -> Evidence:
     remaining = evidence.is_known & ~is_outlying[:, :-1]
     on_target = evidence.is_known[-1] & is_outlying[-1, :-1]
     kept = np.flatnonzero(~is_outlying[:-1, -1] & (remaining[:-1] & remaining[-1]).any(axis=1))
-    if not len(kept):
+    if not evidence.has_workload[kept].any():  # the others are relatives of T, from which workloads are filled in
         return evidence
     curves = evidence.curves.copy(order="K")
     curves[is_outlying[:, :-1]] = 0.0
