@@ -49,7 +49,7 @@ Row = dict[str, float]
 ROWS = {
     "profiles": "profiles",
     "import_rate": "import: profiles a second (clock)",
-    "import_mib": "import: memory at most (MiB)",
+    "import_mib": "import: memory at most, of this column or one before (MiB)",
     "database_mib": "database (MiB)",
     "snapshot_s": "snapshot: built (s)",
     "snapshot_ratio": "snapshot: memory that building it takes at most / raw arrays",
