@@ -105,7 +105,7 @@ check: $(VENV)/.installed-dev
 audit: | $(BIN)/python
 	$(PYTHON) -m venv build/audit
 	build/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	build/audit/bin/pip-audit --disable-pip --no-deps --requirement constraints.txt
+	build/audit/bin/pip-audit --strict --disable-pip --no-deps --requirement constraints.txt
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

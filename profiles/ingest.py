@@ -155,17 +155,18 @@ def _platform_drafts(measurements: Measurements, source: Source) -> list[Platfor
             "vendor": canonical_vendor(record.vendor),
             "virtualised": record.virtualised,
             "placement": None if record.placement is None else list(record.placement),
-            "n_max": record.n_max or record.threads or largest_n.get(index, 1),
+            "n_max": record.n_max or record.threads or largest_n[index],
         }
         drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
     return drafts
 
 
 def _largest_n(measurements: Measurements) -> dict[int, int]:
-    """The largest thread count that was measured on each platform."""
-    largest: dict[int, int] = {}
+    """The largest thread count that was measured on each platform that says neither n_max nor threads."""
+    largest = {i: 1 for i, record in enumerate(measurements.platforms) if not (record.n_max or record.threads)}
     for record in measurements.profiles:
-        largest[record.platform] = max(largest.get(record.platform, 1), int(record.runs.n.max()))
+        if record.platform in largest:
+            largest[record.platform] = max(largest[record.platform], int(record.runs.n.max()))
     return largest
 
 

@@ -30,8 +30,17 @@ def normalise(values: FloatArray, low: FloatArray, high: FloatArray) -> FloatArr
     >>> normalise(np.array([30.0, 7.0, np.nan]), np.array([10.0, 7.0, 0.0]), np.array([50.0, 7.0, 1.0])).tolist()
     [0.5, 0.0, nan]
     """
+    return np.asarray((values - low) / element_spans(low, high))
+
+
+def element_spans(low: FloatArray, high: FloatArray) -> FloatArray:
+    """The range of each element (E,), in its own unit: what `normalise` divides by. 1 where it has none, or no value.
+
+    >>> element_spans(np.array([10.0, 7.0, np.nan]), np.array([50.0, 7.0, np.nan])).tolist()
+    [40.0, 1.0, 1.0]
+    """
     span = high - low
-    return np.asarray((values - low) / np.where(span > 0, span, 1.0))
+    return np.where(span > 0, span, 1.0)
 
 
 def normaliser_range(database: Database, origin: str, normalisation: Normalisation) -> tuple[FloatArray, FloatArray]:
@@ -81,4 +90,4 @@ def robust_range(smallest: FloatArray, largest: FloatArray) -> tuple[FloatArray,
 def _valid_values(database: Database, origin: str) -> FloatArray:
     """How many profiles of the origin have each element, (84,); hidden ones count: it is only a limit."""
     groups = [g for g, group in enumerate(database.groups) if group.origin == origin]
-    return np.asarray((~np.isnan(database.features[np.isin(database.group, groups)])).sum(axis=0), dtype=np.float64)
+    return np.asarray(database.valid_counts()[groups].sum(axis=0), dtype=np.float64)

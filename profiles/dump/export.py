@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
         folder.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(MOST_ATTEMPTS_TO_EXPORT):
         with ExitStack() as parts:
-            unfinished = {form: parts.enter_context(_folder_beside(folder)) for form, folder in folders.items()}
+            unfinished = {form: Path(parts.enter_context(_folder_beside(folder))) for form, folder in folders.items()}
             exported = _write_all(unfinished, progress)
             if exported is not None:
                 for form, folder in folders.items():
@@ -58,14 +57,9 @@ def export_dump(folders: Mapping[str, Path], progress: TableProgress = lambda na
     raise ExportError("the database changed all the time while it was read")
 
 
-@contextmanager
-def _folder_beside(folder: Path) -> Iterator[Path]:
-    """A folder for what is not finished; what was not moved away is deleted."""
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        yield unfinished
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+def _folder_beside(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder for what is not finished, which may be moved away."""
+    return tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True)
 
 
 def _put_in_place(unfinished: Path, folder: Path) -> None:

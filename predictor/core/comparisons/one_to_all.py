@@ -6,6 +6,7 @@ import numpy as np
 
 from predictor.core.comparisons.mean_distances import LARGEST_DISTANCE, Kind, MeanDistances
 from predictor.core.database import Database
+from predictor.core.normalise import element_spans
 from profiles.arrays import FloatArray, IntArray
 
 COMPARED_AT_ONCE = 1 << 14  # of the pass: their differences stay in the processor's caches
@@ -53,10 +54,6 @@ def _distances_of_pairs(
 
 
 def _spans_of_groups(database: Database) -> FloatArray:
-    """The range of each element (G, 84) among the profiles of each group's origin (Eq. 10-12); 1 where there
-    is none."""
-    spans = np.ones((len(database.groups), database.features.shape[1]))
-    for group, named in enumerate(database.groups):
-        low, high = database.element_range(named.origin)
-        np.subtract(high, low, out=spans[group], where=high > low)
-    return spans
+    """What the elements of each group's origin are divided by (Eq. 10-12), (G, 84)."""
+    spans = [element_spans(*database.element_range(group.origin)) for group in database.groups]
+    return np.array(spans).reshape(-1, database.features.shape[1])
