@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -25,6 +26,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ Row = dict[str, float]
 ROWS = {
     "profiles": "profiles",
     "import_rate": "import: profiles a second (clock)",
-    "import_mib": "import: memory at most, of this column or one before (MiB)",
+    "import_mib": "import: memory at most (MiB)",
     "database_mib": "database (MiB)",
     "snapshot_s": "snapshot: built (s)",
     "snapshot_ratio": "snapshot: memory that building it takes at most / raw arrays",
@@ -144,14 +146,24 @@ def name_of(platform: int) -> str:
 def measured(folder: Path) -> Row:
     """The numbers of a database that the dataset is imported into."""
     with installation("sqlite", demo=False) as made:
-        started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        made.manage("import_dataset", str(folder))
+        started = time.perf_counter()
+        row = {"import_mib": import_mib(folder, made.environment)}
         seconds = time.perf_counter() - started
-        row = {"import_mib": max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024}
         row["database_mib"] = (Path(made.environment["MPET_STATE_DIR"]) / "mpet.sqlite3").stat().st_size / 2**20
         for part in PARTS:
             row |= in_a_process(part, made.environment)
         return row | {"import_rate": row["profiles"] / seconds}
+
+
+def import_mib(folder: Path, environment: dict[str, str]) -> float:
+    """The most memory that a process of the import ever had."""
+    command = [sys.executable, "manage.py", "import_dataset", str(folder)]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return usage.ru_maxrss / 1024
 
 
 def in_a_process(part: str, environment: dict[str, str]) -> Row:
@@ -210,6 +222,27 @@ def warm_up() -> None:
     read_database(origins=("nothing",))
 
 
+def known_pairs(database: Any, count: int, rng: np.random.Generator | None = None) -> list[tuple[int, int]]:
+    """Measured pairs (workload, platform), drawn, that can be predicted without their own profile.
+
+    Another platform must have the workload, and share another workload with this one.
+    """
+    drawn = (rng or np.random.default_rng(SEED)).permutation(len(database))
+    found = (pair for at in drawn if shares_another(database, pair := pair_of(database, at)))
+    return list(islice(found, count))
+
+
+def pair_of(database: Any, row: int) -> tuple[int, int]:
+    return int(database.workload_index[row]), int(database.platform_index[row])
+
+
+def shares_another(database: Any, pair: tuple[int, int]) -> bool:
+    workload, target = pair
+    of_it, of_target = database.workload_index == workload, database.platform_index == target
+    references = np.isin(database.platform_index, database.platform_index[of_it & ~of_target])
+    return bool((references & np.isin(database.workload_index, database.workload_index[of_target & ~of_it])).any())
+
+
 def measure_snapshot() -> Row:
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
@@ -233,7 +266,7 @@ def measure_again() -> Row:
     seconds = taken(read_database)
     database = read_database()
     for name in COMPARED:
-        METHODS[name].predict(database, Query(1, 1), METHODS[name].settings())
+        METHODS[name].predict(database, Query(*known_pairs(database, 1)[0]), METHODS[name].settings())
     return {"again_s": seconds, "again_ratio": (own_bytes() - before) / raw_bytes(database)}
 
 
@@ -247,8 +280,7 @@ def measure_answers() -> Row:
     with single_thread():
         for name in COMPARED:
             method = METHODS[name]
-            asked = rng.choice(len(database), QUESTIONS + WARM)
-            pairs = [(int(database.workload_index[at]), int(database.platform_index[at])) for at in asked]
+            pairs = known_pairs(database, QUESTIONS + WARM, rng)
             questions = [partial(method.predict, database, Query(*pair), method.settings()) for pair in pairs]
             row[name.replace("-", "_") + "_ms"] = median_ms(questions)
         steps = RankingQuestion.of(database.workloads[0], page=1).steps()
@@ -337,19 +369,25 @@ def measure_upload() -> Row:
     from tests.benchmarks.uploads import receive, tarball  # noqa: PLC0415
     from tests.samples import sample_measurements, sample_platform  # noqa: PLC0415
 
-    def ask() -> None:
-        database = read_database()
-        last = Query(len(database.workloads) - 1, len(database.platforms) - 1)  # none of those that are uploaded
-        METHODS["mpet"].predict(database, last, METHODS["mpet"].settings())
+    before = read_database()
+    ((workload, target),) = known_pairs(before, 1)
 
-    ask()
+    def ask(uploads: int) -> None:
+        database = read_database()
+        assert len(database.platforms) == len(before.platforms) + uploads
+        query = Query(
+            database.workloads.index(before.workloads[workload]), database.platforms.index(before.platforms[target])
+        )
+        METHODS["mpet"].predict(database, query, METHODS["mpet"].settings())
+
+    ask(0)
     row: Row = {}
-    for name in ("a machine", "b machine"):
+    for uploads, name in enumerate(("a machine", "b machine"), start=1):
         platform = replace(sample_platform(0), name=name, cpu_model=name)
         content = tarball(replace(sample_measurements(1, 20), platforms=[platform]))
         start = time.perf_counter()
         row["upload_s"] = taken(partial(receive, content))
-        row["visible_s"] = row["upload_s"] + taken(ask)
+        row["visible_s"] = row["upload_s"] + taken(partial(ask, uploads))
         row["visible_clock_s"] = time.perf_counter() - start
     return row
 

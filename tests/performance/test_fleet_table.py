@@ -4,7 +4,11 @@ import math
 
 import pytest
 from django.core.management import call_command
+from django.db.models import Q
 
+from predictor.core.errors import NothingShared
+from predictor.core.methods import METHODS, Query
+from predictor.snapshot.cache import read_database
 from profiles.models import Profile
 from tests.performance import fleet
 
@@ -29,6 +33,22 @@ def test_every_row_is_measured(made):
     assert all(math.isfinite(value) and value >= 0 for value in found.values())
     assert found["profiles"] == 7 * 12
     assert Profile.objects.count() == 7 * 12 + 2 * 20
+
+
+def test_a_pair_is_drawn_only_where_another_platform_says_something(db, settings, tmp_path):
+    """The last platform has workloads 0 and 1, the others 0, 2 and 3: they share none but the one that is asked for."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    fleet.write_fleet(tmp_path, platforms=3, workloads=4)
+    call_command("import_dataset", str(tmp_path))
+    last, one = Q(platform__name=fleet.name_of(2)), Q(workload__name__endswith="0001")
+    Profile.objects.filter(last ^ one).exclude(workload__name__endswith="0000").delete()
+    database = read_database()
+    pairs = fleet.known_pairs(database, 100)
+    assert sorted(pairs) == [(workload, platform) for workload in (0, 2, 3) for platform in (0, 1)]
+    for pair in pairs:
+        METHODS["mpet"].predict(database, Query(*pair), METHODS["mpet"].settings())
+    with pytest.raises(NothingShared):
+        METHODS["mpet"].predict(database, Query(0, 2), METHODS["mpet"].settings())
 
 
 def test_copies_are_the_same_machines_under_other_names(tmp_path, db, settings):
