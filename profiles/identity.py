@@ -9,11 +9,14 @@ import hashlib
 import json
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 TOPOLOGY_COLUMNS = ("architecture", "sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
 IDENTIFYING_PLATFORM_TEXTS = ("cpu_model", "name")
 IDENTIFYING_WORKLOAD_TEXTS = ("name", "version", "input", "runtime")
+
+FOLDED_KEPT = 4096  # texts: a database names few architectures and processors, and many machines
 
 _MARKS = re.compile(r"\((?:r|tm)\)|[®™]", re.IGNORECASE)
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)(?:[^\w+#]|_)+(?=\d)")
@@ -24,6 +27,7 @@ def normalise_spacing(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
+@lru_cache(FOLDED_KEPT)
 def fold_spelling(text: str) -> str:
     """The text without what people write differently: case, spaces, punctuation, (R) and (TM).
 

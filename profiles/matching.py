@@ -46,6 +46,7 @@ class MatchingRules:
     spelling: Callable[[Any], str]
     kin: Callable[[Any], tuple[Any, ...]]
     text: Callable[[Any], str]
+    described_by: tuple[str, ...]  # the columns that `kin` and `text` read
     coarse: str  # a column that near misses share
     suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
 
@@ -57,6 +58,7 @@ PLATFORM_RULES = MatchingRules(
     spelling=identity.platform_spelling,
     kin=identity.platform_kin,
     text=identity.platform_text,
+    described_by=(*identity.TOPOLOGY_COLUMNS, *identity.IDENTIFYING_PLATFORM_TEXTS),
     coarse="threads",
     suffixes=(),
 )
@@ -67,6 +69,7 @@ WORKLOAD_RULES = MatchingRules(
     spelling=identity.workload_spelling,
     kin=identity.workload_kin,
     text=identity.workload_text,
+    described_by=identity.IDENTIFYING_WORKLOAD_TEXTS,
     coarse="input",
     suffixes=("version", "input", "runtime"),
 )
@@ -231,14 +234,15 @@ def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, 
 def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNotes) -> None:
     values = {getattr(draft, rules.coarse) for draft in new}
     alike = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
-    visible = _visible_rows(rules, new[0].private_to_id).defer("created_at")
-    kin: dict[tuple[Any, ...], dict[str, str]] = defaultdict(dict)
+    known = _visible_rows(rules, new[0].private_to_id).values_list(*rules.described_by, named=True)
+    kin: dict[tuple[Any, ...], dict[str, str]] = {rules.kin(draft): {} for draft in new}
     parts = key_chunks(value for value in values if value is not None)
     for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
-        for row in visible.filter(query):
-            kin[rules.kin(row)][rules.text(row)] = row.name
+        for row in known.filter(query):
+            if (same := kin.get(rules.kin(row))) is not None:
+                same[rules.text(row)] = row.name
     for draft in new:
-        texts = kin.get(rules.kin(draft), {})
+        texts = kin[rules.kin(draft)]
         for text in difflib.get_close_matches(rules.text(draft), texts, n=1, cutoff=NEAR_MISS_RATIO):
             kind = f"{rules.noun}s that are new but look like existing ones"
             notes.add(kind, f"{rules.noun} {draft.name!r} is new, but looks like the existing {texts[text]!r}")

@@ -13,12 +13,15 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class JSONRenderer(renderers.JSONRenderer):
-    """NaN and infinity are null (`strict` makes any that is left an error, not invalid JSON)."""
+    """NaN and infinity are null: `strict` makes each of them an error, and few documents have any."""
 
     strict = True
 
     def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
-        return super().render(nan_to_null(data), *args, **kwargs)
+        try:
+            return super().render(data, *args, **kwargs)
+        except (ValueError, TypeError):
+            return super().render(nan_to_null(data), *args, **kwargs)
 
 
 class CSVRenderer(renderers.BaseRenderer):

@@ -162,11 +162,21 @@ WhySerializer: Any = type(
 )
 
 
-class PredictionSerializer(serializers.ModelSerializer):
-    """The stored answer, as it was given."""
+class StoredSerializer(serializers.ModelSerializer):
+    """What a stored answer has and one that is not kept has not."""
 
     id = serializers.UUIDField(source="uid")
     url = serializers.HyperlinkedIdentityField("api-prediction", lookup_field="uid", lookup_url_kwarg="id")
+
+    class Meta:
+        model = Prediction
+        fields: tuple[str, ...] = ("id", "url", "created_at")
+        read_only_fields = fields
+
+
+class PredictionSerializer(StoredSerializer):
+    """The stored answer, as it was given."""
+
     references = serializers.ListField(child=Text(), allow_null=True)
     n = serializers.ListField(child=Integer(), allow_null=True)
     settings = serializers.DictField()
@@ -227,12 +237,9 @@ class PredictionSerializer(serializers.ModelSerializer):
     )
     sources = inline_serializer("PredictionSource", {"label": Text(), "licence": Text(), "citation": Text()}, many=True)
 
-    class Meta:
-        model = Prediction
+    class Meta(StoredSerializer.Meta):
         fields = (
-            "id",
-            "url",
-            "created_at",
+            *StoredSerializer.Meta.fields,
             "revision",
             "method",
             "method_version",
@@ -269,17 +276,16 @@ class PredictionSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     def to_representation(self, prediction: Prediction) -> dict[str, Any]:
-        own = {name: self.fields[name] for name in ("id", "url", "created_at")}
-        values = {name: field.to_representation(field.get_attribute(prediction)) for name, field in own.items()}
         beside = {
             "settlement": settlement_document(prediction),
             "withdrawn": withdrawn_document(prediction),
             "outdated": age_notes(prediction),
         }
-        return values | prediction.answer | beside
+        # A serializer copies each of its fields, and those of the answer are as they were given.
+        return {**StoredSerializer(prediction, context=self.context).data, **prediction.answer, **beside}
 
 
-ONLY_STORED = ("id", "url", "created_at", "settlement", "withdrawn", "outdated")
+ONLY_STORED = (*StoredSerializer.Meta.fields, "settlement", "withdrawn", "outdated")
 PreviewSerializer = inline_serializer(
     "PredictionPreview",
     {

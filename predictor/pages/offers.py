@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.assembly import SIMULATED
+from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.comparisons.documents import positions_with_most_profiles
 from predictor.core.database import Database
 from predictor.core.methods import METHODS
@@ -40,11 +40,11 @@ def offered_names(model: Any, user: Any, chosen: str, *, scaling: bool = False) 
 def first_pair(user: Any) -> tuple[str, str]:
     """The pair that a visitor sees first: the surest answer that has a curve, from measured profiles where there are
     such, else from simulated ones; where nothing has a curve, any pair."""
-    databases: list[Database] = [read_database(user), read_database(user, origins=SIMULATED)]
-    for database in databases:
-        if pair := surest_pair(database, user):
+    for origins in (MEASURED, SIMULATED):
+        if pair := surest_pair(read_database(user, origins=origins), user):
             return pair
-    for database in databases:
+    for origins in (MEASURED, SIMULATED):
+        database = read_database(user, origins=origins)
         for workload in positions_with_most_profiles(database, "workloads", 1):
             return database.workloads[workload], database.platforms[platforms_of(database, workload)[0]]
     return "", ""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
+from predictor.core.assembly import MEASURED
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
 from predictor.pages.offers import doubt_of_pair, first_pair
@@ -109,6 +110,13 @@ def test_what_was_measured_stands_first_also_where_it_has_two_threads(client):
     assert page.context["target"].startswith("machine-")
     assert not page.context["answer"]["simulated"]
     assert [trace["name"] for trace in figures_of(page)["time"]["data"]][-1] == "measured"
+
+
+def test_simulated_profiles_are_not_read_where_measured_ones_have_an_answer(public, monkeypatch):
+    read = []
+    monkeypatch.setattr(offers, "read_database", lambda user, origins: read.append(origins) or read_database(user))
+    assert first_pair(None)[0]
+    assert read == [MEASURED]
 
 
 def test_the_surest_answer_of_a_few_stands_first(public, monkeypatch):

@@ -48,7 +48,8 @@ def test_the_database_holds_what_is_stored_sorted_by_slug(grid):
 
 
 def test_platform_metadata_is_read_with_unknown_as_nan_and_empty(db):
-    store_platforms(["a"], n_ht=4, base_mhz=2400.0, vendor=None)
+    platforms = store_platforms(["a"], n_ht=4, base_mhz=2400.0, vendor=None)
+    store_profiles(store_source(), [(platforms[0], *store_workloads(["w"]))])
     database = read_database()
     assert (database.n_ht[0], database.n_max[0]) == (4, 8)
     assert np.isnan(database.n_nu[0])

@@ -12,6 +12,7 @@ from profiles.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS = 48, 192  # thread counts of the grid, where so many were measured
 MOST_CODES = 1 << 40  # of rows; times as many thread counts as there can be they still are numbers of 64 bits
+BLOCK_ROWS = 1 << 12  # interpolated together: what that needs stays in the processor's cache
 MOST_GRID_VALUES = 1 << 22  # of rows x columns, where FEWEST_GRID_COLUMNS allows it
 
 
@@ -59,13 +60,16 @@ def _evaluate(database: Database) -> EvaluatedCurves:
     n = _grid(np.append(curves.n, 1), len(database))
     values = np.zeros((len(n), len(database) + 1))
     pattern = np.zeros(len(database) + 1, dtype=np.int64)
+    log_time = np.log(curves.time_s)
     tables = [_Pattern.of_nothing(n)]
     for members, points in curves.alike():
         counts = curves.n[points[0]]
         pattern[members] = len(tables)
         tables.append(_Pattern.of(n, counts))
-        measured = np.log(counts) + np.log(curves.time_s[points])
-        values[:, members] = interpolate_rows(measured, np.log(counts), np.log(n)).T
+        for first in range(0, len(members), BLOCK_ROWS):
+            block = slice(first, first + BLOCK_ROWS)
+            measured = np.log(counts) + log_time[points[block]]
+            values[:, members[block]] = interpolate_rows(measured, np.log(counts), np.log(n)).T
     columns = {name: np.stack([getattr(table, name) for table in tables], axis=1) for name in _Pattern._fields}
     return EvaluatedCurves(n=n, log_n=np.log(n), values=values, pattern=pattern, **columns)
 
@@ -86,8 +90,11 @@ class _FlatCurves(NamedTuple):
         n = np.append(database.curve_n.astype(np.int64), np.ones(len(sequential), dtype=np.int64))
         time_s = np.append(database.curve_time_s, database.t1_s[sequential])
         lengths[sequential] = 1
+        starts = np.cumsum(lengths) - lengths
+        if np.all((row[1:] > row[:-1]) | (n[1:] >= n[:-1])) and not len(sequential):
+            return cls(n, time_s, starts, lengths)
         order = np.lexsort((n, row))
-        return cls(n[order], time_s[order], np.cumsum(lengths) - lengths, lengths)
+        return cls(n[order], time_s[order], starts, lengths)
 
     def alike(self) -> list[tuple[IntArray, IntArray]]:
         """Which curves have the same n (members,), and where their points are (members, n); empty ones are left out.
@@ -107,7 +114,7 @@ class _FlatCurves(NamedTuple):
 
 def _grid(n: IntArray, rows: int) -> IntArray:
     """All thread counts, or where they are too many those nearest to equal steps of ln n."""
-    counts = np.unique(n)
+    counts = distinct_codes(n)
     most = int(np.clip(MOST_GRID_VALUES // max(rows, 1), FEWEST_GRID_COLUMNS, MOST_GRID_COLUMNS))
     return counts[evenly_spaced(np.log(counts), most)]
 
