@@ -6,7 +6,7 @@ import logging
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -44,7 +44,7 @@ SNAPSHOT_BUILT = Gauge(
 
 
 class SnapshotCache:
-    """The newest few snapshots of this process. Threads that ask for the same one at once wait for one build."""
+    """The snapshots that this process used last. Threads that ask for the same one at once wait for one build."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -68,6 +68,12 @@ class SnapshotCache:
                     self._entries.pop(key, None)
                 entry.set_exception(error)
         return entry.result()
+
+    def forget(self, keys: Iterable[Hashable]) -> None:
+        """Whoever has one of them in hand keeps it."""
+        with self._lock:
+            for key in keys:
+                self._entries.pop(key, None)
 
     def has(self, key: Hashable) -> bool:
         """Whether `get` answers at once."""
@@ -129,7 +135,16 @@ class WantedSnapshot:
         return cls(user, origins, outliers, viewer, (public, own), folder)
 
     def get(self) -> Snapshot:
-        return _cache.get(self.folder, self.map_or_build)
+        """It takes the place of earlier ones of the viewer and origins, and an owner's are of what the public sees now:
+        what is derived of one is as large as its rows."""
+        is_kept = _cache.has(self.folder)
+        snapshot = _cache.get(self.folder, self.map_or_build)
+        if not is_kept:
+            known = finished_folders()
+            owned = [folder for folder in known if files.is_of_user(folder)]
+            outdated = [folder for folder in owned if files.revision_of(folder)[0] < self.revision[0]]
+            _cache.forget([*files.earlier_of(known, self.folder), *outdated])
+        return snapshot
 
     def map_or_build(self) -> Snapshot:
         """From its folder; where there is none, made as of now and, if it is large, written to the folder of now."""
@@ -168,7 +183,7 @@ class WantedSnapshot:
             public = WantedSnapshot.of(None, self.origins, self.outliers)
             yield _cache.get(public.folder, public.map_or_build)
             return
-        known = {key: snapshot for key, snapshot in _cache.finished().items() if isinstance(key, Path)}
+        known = finished_folders()
         for folder in files.earlier_of(known, self.folder)[:1]:
             yield known[folder]
         for folder in files.earlier_folders(self.folder)[:1]:
@@ -194,6 +209,11 @@ class WantedSnapshot:
             except LookupError:
                 continue
         return None
+
+
+def finished_folders() -> dict[Path, Snapshot]:
+    """The snapshots that this process has, by their folders, which need not be there."""
+    return {key: snapshot for key, snapshot in _cache.finished().items() if isinstance(key, Path)}
 
 
 def mapped_snapshot(folder: Path) -> Snapshot:

@@ -131,6 +131,10 @@ def revision_of(folder: Path) -> tuple[int, int]:
     return int(public), int(own)
 
 
+def is_of_user(folder: Path) -> bool:
+    return folder.name.startswith("user-")
+
+
 def newest_profile_of(folder: Path) -> str:
     """The uid of the newest profile in the folder's snapshot, which is part of its name."""
     return folder.name.split(",")[3]
@@ -142,8 +146,7 @@ def remove_others(kept: Path) -> None:
     whose, public, _ = kept.name.split(",", 2)
     for folder in kept.parent.iterdir():
         parts = folder.name.split(",", 2)
-        of_user = parts[0].startswith("user-")
-        if folder != kept and len(parts) == 3 and (parts[0] == whose or (of_user and parts[1] != public)):
+        if folder != kept and len(parts) == 3 and (parts[0] == whose or (is_of_user(folder) and parts[1] != public)):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from predictor.core.tabulated import database_from_measurements
-from predictor.snapshot import files
+from predictor.snapshot import cache, files
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_database, read_snapshot
 from predictor.snapshot.values import snapshot_values
@@ -89,6 +89,27 @@ def test_a_new_revision_is_a_new_snapshot(grid):
     after = read_database()
     assert (len(before), len(after)) == (4, 5)
     assert after.revision == before.revision + 1
+
+
+def test_a_process_keeps_the_newest_of_each_viewer_and_origins_alone(grid, owner, monkeypatch):
+    """Eight revisions of 250,000 profiles, each with what was derived of it, were a gigabyte."""
+    monkeypatch.setattr(cache, "_cache", SnapshotCache(8))
+    platforms, workloads, _ = grid
+    own = store_workloads(["mine"], private_to=owner)
+    for origins in (("measured",), ("measured", "simulated"), ("measured",)):
+        store_profiles(store_source(), [(platforms[0], workloads[0])])
+        store_profiles(store_source(owner, private=True), [(platforms[0], own[0])])
+        newest = [read_snapshot(origins=origins), read_snapshot(owner)]
+    kept = cache.finished_folders()
+    assert sorted(folder.name.split(",")[0] for folder in kept) == [
+        "public+measured",
+        "public+measured+simulated",
+        f"user-{owner.pk}+measured",
+    ]
+    assert all(any(snapshot is one for one in kept.values()) for snapshot in newest)
+    store_profiles(store_source(), [(platforms[0], workloads[0])])
+    read_snapshot()
+    assert [folder.name.split(",")[:2] for folder in cache.finished_folders() if files.is_of_user(folder)] == []
 
 
 def test_a_change_while_reading_is_read_again(grid, monkeypatch):
@@ -199,7 +220,7 @@ def test_underived_profiles_wait_outside(grid):
 
 class TestCache:
     def test_builds_once_for_all_threads(self):
-        cache, built, threads = SnapshotCache(2), [], 8
+        snapshots, built, threads = SnapshotCache(2), [], 8
         barrier = Barrier(threads)
 
         def build():
@@ -208,7 +229,7 @@ class TestCache:
 
         def ask(_):
             barrier.wait()
-            return cache.get("key", build)
+            return snapshots.get("key", build)
 
         with ThreadPoolExecutor(threads) as pool:
             answers = list(pool.map(ask, range(threads)))
@@ -216,24 +237,24 @@ class TestCache:
         assert len(set(map(id, answers))) == 1
 
     def test_forgets_the_least_used(self):
-        cache = SnapshotCache(2)
-        first = cache.get("a", object)
-        cache.get("b", object)
-        assert cache.get("a", object) is first
-        cache.get("c", object)
-        assert cache.get("a", object) is first
-        assert len(cache._entries) == 2
-        assert "b" not in cache._entries
+        snapshots = SnapshotCache(2)
+        first = snapshots.get("a", object)
+        snapshots.get("b", object)
+        assert snapshots.get("a", object) is first
+        snapshots.get("c", object)
+        assert snapshots.get("a", object) is first
+        assert len(snapshots._entries) == 2
+        assert "b" not in snapshots._entries
 
     def test_a_failed_build_is_tried_again(self):
-        cache = SnapshotCache(2)
+        snapshots = SnapshotCache(2)
 
         def fail():
             raise OSError("disk")
 
         with pytest.raises(OSError, match="disk"):
-            cache.get("a", fail)
-        assert cache.get("a", lambda: "built") == "built"
+            snapshots.get("a", fail)
+        assert snapshots.get("a", lambda: "built") == "built"
 
 
 class TestFiles:
