@@ -354,6 +354,16 @@ class Database:
             self._derived[key] = compute()
         return cast(Derived, self._derived[key])
 
+    def derive_one_of(self, kind: Hashable, key: Hashable, compute: Callable[[], Derived], kept: int) -> Derived:
+        """As `derive`, where there are too many of a kind to keep them all: the newest `kept` stay."""
+        some: dict[Hashable, Derived] = self.derive(kind, dict)
+        found = some.get(key)
+        if found is None:
+            found = some[key] = compute()
+            for old in list(some)[:-kept]:
+                some.pop(old, None)  # another thread may have done so
+        return found
+
     def _by_workload(self) -> tuple[IntArray, NDArray[np.int32]]:
         return order_by_workload(self.workload_index, len(self.workloads))
 

@@ -6,7 +6,6 @@ slower than it was estimated gives its place to the next.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -182,14 +181,12 @@ def kept_estimates(question: EstimatedQuestion) -> EstimatedTimes:
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
         raise ValueError(f"{question.method.name} estimates nothing")
-    kept: OrderedDict[tuple[str, int, int | None], EstimatedTimes] = database.derive(("estimates",), OrderedDict)
-    key = question.method.name, question.workload, question.n
-    found = kept.get(key)
-    if found is None:
-        found = kept[key] = estimate(database, question.workload, np.arange(len(database.platforms)), question.n)
-        while len(kept) > KEPT_ESTIMATES:
-            kept.popitem(last=False)
-    return found
+    return database.derive_one_of(
+        "estimates",
+        (question.method.name, question.workload, question.n),
+        lambda: estimate(database, question.workload, np.arange(len(database.platforms)), question.n),
+        KEPT_ESTIMATES,
+    )
 
 
 def measured_rows(database: Database, workload: int) -> IntArray:

@@ -9,13 +9,13 @@ from predictor.core.database import Database
 from predictor.core.normalise import element_spans
 from profiles.arrays import FloatArray, IntArray
 
+KEPT_DISTANCES = 64  # of one to all: 160 kB each among 10,000 platforms
 COMPARED_AT_ONCE = 1 << 14  # of the pass: their differences stay in the processor's caches
 
 
 def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
-    """The distances of one platform or workload to all, (1, all); once per database."""
-    distances: MeanDistances = database.derive(("neighbours", kind, of), lambda: _one_to_all(database, kind, of))
-    return distances
+    """The distances of one platform or workload to all, (1, all); those asked for last are kept."""
+    return database.derive_one_of("neighbours", (kind, of), lambda: _one_to_all(database, kind, of), KEPT_DISTANCES)
 
 
 def _one_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:

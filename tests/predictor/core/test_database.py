@@ -192,3 +192,14 @@ def test_contradictions_are_refused(change, message):
     arrays |= {name: new(arrays[name]) if callable(new) else new for name, new in change.items()}
     with pytest.raises(DatabaseError, match=message):
         Database.build(**arrays)
+
+
+def test_of_what_there_is_too_much_of_the_newest_are_kept():
+    example = random_database(0)
+    computed = []
+
+    def derived(key):
+        return example.derive_one_of("kind", key, lambda: computed.append(key) or f"of {key}", kept=2)
+
+    assert [derived(key) for key in ("a", "b", "a", "c", "b", "a")] == ["of a", "of b", "of a", "of c", "of b", "of a"]
+    assert computed == ["a", "b", "c", "a"]
