@@ -160,12 +160,15 @@ class WantedSnapshot:
         is_large = len(values["database.t1_s"]) >= settings.SNAPSHOT_FILE_PROFILES
         if not is_large or (values["database.revision"], values["snapshot.private_revision"]) != now.revision:
             return snapshot_from(values)
-        files.write_values(now.folder, values)
-        files.remove_others(now.folder)
         try:
+            files.write_values(now.folder, values)
+            files.remove_others(now.folder)
             return mapped_snapshot(now.folder)
-        except LookupError:
-            return snapshot_from(values)
+        except OSError as error:
+            logger.warning("the snapshot %s is this process's alone, as it cannot be written: %s", now.folder, error)
+        except LookupError:  # another process removed it already
+            pass
+        return snapshot_from(values)
 
     def grown_values(self) -> dict[str, Any] | None:
         """What `read_grown` makes of an earlier snapshot; None where all rows have to be read."""

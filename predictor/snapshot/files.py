@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +22,7 @@ from predictor.core.growth import SplicedArray
 
 VALUES_FILE = "values.json"
 COPIED_BYTES = 2**20
+UNFINISHED_S = 3600.0  # no process takes so long to write one
 ARRAYS = (np.ndarray, SplicedArray)
 
 
@@ -141,13 +143,26 @@ def newest_profile_of(folder: Path) -> str:
 
 
 def remove_others(kept: Path) -> None:
-    """Delete the viewer's other folders, and those of users that are of another public revision. Who has one mapped
-    keeps it; the public's others answer until theirs are made, too."""
+    """Delete the viewer's other folders, those of users that are of another public revision, and what a process left
+    that was killed while it wrote. Who has one mapped keeps it; the public's others answer until theirs are made, too.
+    """
     whose, public, _ = kept.name.split(",", 2)
     for folder in kept.parent.iterdir():
         parts = folder.name.split(",", 2)
-        if folder != kept and len(parts) == 3 and (parts[0] == whose or (is_of_user(folder) and parts[1] != public)):
+        if len(parts) == 3:
+            is_outdated = parts[0] == whose or (is_of_user(folder) and parts[1] != public)
+        else:
+            is_outdated = _age_s(folder) > UNFINISHED_S
+        if folder != kept and is_outdated:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age_s(folder: Path) -> float:
+    """Since something was put into it last; 0 where it is gone."""
+    try:
+        return time.time() - folder.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def remove_of_viewer(viewer: int) -> None:

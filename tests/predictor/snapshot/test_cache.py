@@ -1,4 +1,7 @@
+import errno
 import json
+import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -318,6 +321,26 @@ class TestFiles:
         store_profiles(store_source(), [(platforms[0], workloads[0])])
         read_snapshot()
         assert len(self.folders(tmp_path)) == 1
+
+    def test_that_no_disk_takes_are_the_process_s_own(self, grid, process, monkeypatch, caplog):
+        def fail(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        expected = snapshot_values(build_snapshot(None, ("measured",)))["database.features"]
+        monkeypatch.setattr(files, "write_array", fail)
+        process()
+        np.testing.assert_array_equal(read_snapshot().database.features, expected)
+        assert "No space left on device" in caplog.text
+
+    def test_what_a_killed_process_left_is_removed_and_what_is_being_written_stays(self, grid, process, tmp_path):
+        left, being_written = (tmp_path / "snapshots" / name for name in ("left", "being-written"))
+        for folder in (left, being_written):
+            folder.mkdir(parents=True)
+            (folder / "database.features.npy").write_bytes(b"half")
+        os.utime(left, times=(time.time() - 2 * files.UNFINISHED_S,) * 2)
+        read_snapshot()
+        assert not left.exists()
+        assert being_written.exists()
 
     def test_that_are_damaged_are_made_again(self, grid, process, tmp_path):
         expected = read_snapshot().database.features
