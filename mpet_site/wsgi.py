@@ -4,8 +4,10 @@ import os
 
 from django.core.wsgi import get_wsgi_application
 
+from mpet_site.web.collector import pause_collector
 from mpet_site.web.keeper import start_keeper
 
+pause_collector()
 os.umask(0o077)  # whatever a server writes is in the state folder, and its owner's alone
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings")
 application = get_wsgi_application()
