@@ -2,6 +2,7 @@
 
 Random names and ids would be unknown all the way. A value that is no name (the wrong type, empty, too long) stays as it
 was drawn. What a schema cannot say of two fields together (`profile` or `points`) is made to hold in valid requests.
+What was asked at the bounds of a parameter is not asked again beside other values of the others.
 
 MPET_CONTRACT_NAMES is a file: {"platforms": [slugs], "profiles": [ids], "programs": [{"id": ..., "slug": ...}],
 "settings": {method: defaults}, ...}.
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import schemathesis
+from schemathesis.core.parameters import ParameterLocation
+from schemathesis.generation.meta import TestPhase
 
 NAMES: dict[str, Any] = json.loads(Path(os.environ["MPET_CONTRACT_NAMES"]).read_text())
 OF_PATH = re.compile(r"^/api/v1/(?P<kind>[a-z-]+)/\{(?P<parameter>\w+)\}/")
@@ -25,6 +28,7 @@ OF_PAIR = re.compile(r"^/api/v1/(distances|compare)/(?P<kind>platforms|workloads
 OF_NAME = {"workload": "workloads", "target": "platforms", "platform": "platforms", "on": "platforms"}
 LONGEST_NAME = 200
 ANSWERS: defaultdict[str, Counter] = defaultdict(Counter)
+ASKED: set[str] = set()
 
 
 def row(kind: str, drawn: Any, other_than: str = "") -> Any:
@@ -42,7 +46,37 @@ def is_name(value: Any) -> bool:
 
 
 @schemathesis.hook
+def filter_case(context: Any, case: Any) -> bool:
+    """Cases at the bounds of parameters get their names here already, so that equal ones are known."""
+    if not is_at_bounds(case):
+        return True
+    name_rows(case)
+    question = repr(what_is_asked(case))
+    is_new = question not in ASKED
+    ASKED.add(question)
+    return is_new
+
+
+@schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
+    if not is_at_bounds(case):
+        name_rows(case)
+
+
+def is_at_bounds(case: Any) -> bool:
+    return case.meta is not None and case.meta.phase.name == TestPhase.COVERAGE
+
+
+def what_is_asked(case: Any) -> tuple[Any, ...]:
+    """Of what is wrong in the query: that alone, whatever stands beside it. Else everything that is sent."""
+    asked, bound, mode = (case.operation.label, case.method), case.meta.phase.data, case.meta.generation.mode
+    if mode.is_negative and bound.parameter_location == ParameterLocation.QUERY:
+        what = bound.parameter or bound.description
+        return *asked, bound.scenario, what, (case.query or {}).get(what)
+    return *asked, mode, case.path_parameters, case.query, case.headers, case.cookies, case.media_type, case.body
+
+
+def name_rows(case: Any) -> None:
     is_valid = case.meta is None or not case.meta.generation.mode.is_negative
     name_in_path(case, is_valid)
     name_in_query(case, is_valid)
