@@ -25,6 +25,7 @@ SHARED_DATA = ROOT.parent / "shared" / "data"
 WSGIRequestHandler.disable_nagle_algorithm = True
 ALONE = "alone"
 OTHER_TOOLS = {"browser", "kit", "shared_data"}
+DATABASE_ONLY = os.environ.get("MPET_TESTS_DATABASE_ONLY") == "1"  # what tests/mpet_site/test_postgresql.py asks for
 STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or server is a failure, not a skip
 
 
@@ -60,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     unseen = [item.nodeid for item in items if item.get_closest_marker(ALONE) and not says_alone(item.path)]
     if unseen:
         raise pytest.UsageError(f"`-m {ALONE}` would not find what is marked from another module: {unseen}")
-    if os.environ.get("MPET_TESTS_DATABASE_ONLY") != "1":
+    if not DATABASE_ONLY:
         return
     chosen = [
         item for item in items if uses_database(item) and not OTHER_TOOLS & {mark.name for mark in item.iter_markers()}
@@ -70,8 +71,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def uses_database(item: pytest.Item) -> bool:
-    fixtures = {"db", "transactional_db"} & set(getattr(item, "fixturenames", ()))
-    return bool(fixtures) or item.get_closest_marker("django_db") is not None
+    """Processes that have an SQLite file of their own (`empty_database`) say nothing of another database."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    if "empty_database" in fixtures:
+        return False
+    return bool({"db", "transactional_db"} & fixtures) or item.get_closest_marker("django_db") is not None
 
 
 def skip_or_fail(reason: str) -> None:
@@ -91,9 +95,11 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker, tmp_path_factory) -> Path | None:
-    """pytest-django's, and a copy of the tables before any test wrote to them; None of another database than SQLite."""
-    if connection.vendor != "sqlite":
-        return None
+    """pytest-django's, and a copy of the tables before any test wrote to them; None of another database than SQLite,
+    and where no test that was collected has pytest-django make one."""
+    with django_db_blocker.unblock():
+        if connection.vendor != "sqlite" or not connection.introspection.table_names():
+            return None
     path = tmp_path_factory.mktemp("database") / "mpet.sqlite3"
     with django_db_blocker.unblock(), closing(sqlite3.connect(path)) as copy:
         connection.ensure_connection()

@@ -22,6 +22,7 @@ from profiles.moderation import merge_platforms, set_hidden
 from profiles.outliers import keep_verdicts
 from profiles.publication import publish_source
 from profiles.withdrawal import withdraw
+from tests.conftest import DATABASE_ONLY
 from tests.predictor.conftest import store
 from tests.predictor.stored import CURVE_N, store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
@@ -30,7 +31,8 @@ MEASURED, BOTH = ("measured",), ("measured", "simulated")
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kid", "lynx", "mole", "newt", "owl")
 
 
-@pytest.fixture(params=["in memory", "in files"])
+# Another database is asked the same for both.
+@pytest.fixture(params=["in files"] if DATABASE_ONLY else ["in memory", "in files"])
 def place(request):
     return request.param
 
