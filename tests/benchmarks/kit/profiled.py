@@ -8,7 +8,9 @@ import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.archive import read_archive
@@ -55,16 +57,26 @@ def compile_program(name: str, compiler: str, folder: Path, *flags: str, output:
     if shutil.which(command) is None:
         skip_or_fail(f"no {command}")
     program = folder / (output or f"{source.stem}_{compiler}")
-    compiled = subprocess.run(
-        [command, "-O2", "-g", "-fopenmp", *flags, str(source), "-o", str(program), "-lm"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if compiled.returncode != 0 and re.search(r"cannot find -lomp|omp\.h|libomp", compiled.stderr):
-        skip_or_fail("no libomp for clang")
-    assert compiled.returncode == 0, compiled.stderr
+    program.write_bytes(compiled(command, source, flags))
+    program.chmod(0o755)
     return program
+
+
+@cache
+def compiled(command: str, source: Path, flags: tuple[str, ...]) -> bytes:
+    """Once for all tests of this process."""
+    with TemporaryDirectory() as folder:
+        program = Path(folder) / "program"
+        done = subprocess.run(
+            [command, "-O2", "-g", "-fopenmp", *flags, str(source), "-o", str(program), "-lm"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0 and re.search(r"cannot find -lomp|omp\.h|libomp", done.stderr):
+            skip_or_fail("no libomp for clang")
+        assert done.returncode == 0, done.stderr
+        return program.read_bytes()
 
 
 def before_others() -> None:
