@@ -12,6 +12,7 @@ from tests.conftest import skip_or_fail
 from tests.paths import KIT
 
 BUILDS = KIT / "build" / "tests"  # ignored by git; a second run of the tests compiles only what changed
+SHORT_WORKLOADS = "nqueens shared_histogram"  # at their full size, too
 WARNINGS = "-Wall -Wextra -Wpedantic -Werror"
 
 

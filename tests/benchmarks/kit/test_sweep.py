@@ -17,7 +17,7 @@ from benchmarks.archive import read_archive
 from benchmarks.kit_archive import kit_tarball, kit_version
 from profiles.identity import workload_identity
 from profiles.measurements import PARTS
-from tests.benchmarks.kit.kit_build import KIT, output, records
+from tests.benchmarks.kit.kit_build import KIT, SHORT_WORKLOADS, output, records
 
 pytestmark = pytest.mark.kit
 
@@ -35,7 +35,6 @@ COUNTERS = {
     "LLC-ST",
     "LLC-STM",
 }
-SHORT = "nqueens shared_histogram"  # at their full size, too
 
 
 def sweep(native: Path, results: Path, *options: str, environment: dict[str, str] | None = None) -> Path:
@@ -252,7 +251,7 @@ def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
         "OPTIMISE=-O1",
         "WARNINGS=-Wall -Wextra -Wpedantic -Werror",
         "NAME=unpacked",
-        f"WORKLOADS={SHORT}",
+        f"WORKLOADS={SHORT_WORKLOADS}",
         "REPEATS=1",
         "--assume-old=programs",
     ]
@@ -263,7 +262,7 @@ def test_quick_works_from_the_tarball_that_users_get(native, tmp_path):
     assert "make upload" in said
     (tarball,) = (folder / "results").glob("mpet-unpacked-*.tar.gz")
     with tarball.open("rb") as file:
-        assert {w.name for w in read_archive(file).workloads} == set(SHORT.split())
+        assert {w.name for w in read_archive(file).workloads} == set(SHORT_WORKLOADS.split())
 
 
 def test_a_quick_sweep_measures_the_workloads_of_a_full_one(native, tmp_path):
@@ -271,7 +270,7 @@ def test_a_quick_sweep_measures_the_workloads_of_a_full_one(native, tmp_path):
     known = {}
     for scale in ("quick", "full"):
         command = [native / "mpet-sweep", "--bin", native, "--results", tmp_path / scale, "--scale", scale]
-        tarball = output(*command, "--workloads", SHORT, "--threads", "1", "--repeats", "1", "--no-roofline")
+        tarball = output(*command, "--workloads", SHORT_WORKLOADS, "--threads", "1", "--repeats", "1", "--no-roofline")
         with Path(tarball.strip()).open("rb") as file:
             known[scale] = {workload_identity(workload) for workload in read_archive(file).workloads}
     assert len(known["quick"]) == 2
