@@ -125,6 +125,8 @@ def runner(machine, media, live_server, alice, wheel) -> Runner:
         "RUNNER_NAME": "the cellar",
         "MPET_CONFIG_DIR": str(machine / "config"),
         "MPET_CACHE_DIR": str(machine / "cache"),
+        "PIP_NO_COMPILE": "no",  # pip's way to say yes: only what is imported is compiled, then
+        "PROFILER_PROGRAM_FLAGS": "-O0",  # compiled sooner; what it preloads is as users have it
     }
     inputs = {
         "server": live_server.url, "token": token, "program": "./work 'an argument'", "n": "1,2", "repeats": "3",
