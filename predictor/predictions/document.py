@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from django.db.models import QuerySet
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core.answers import Answer
@@ -179,7 +179,7 @@ def typical_half_width(answer: Answer, level: float) -> float | None:
     ratio = answer.high_s / answer.low_s
     if not np.isfinite(ratio).any():
         return None
-    deviations = norm.ppf((1 + SHOWN_LEVEL) / 2) / norm.ppf((1 + level) / 2)
+    deviations = ndtri((1 + SHOWN_LEVEL) / 2) / ndtri((1 + level) / 2)
     return float(np.exp(np.nanmedian(np.log(ratio)) / 2 * deviations) - 1)
 
 

@@ -38,13 +38,14 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/predictor/computations",
     "tests/predictor/predictions/test_service.py::test_requests_at_the_same_time_share_one_row",
     "tests/predictor/snapshot",
+    "tests/predictor/test_privacy.py",
     "tests/profiles",
     "--ignore=tests/profiles/figures",
     "--ignore=tests/profiles/scaling",
     "--ignore=tests/profiles/test_clusters.py",
     "--ignore=tests/profiles/test_datasets.py",
     "--ignore=tests/profiles/test_views.py",
-    # Others have the same statements run.
+    # Without these the rest asks the database the same, but for a statement or two.
     "--ignore=tests/predictor/computations/test_asking.py",
     "--ignore=tests/profiles/test_page_cache.py",
     "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",

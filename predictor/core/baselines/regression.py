@@ -1,7 +1,8 @@
 """Baselines that learn A's log times from those of the benchmarks, over all reference platforms.
 
 All work on residuals: log(n t(n)) less the platform's speed s(p, n) of the additive model. Pairs that were not measured
-have the residual that the additive model gives.
+have the residual that the additive model gives. scikit-learn is imported where it is used: that takes half as long as
+all else that a command starts with.
 """
 
 from __future__ import annotations
@@ -9,9 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import RidgeCV
 
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
 from predictor.core.baselines.log_times import LogTimes
@@ -67,6 +65,8 @@ def estimate_additive(database: Database, logs: LogTimes, settings: NoSettings) 
 
 def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """Ridge regression on the residuals at all n; the penalty with the least closed-form leave-one-out error."""
+    from sklearn.linear_model import RidgeCV  # noqa: PLC0415
+
     x = _benchmark_residuals(logs)
     model = RidgeCV(np.array(RIDGE_PENALTIES)).fit(x[:-1], _workload_residuals(logs)) if len(x) > 2 else None
     values = _workload_residuals(logs).mean(axis=0) if model is None else model.predict(x[-1:]).ravel()
@@ -75,6 +75,8 @@ def estimate_ridge(database: Database, logs: LogTimes, settings: NoSettings) -> 
 
 def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRidgeSettings) -> Estimate:
     """Ridge regression with a Gaussian kernel on the residuals at all n."""
+    from sklearn.kernel_ridge import KernelRidge  # noqa: PLC0415
+
     x, y = _benchmark_residuals(logs), _workload_residuals(logs)
     squares = ((x[:-1] - x[:-1].mean(axis=0)) ** 2).sum(axis=1)
     scale = 2 * float(np.median(squares)) or 1.0  # about the median squared distance of two references
@@ -86,6 +88,8 @@ def estimate_kernel_ridge(database: Database, logs: LogTimes, settings: KernelRi
 def estimate_boosting(database: Database, logs: LogTimes, settings: BoostingSettings) -> Estimate:
     """Gradient boosted trees on what the additive model leaves; a row for each reference and n: all residuals at that
     n, ln n, metadata."""
+    from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415
+
     residuals = logs.all_platforms - logs.speed[:, None]  # trees take NaN
     metadata = _metadata(database, np.append(logs.platforms, logs.target))
     log_n = np.broadcast_to(np.log(logs.n), (len(residuals), len(logs.n)))

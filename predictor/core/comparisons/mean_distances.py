@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
-from sklearn.manifold import MDS
 
 from predictor.core.comparisons.masked_rows import MaskedRows
 from predictor.core.database import Database
@@ -165,6 +164,8 @@ def map_in_plane(distances: FloatArray) -> tuple[FloatArray, float]:
     >>> points.tolist(), stress
     ([[0.0, 0.0], [0.5, 0.0]], 0.0)
     """
+    from sklearn.manifold import MDS  # noqa: PLC0415  scikit-learn takes long to import, and few commands draw a map
+
     whole = complete_distances(distances)
     if len(whole) < 3:
         return np.column_stack([np.arange(len(whole)) * whole.max(initial=0.0), np.zeros(len(whole))]), 0.0

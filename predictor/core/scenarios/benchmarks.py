@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from predictor.core.answers import Answer
 from predictor.core.database import Database
@@ -177,7 +177,7 @@ def half_width_of_strategy(alike: Scaling, everything: Scaling | None, level: fl
     if freedom < 1:
         return np.full(alike.loss.shape[1], np.nan)
     variance = ((count - 1) * own + others * of_all) / freedom
-    return np.asarray(student.ppf((1 + level) / 2, freedom) * np.sqrt(variance * (1 + 1 / (count + others))))
+    return np.asarray(stdtrit(freedom, (1 + level) / 2) * np.sqrt(variance * (1 + 1 / (count + others))))
 
 
 def _best_groups(database: Database, rows: IntArray, *, mix_runtimes: bool) -> tuple[int, ...]:
