@@ -252,13 +252,12 @@ def test_a_relative_answer_has_no_seconds(client):
 
 def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_queries):
     prediction = predict(PredictionRequest("app0-section0", "machine-1"))
-    for origins in (("measured",), ("simulated",)):
-        read_database(origins=origins)  # made once a revision and process
+    read_database()  # made once a revision and process
     first_pair(None)  # so is the choice of what the front page begins with
-    # the pair to begin with: revision and newest profile, measured and simulated; two lists to choose from, and
-    # what has their names; the latest; the newest evaluation, with baselines or without; sources; four counts; the
-    # prediction, which is not explained: revision, newest, virtualised references, its sources; platforms by name
-    with django_assert_num_queries(21):
+    # the pair to begin with: revision and newest profile; two lists to choose from, and what has their names; the
+    # latest; the newest evaluation, with baselines or without; sources; four counts; the prediction, which is not
+    # explained: revision, newest, virtualised references, its sources; platforms by name
+    with django_assert_num_queries(19):
         client.get(reverse("home"))
     # workloads and platforms to offer, and what has their names
     with django_assert_num_queries(4):
