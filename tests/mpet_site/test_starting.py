@@ -1,19 +1,30 @@
-"""What every command waits for before it does anything."""
+"""What every command, and what every server, waits for before it does anything."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.paths import ROOT
 
 SLOW_TO_IMPORT = {"sklearn", "scipy.stats", "pandas", "plotly"}
 
 
-def test_a_command_starts_without_the_libraries_that_few_need(tmp_path):
-    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "mpet_site.settings", "MPET_STATE_DIR": str(tmp_path)}
-    program = "import django, sys; django.setup(); print(*sys.modules)"
-    command = [sys.executable, "-c", program]
+def loaded_by(program: str, folder: Path) -> set[str]:
+    """The modules that a process has after it."""
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "mpet_site.settings", "MPET_STATE_DIR": str(folder)}
+    command = [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"]
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    loaded = set(result.stdout.split())
+    return set(result.stdout.split())
+
+
+def test_a_command_starts_without_the_libraries_that_few_need(tmp_path):
+    loaded = loaded_by("import django; django.setup()", tmp_path)
     assert "predictor.core.methods" in loaded
     assert loaded & SLOW_TO_IMPORT == set()
+
+
+def test_a_server_has_all_pages_before_anybody_asks(tmp_path):
+    assert {"mpet_site.urls", "predictor.pages.home", "predictor.api.predictions"} <= loaded_by(
+        "import mpet_site.wsgi", tmp_path
+    )
