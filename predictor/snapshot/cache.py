@@ -6,7 +6,7 @@ import logging
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, fields
@@ -51,7 +51,13 @@ class SnapshotCache:
         self._lock = threading.Lock()
         self._entries: OrderedDict[Hashable, Future[Snapshot]] = OrderedDict()
 
-    def get(self, key: Hashable, build: Callable[[], Snapshot]) -> Snapshot:
+    def get(
+        self,
+        key: Hashable,
+        build: Callable[[], Snapshot],
+        is_outdated: Callable[[Hashable], bool] = lambda other: False,
+    ) -> Snapshot:
+        """Once it is built, those that are outdated by it are forgotten; whoever has one in hand keeps it."""
         with self._lock:
             entry = self._entries.get(key)
             is_builder = entry is None
@@ -67,13 +73,11 @@ class SnapshotCache:
                 with self._lock:
                     self._entries.pop(key, None)
                 entry.set_exception(error)
+            else:
+                with self._lock:
+                    for other in [other for other in self._entries if is_outdated(other)]:
+                        self._entries.pop(other)
         return entry.result()
-
-    def forget(self, keys: Iterable[Hashable]) -> None:
-        """Whoever has one of them in hand keeps it."""
-        with self._lock:
-            for key in keys:
-                self._entries.pop(key, None)
 
     def has(self, key: Hashable) -> bool:
         """Whether `get` answers at once."""
@@ -135,16 +139,15 @@ class WantedSnapshot:
         return cls(user, origins, outliers, viewer, (public, own), folder)
 
     def get(self) -> Snapshot:
-        """It takes the place of earlier ones of the viewer and origins, and an owner's are of what the public sees now:
-        what is derived of one is as large as its rows."""
-        is_kept = _cache.has(self.folder)
-        snapshot = _cache.get(self.folder, self.map_or_build)
-        if not is_kept:
-            known = finished_folders()
-            owned = [folder for folder in known if files.is_of_user(folder)]
-            outdated = [folder for folder in owned if files.revision_of(folder)[0] < self.revision[0]]
-            _cache.forget([*files.earlier_of(known, self.folder), *outdated])
-        return snapshot
+        return _cache.get(self.folder, self.map_or_build, self.is_outdated)
+
+    def is_outdated(self, other: Hashable) -> bool:
+        """An earlier one of the viewer and origins, or an owner's of what the public saw before: what is derived of one
+        is as large as its rows."""
+        if not isinstance(other, Path):
+            return False
+        is_of_old_public = files.is_of_user(other) and files.revision_of(other)[0] < self.revision[0]
+        return is_of_old_public or bool(files.earlier_of([other], self.folder))
 
     def map_or_build(self) -> Snapshot:
         """From its folder; where there is none, made as of now and, if it is large, written to the folder of now."""
@@ -184,7 +187,7 @@ class WantedSnapshot:
         process, and the last one that any process wrote."""
         if self.viewer is not None:
             public = WantedSnapshot.of(None, self.origins, self.outliers)
-            yield _cache.get(public.folder, public.map_or_build)
+            yield public.get()
             return
         known = finished_folders()
         for folder in files.earlier_of(known, self.folder)[:1]:

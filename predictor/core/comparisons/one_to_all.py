@@ -14,7 +14,7 @@ COMPARED_AT_ONCE = 1 << 14  # of the pass: their differences stay in the process
 
 
 def distances_to_all(database: Database, kind: Kind, of: int) -> MeanDistances:
-    """The distances of one platform or workload to all, (1, all); those asked for last are kept."""
+    """The distances of one platform or workload to all, (1, all); those computed last are kept."""
     return database.derive_one_of("neighbours", (kind, of), lambda: _one_to_all(database, kind, of), KEPT_DISTANCES)
 
 

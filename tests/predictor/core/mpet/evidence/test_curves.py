@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -26,12 +28,8 @@ def test_no_rows_have_no_codes():
 
 def backwards(arrays):
     """Each curve from its largest n down to n = 1: a snapshot keeps the points as they were stored."""
-    at = np.concatenate([np.arange(*ends)[::-1] for ends in zip(*pairs_of(arrays["curve_offsets"]), strict=True)])
+    at = np.concatenate([np.arange(*ends)[::-1] for ends in pairwise(arrays["curve_offsets"])])
     return {**arrays, **{name: np.asarray(arrays[name])[at] for name in ("curve_n", "curve_time_s")}}
-
-
-def pairs_of(offsets):
-    return offsets[:-1], offsets[1:]
 
 
 @pytest.mark.parametrize("given", [dict, backwards], ids=["ascending", "descending"])
