@@ -68,7 +68,7 @@ ROWS = {
     "front_ms": "front page, cold (ms)",
     "platform_ms": "platform page, cold (ms)",
     "workload_ms": "workload page, cold (ms)",
-    "map_s": "map of the workloads, cold (s)",
+    "map_s": "map of the workloads, computed (s)",
     "empty_ms": "an empty POST, signed in (ms)",
     "post_ratio": "a new prediction: of the empty POST",
     "stored_ratio": "a stored prediction again: of the empty POST",
@@ -327,6 +327,7 @@ def measure_pages() -> Row:
     from django.test import Client  # noqa: PLC0415
     from django.urls import reverse  # noqa: PLC0415
 
+    from predictor.core.comparisons.documents import workload_map  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
     database = read_database()
@@ -342,7 +343,7 @@ def measure_pages() -> Row:
         "front_ms": 1000 * taken(lambda: opened("/")),
         "platform_ms": 1000 * taken(lambda: opened(reverse("platform", args=[database.platforms[-1]]))),
         "workload_ms": 1000 * taken(lambda: opened(reverse("workload", args=[database.workloads[-1]]))),
-        "map_s": taken(lambda: opened(reverse("workload-map"))),
+        "map_s": taken(lambda: workload_map(database)),  # the page answers sooner where this takes long
     }
 
 
