@@ -73,10 +73,10 @@ class MapQuestion:
 
 
 def steps_of_sums(sums: DistanceSums, document: Callable[[MeanDistances], dict[str, Any]]) -> Iterator[ComputedStep]:
-    """A step for each block of profiles, and one for what is made of the distances; until then there is nothing."""
-    total = len(sums.blocks) + 1
-    for done, block in enumerate(sums.blocks, start=1):
-        sums.add(block)
+    """A step for each batch of profiles, and one for what is made of the distances; until then there is nothing."""
+    total = len(sums.batches) + 1
+    for done, batch in enumerate(sums.batches, start=1):
+        sums.add(batch)
         yield ComputedStep(done, total, dict)
     whole = document(sums.means())
     yield ComputedStep(total, total, lambda: whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,15 +11,17 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import shortest_path
 
 from predictor.core.comparisons.masked_rows import MaskedRows
+from predictor.core.comparisons.summed_distances import LARGEST_DISTANCE, summed_distances
 from predictor.core.database import Database
 from predictor.core.normalise import normalise
 from predictor.core.threads import single_thread
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 Kind = Literal["platforms", "workloads"]
-LARGEST_DISTANCE = 1.0  # of Eq. 13; also of what nothing connects
 NEAREST_LANDMARKS, LANDMARK_ROUNDS = 3, 30  # where a point begins, and how often it is moved
 MANY_PAIRS = 1 << 16  # are computed in 32 bits
+MOST_SUBTRACTED = 8  # elements: vectors of more are multiplied
+BATCH_ROWS = 1 << 14  # their elements stay in the processor's caches
 SMALLEST_EDGE = 1e-9  # 0 is "no way" to scipy
 
 
@@ -49,13 +52,13 @@ def mean_distances(database: Database, kind: Kind, left: ArrayLike, right: Array
     """
     sums = DistanceSums(database, kind, left, right)
     with single_thread():
-        for block in sums.blocks:
-            sums.add(block)
+        for batch in sums.batches:
+            sums.add(batch)
     return sums.means()
 
 
 class DistanceSums:
-    """Mean distances under way: sums over the `blocks` that were added, of profiles that can be compared."""
+    """Mean distances under way: sums over the `batches` that were added, of profiles that can be compared."""
 
     def __init__(self, database: Database, kind: Kind, left: ArrayLike, right: ArrayLike) -> None:
         self.database = database
@@ -68,18 +71,24 @@ class DistanceSums:
         largest = int(self.own.max(initial=0))
         self.row_of, self.column_of = place_of_each(self.left, largest), place_of_each(self.right, largest)
         takes_part = (self.row_of[self.own] >= 0) | (self.column_of[self.own] >= 0)
-        self.blocks = comparable_blocks(database, other, takes_part)
+        self.batches = comparable_batches(database, self.own, other, takes_part)
 
-    def add(self, block: IntArray) -> None:
-        rows, columns = self.row_of[self.own[block]], self.column_of[self.own[block]]
+    def add(self, batch: IntArray) -> None:
+        """Rows (B, K) of B platforms with profiles of the same K workloads, or the other way round."""
+        rows, columns = self.row_of[self.own[batch[0]]], self.column_of[self.own[batch[0]]]
         ours, theirs = rows >= 0, columns >= 0
         if not ours.any() or not theirs.any():
             return
-        features = normalised_features(self.database, block)
-        distances = masked_distances(features[ours], features[theirs])
+        vectors = normalised_elements(self.database, batch)
+        if len(vectors) <= MOST_SUBTRACTED:
+            left = vectors[..., ours]
+            sums = [summed_distances(left, left if np.array_equal(ours, theirs) else vectors[..., theirs])]
+        else:
+            sums = [multiplied_distances(block[ours], block[theirs]) for block in np.moveaxis(vectors, 0, 2)]
         place = np.ix_(rows[ours], columns[theirs])
-        self.total[place] += np.minimum(np.nan_to_num(distances), LARGEST_DISTANCE)
-        self.count[place] += ~np.isnan(distances)
+        for total, count in sums:
+            self.total[place] += total
+            self.count[place] += count
 
     def means(self) -> MeanDistances:
         total, count = self.total.copy(), self.count
@@ -89,19 +98,22 @@ class DistanceSums:
         return MeanDistances(np.where(count > 0, total / np.maximum(count, 1), np.nan), count)
 
 
-def masked_distances(ours: FloatArray, theirs: FloatArray) -> FloatArray:
-    """D (Eq. 13) of every row (K, E) of `ours` and (M, E) of `theirs`, (K, M); NaN where no element is valid in both.
+def multiplied_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, IntArray]:
+    """`summed_distances` of vectors (K, E) and (M, E) on one platform or workload, by a product of matrices.
 
-    Elements that no row has change nothing and are left out: profiles of times alone have 2 of the 84. Many pairs are
-    computed in 32 bits, and err by 1e-6 at most (see `MaskedRows`).
+    Many pairs are computed in 32 bits, and err by 1e-6 at most (see `MaskedRows`).
 
-    >>> masked_distances(np.array([[0.0, 1.0, np.nan]]), np.array([[1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]])).round(3)
-    array([[0.707,   nan]])
+    >>> ours = np.array([[0.0, 1.0, np.nan]])
+    >>> total, count = multiplied_distances(ours, np.array([[1.0, 1.0, np.nan], [np.nan, np.nan, 3.0]]))
+    >>> total.round(3).tolist(), count.tolist()
+    ([[0.707, 0.0]], [[1, 0]])
     """
-    occurs = ~(np.isnan(ours).all(axis=0) | np.isnan(theirs).all(axis=0))
     dtype = np.float32 if len(ours) * len(theirs) >= MANY_PAIRS else np.float64
-    rows = MaskedRows.of(theirs[:, occurs], dtype)
-    return np.asarray(MaskedRows.of(ours[:, occurs], dtype, rows.centre).distances_to(rows), dtype=np.float64)
+    rows = MaskedRows.of(theirs, dtype)
+    distances = MaskedRows.of(ours, dtype, rows.centre).distances_to(rows)
+    is_defined = ~np.isnan(distances)
+    total = np.minimum(np.where(is_defined, distances, 0.0), LARGEST_DISTANCE)
+    return total.astype(np.float64), is_defined.astype(np.int64)
 
 
 def place_of_each(chosen: IntArray, largest: int) -> IntArray:
@@ -115,18 +127,41 @@ def place_of_each(chosen: IntArray, largest: int) -> IntArray:
     return places
 
 
-def comparable_blocks(database: Database, other: IntArray, takes_part: BoolArray) -> list[IntArray]:
-    """Visible rows that can be compared with each other: those of one group that share the other index."""
+def comparable_batches(database: Database, own: IntArray, other: IntArray, takes_part: BoolArray) -> list[IntArray]:
+    """Visible rows that can be compared with each other: those of one group that share the other index, (K,); B of
+    them whose `own` are the same, and which have the same elements, in one batch (B, K)."""
     rows = np.flatnonzero(takes_part & ~database.hidden)
     key = other[rows] * max(len(database.groups), 1) + database.group[rows]
     order = np.argsort(key, kind="stable")
-    return [block for block in np.split(rows[order], np.flatnonzero(np.diff(key[order])) + 1) if len(block)]
+    blocks = np.split(rows[order], np.flatnonzero(np.diff(key[order])) + 1) if len(rows) else []
+    alike: dict[Hashable, list[IntArray]] = {}
+    for block in blocks:
+        elements = elements_of(database, block)
+        alike.setdefault((database.group[block[0]], own[block].tobytes(), elements.tobytes()), []).append(block)
+    return [batch for some in alike.values() for batch in cut_batches(some)]
 
 
-def normalised_features(database: Database, block: IntArray) -> FloatArray:
-    """The feature vectors of rows of one group, each element in the range of the group's origin (Eq. 10-12)."""
-    low, high = database.element_range(database.groups[database.group[block[0]]].origin)
-    return normalise(database.features[block], low, high)
+def cut_batches(alike: list[IntArray]) -> list[IntArray]:
+    """Blocks of the same length in batches of at most BATCH_ROWS rows, and of one block at least.
+
+    >>> [batch.shape for batch in cut_batches([np.arange(10_000)] * 3)]
+    [(1, 10000), (1, 10000), (1, 10000)]
+    """
+    size = max(1, BATCH_ROWS // len(alike[0]))
+    return [np.array(alike[start : start + size]) for start in range(0, len(alike), size)]
+
+
+def elements_of(database: Database, rows: IntArray) -> IntArray:
+    """The elements that at least one of the rows has: profiles of times alone have 2 of the 84."""
+    return np.flatnonzero(~np.isnan(database.features[rows]).all(axis=0))
+
+
+def normalised_elements(database: Database, batch: IntArray) -> FloatArray:
+    """The elements that occur in rows (B, K) of one group, in the range of its origin (Eq. 10-12), (E, B, K)."""
+    elements = elements_of(database, batch[0])
+    low, high = database.element_range(database.groups[database.group[batch[0, 0]]].origin)
+    values = database.features[batch[..., None], elements]
+    return np.moveaxis(normalise(values, low[elements], high[elements]), 2, 0)
 
 
 def nearest_positions(distances: FloatArray, of: int, count: int) -> list[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.core.comparisons.mean_distances import LARGEST_DISTANCE, Kind, MeanDistances
+from predictor.core.comparisons.mean_distances import Kind, MeanDistances
+from predictor.core.comparisons.summed_distances import LARGEST_DISTANCE
 from predictor.core.database import Database
 from predictor.core.normalise import element_spans
 from profiles.arrays import FloatArray, IntArray

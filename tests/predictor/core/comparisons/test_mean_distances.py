@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from predictor.core.comparisons import one_to_all
+from predictor.core.comparisons import mean_distances as computing
+from predictor.core.comparisons import one_to_all, summed_distances
 from predictor.core.comparisons.distances import platform_distances, workload_distances
 from predictor.core.comparisons.mean_distances import (
     complete_distances,
@@ -36,6 +37,27 @@ def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:
     )
 
 
+def rectangular_database(rng: np.random.Generator, *, is_whole: bool) -> Database:
+    """Every workload on every platform; three elements occur, or fewer of some."""
+    features = np.full((30, 84), np.nan)
+    features[:, [0, 7, 83]] = rng.integers(0, 4, (30, 3))  # some vectors are alike
+    if not is_whole:
+        features[rng.random((30, 84)) < 0.3] = np.nan
+    return Database.build(
+        platforms=[f"p{i}" for i in range(6)],
+        workloads=[f"w{i}" for i in range(5)],
+        platform_index=np.repeat(np.arange(6), 5),
+        workload_index=np.tile(np.arange(5), 6),
+        groups=(Group(True, "", "measured"),),
+        group=np.zeros(30, dtype=int),
+        features=features,
+        t1_s=np.ones(30),
+        n_nu=np.full(6, np.nan),
+        n_ht=np.full(6, np.nan),
+        n_max=np.full(6, 4),
+    )
+
+
 @given(st.integers(0, 1000))
 def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
     of = database(seed)
@@ -47,6 +69,35 @@ def test_a_matrix_holds_what_the_distances_one_by_one_give(seed):
                 assert found.count[a, b] == expected.count
                 mean = np.nan if expected.distance is None else expected.distance
                 assert found.mean[a, b] == pytest.approx(mean, abs=1e-6, nan_ok=True)
+
+
+@given(st.integers(0, 1000), st.sampled_from([0, 84]), st.sampled_from([1, 9, 1 << 14]), st.booleans())
+def test_subtracted_or_multiplied_in_whatever_batches_they_are_those_one_by_one(seed, most_subtracted, at_once, whole):
+    """Also of hidden profiles, and of some of the platforms to others."""
+    rng = np.random.default_rng(seed)
+    of = rectangular_database(rng, is_whole=whole).without(rng.integers(0, 6, 2), rng.integers(0, 5, 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(computing, "MOST_SUBTRACTED", most_subtracted)
+        patch.setattr(computing, "BATCH_ROWS", at_once)
+        patch.setattr(summed_distances, "PAIRS_AT_ONCE", at_once)
+        for kind, single, size in (("platforms", platform_distances, 6), ("workloads", workload_distances, 5)):
+            left, right = rng.permutation(size)[:3], np.arange(size)
+            among, some = mean_distances(of, kind, right, right), mean_distances(of, kind, left, right)
+            np.testing.assert_allclose(some.mean, among.mean[left], rtol=0, atol=1e-12)
+            assert np.array_equal(some.count, among.count[left])
+            for a, b in np.ndindex(size, size):
+                expected = single(of, a, b)
+                mean = np.nan if expected.mean.distance is None else expected.mean.distance
+                assert among.count[a, b] == expected.mean.count
+                assert among.mean[a, b] == pytest.approx(mean, abs=1e-9, nan_ok=True)
+
+
+def test_blocks_of_the_same_workloads_and_elements_are_one_batch():
+    of = rectangular_database(np.random.default_rng(0), is_whole=True)
+    assert [batch.shape for batch in computing.DistanceSums(of, "workloads", range(5), range(5)).batches] == [(6, 5)]
+    fewer = of.without([2], [4])
+    shapes = [batch.shape for batch in computing.DistanceSums(fewer, "workloads", range(5), range(5)).batches]
+    assert sorted(shapes) == [(1, 4), (5, 5)]
 
 
 @given(st.integers(0, 1000), st.sampled_from([1, 3, 1 << 14]))
