@@ -151,12 +151,13 @@ class SourceQuerySet(ModeratedQuerySet):
         profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk"), platform=platform)
         return self.visible_to(user).filter(Exists(profiles.order_by()), environment__has_key="roofline")
 
-    def latest_seen_by(self, user: Any) -> Self:
+    def latest_seen_by(self, user: Any, most: int) -> Self:
         """The newest first, with how many of their profiles the user sees; those without any are left out."""
         relation: Any = self.model._meta.get_field("profiles")
         profiles = relation.related_model.objects.visible_to(user).filter(source=OuterRef("pk")).order_by()
+        newest = self.visible_to(user).filter(Exists(profiles))[:most]  # first: profiles are counted for these alone
         count = profiles.values("source").annotate(over=Count("pk")).values("over")
-        return self.visible_to(user).filter(Exists(profiles)).annotate(profile_count=Subquery(count))
+        return self.filter(pk__in=newest.values("pk")).annotate(profile_count=Subquery(count))
 
     def credited_to(self, user: Any) -> Self:
         """All that is to be credited of what the user sees."""

@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "platforms": offered_names(Platform, request.user, target),
         "question": urlencode({"workload": workload, "target": target}),
         "counts": visible_counts(request.user),
-        "latest": Source.objects.latest_seen_by(request.user)[:LATEST],
+        "latest": Source.objects.latest_seen_by(request.user, LATEST),
         "evaluation": evaluation_score(Evaluation.objects.listed().newest_with_baselines()),
         "sources": Source.objects.credited_to(request.user).credits(),
         "twin": json_address("api-root"),

@@ -21,6 +21,7 @@ LISTED_BY: tuple[tuple[Any, ...], ...] = (
     ("profile_by_origin", ("private_to", "origin", "id")),
     ("profile_by_platform", ("platform", "private_to", "origin")),
     ("profile_by_workload", ("workload", "private_to", "origin")),
+    ("profile_by_source", ("source", "private_to")),
     ("profile_outliers", ("private_to", "id"), ~Q(outlier_reason="")),
 )
 

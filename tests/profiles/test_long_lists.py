@@ -8,7 +8,7 @@ from django.core.paginator import Paginator
 from django.db import connection
 
 from mpet_site.web.pagination import KeyPaginator
-from profiles.models import Platform, Profile
+from profiles.models import Platform, Profile, Source, Workload
 from profiles.moderation import mark_outlier
 from tests.pages import store_public, user
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
@@ -57,6 +57,20 @@ def test_counts_of_a_platform_s_profiles_come_from_an_index(rows):
     assert "profile_by_platform" in plan or connection.vendor == "postgresql"
     assert "SCAN U0" not in plan
     assert "Seq Scan" not in plan
+
+
+def test_profiles_of_the_newest_sources_are_counted_and_of_no_others(rows):
+    plan = Source.objects.latest_seen_by(None, 2).explain()
+    assert "profile_by_source" in plan or connection.vendor == "postgresql"
+    workload, platform = Workload.objects.first(), Platform.objects.first()
+    for label in ("second", "third", "without any", "private"):
+        source = store_source(label=label)
+        if label != "without any":
+            store_profiles(source, [(platform, workload)])
+    Source.objects.filter(label="private").update(private_to=user("owner"))
+    found = [(source.label, source.profile_count) for source in Source.objects.latest_seen_by(None, 2)]
+    assert found == [("third", 1), ("second", 1)]
+    assert [source.profile_count for source in Source.objects.latest_seen_by(None, 5)] == [1, 1, 2000]
 
 
 def test_keys_first_finds_the_rows_that_an_offset_finds(rows):
