@@ -7,7 +7,7 @@ import numpy as np
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST_DISTANCE = 1.0  # of Eq. 13; also of what nothing connects
-PAIRS_AT_ONCE = 1 << 14  # are subtracted: what is made of them stays in the processor's caches
+SUBTRACTED_AT_ONCE = 1 << 14  # are subtracted: what is made of them stays in the processor's caches
 
 
 def summed_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -28,7 +28,7 @@ def summed_distances(ours: FloatArray, theirs: FloatArray) -> tuple[FloatArray, 
     (B, K), M, is_same = ours.shape[1:], theirs.shape[2], ours is theirs
     total, count = np.zeros((K, M)), np.zeros((K, M), dtype=np.int64)
     left, right = filled_and_valid(ours), filled_and_valid(theirs)
-    at_once = max(1, PAIRS_AT_ONCE // max(M * B, 1))
+    at_once = max(1, SUBTRACTED_AT_ONCE // max(M * B, 1))
     for top in range(0, K, at_once):
         rows, first = slice(top, top + at_once), top if is_same else 0
         distances, is_defined = _distances(left[..., rows, None], right[..., None, first:])

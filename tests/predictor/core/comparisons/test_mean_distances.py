@@ -79,7 +79,7 @@ def test_subtracted_or_multiplied_in_whatever_batches_they_are_those_one_by_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(computing, "MOST_SUBTRACTED", most_subtracted)
         patch.setattr(computing, "BATCH_ROWS", at_once)
-        patch.setattr(summed_distances, "PAIRS_AT_ONCE", at_once)
+        patch.setattr(summed_distances, "SUBTRACTED_AT_ONCE", at_once)
         for kind, single, size in (("platforms", platform_distances, 6), ("workloads", workload_distances, 5)):
             left, right = rng.permutation(size)[:3], np.arange(size)
             among, some = mean_distances(of, kind, right, right), mean_distances(of, kind, left, right)
