@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from django.utils import timezone
 
 from benchmarks.models import Upload
 from benchmarks.tasks import hand_on
+from profiles.leftovers import is_older_than
 
 UPLOADS_FOLDER = "uploads"
 ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row will come
@@ -38,18 +37,13 @@ def sweep_files() -> int:
 
 
 def _orphaned_tarballs() -> list[Path]:
-    old = list(_old_files(Path(default_storage.path(UPLOADS_FOLDER))))
+    old = _old_files(Path(default_storage.path(UPLOADS_FOLDER)))
     if not old:
         return []
     known = set(Upload.objects.exclude(file="").values_list("file", flat=True))  # read after the folder was
     return [path for path in old if f"{UPLOADS_FOLDER}/{path.name}" not in known]
 
 
-def _old_files(folder: Path) -> Iterable[Path]:
-    written_before = time.time() - ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS
-    for path in folder.glob("*"):
-        try:
-            if path.is_file() and path.stat().st_mtime < written_before:
-                yield path
-        except FileNotFoundError:  # another process was faster
-            continue
+def _old_files(folder: Path) -> list[Path]:
+    left_after = ORPHANED_AFTER_LEASES * settings.LEASE_SECONDS
+    return [path for path in folder.glob("*") if path.is_file() and is_older_than(path, left_after)]

@@ -10,7 +10,6 @@ import hmac
 import ipaddress
 import os
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from prometheus_client.registry import Collector
 from benchmarks.models import Quarantine, Upload
 from mpet_site.web.throttling import client_address
 from predictor.models import Computation, Prediction
+from profiles.leftovers import is_older_than
 from profiles.models import Revision
 
 OLD_AFTER_S = 86_400.0
@@ -119,7 +119,4 @@ def is_left(path: Path) -> bool:
     found = re.search(r"_(\d+)\.db$", path.name)
     if found is None or Path(f"/proc/{found[1]}").exists():
         return False
-    try:
-        return time.time() - path.stat().st_mtime > OLD_AFTER_S
-    except FileNotFoundError:  # another process was faster
-        return False
+    return is_older_than(path, OLD_AFTER_S)

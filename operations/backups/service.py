@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +30,7 @@ from operations.backups.archive import (
     new_backup,
 )
 from operations.backups.databases import Dump, dump_database, load_database
+from profiles.leftovers import is_older_than
 
 STAGING = "backup-"
 ABANDONED_AFTER_S = 86_400.0
@@ -106,7 +106,7 @@ def staging_folder() -> Iterator[Path]:
     """A folder beside the uploaded files, whose content is gone afterwards. What a killed process left goes, too."""
     state = Path(settings.STATE_DIR)
     for left in state.glob(f"{STAGING}*"):
-        if left.is_dir() and time.time() - left.stat().st_mtime > ABANDONED_AFTER_S:
+        if left.is_dir() and is_older_than(left, ABANDONED_AFTER_S):
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=STAGING, dir=state) as folder:
         yield Path(folder)

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +18,7 @@ import numpy as np
 from django.conf import settings
 
 from predictor.core.growth import SplicedArray
+from profiles.leftovers import is_older_than
 
 VALUES_FILE = "values.json"
 COPIED_BYTES = 2**20
@@ -152,17 +152,9 @@ def remove_others(kept: Path) -> None:
         if len(parts) == 3:
             is_outdated = parts[0] == whose or (is_of_user(folder) and parts[1] != public)
         else:
-            is_outdated = _age_s(folder) > UNFINISHED_S
+            is_outdated = is_older_than(folder, UNFINISHED_S)
         if folder != kept and is_outdated:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _age_s(folder: Path) -> float:
-    """Since something was put into it last; 0 where it is gone."""
-    try:
-        return time.time() - folder.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
 
 
 def remove_of_viewer(viewer: int) -> None:

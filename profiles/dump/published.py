@@ -26,6 +26,7 @@ from django.utils import timezone
 from profiles.dump.export import export_dump
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.package import file_sha256
+from profiles.leftovers import is_older_than
 from profiles.models import Revision
 
 CONTENTS_FILE = "dump.json"
@@ -128,6 +129,5 @@ def _pack(folder: Path, archive: Path) -> None:
 
 def _sweep_making(home: Path) -> None:
     """Take away what a process left that was killed."""
-    with suppress(FileNotFoundError):
-        if time.time() - (home / "making").stat().st_mtime > LONGEST_MAKING_S:
-            shutil.rmtree(home / "making", ignore_errors=True)
+    if is_older_than(home / "making", LONGEST_MAKING_S):
+        shutil.rmtree(home / "making", ignore_errors=True)
