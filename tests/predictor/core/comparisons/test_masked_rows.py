@@ -33,7 +33,7 @@ def found(ours, theirs, dtype):
 
 @EVERY_DTYPE
 @pytest.mark.parametrize("invalid", [0.0, 0.3, 0.95])
-@pytest.mark.parametrize("blocks", [(256, 4096), (3, 5)])
+@pytest.mark.parametrize("blocks", [(256, 4096), (3, 5), (1, 7)], ids=["one", "some", "of one vector"])
 def test_they_are_the_distances_one_by_one(monkeypatch, dtype, invalid, blocks):
     monkeypatch.setattr(masked_rows, "BLOCK_ROWS", blocks[0])
     monkeypatch.setattr(masked_rows, "BLOCK_COLUMNS", blocks[1])
@@ -70,6 +70,13 @@ def test_blocks_of_alike_vectors_are_products_of_64_bits_and_not_subtracted_pair
     rows[np.random.default_rng(5).random(rows.shape) < 0.3] = np.nan
     np.testing.assert_allclose(found(rows, rows, np.float32), distance(rows[:, None], rows), rtol=0, atol=1e-6)
     assert sum(subtracted) <= len(rows)  # itself alone is the same to the last digit
+
+
+@EVERY_DTYPE
+@pytest.mark.parametrize("elements", [1, 63, 64, 65, 200])
+def test_one_vector_is_as_far_from_the_others_as_among_many(dtype, elements):
+    rows = vectors(6, 50, elements)
+    np.testing.assert_allclose(found(rows[:1], rows, dtype)[0], found(rows, rows, dtype)[0], rtol=0, atol=1e-6)
 
 
 @EVERY_DTYPE
