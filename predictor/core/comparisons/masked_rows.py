@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from profiles.arrays import BoolArray, FloatArray
+from profiles.arrays import FloatArray
 
 BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192  # of a product: it stays in the processor's caches until it is finished
 LEAST_PRODUCT_SQUARE = {np.dtype(np.float32): 1e-2, np.dtype(np.float64): 1e-10}  # below, products lose the digits
 ALIKE_AT_ONCE = 1 << 14  # of alike vectors, which are subtracted one by one
-BITS_OF_WORD = 64
 MANY_ALIKE = 1 / 64  # of a block in 32 bits: above, its products in 64 bits cost less than the subtractions
+BITS_OF_WORD = 64
 
 Elements = NDArray[Any]  # of 32 or 64 bits
 
@@ -30,7 +31,6 @@ class MaskedRows:
     rows: FloatArray  # (N, E), NaN = invalid
     centre: FloatArray
     factors: Elements
-    bits: NDArray[np.uint64]  # (words, N): which elements are valid, a bit each
     is_whole: bool  # every element of every vector is valid
 
     @classmethod
@@ -44,7 +44,20 @@ class MaskedRows:
         factors[:, :E] = valid
         np.subtract(rows, centre, out=factors[:, 2 * E :], where=valid, casting="same_kind")
         np.multiply(factors[:, 2 * E :], factors[:, 2 * E :], out=factors[:, E : 2 * E])
-        return cls(rows, centre, factors, _bits(valid), bool(valid.all()))
+        return cls(rows, centre, factors, bool(valid.all()))
+
+    @cached_property
+    def bits(self) -> NDArray[np.uint64]:
+        """Which elements are valid, a bit each, (words, N); those of a last word that is not full are 0.
+
+        >>> MaskedRows.of(np.array([[0.5, np.nan, 0.25]])).bits.tolist()
+        [[5]]
+        """
+        E = self.rows.shape[1]
+        padded = np.zeros((len(self.rows), -(-E // BITS_OF_WORD) * BITS_OF_WORD), dtype=np.bool_)
+        padded[:, :E] = ~np.isnan(self.rows)
+        words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+        return np.ascontiguousarray(words.T, dtype=np.uint64)
 
     def distances_to(self, others: MaskedRows) -> Elements:
         """The root mean square difference D (Eq. 13) of every row (K, E) and every other one (M, E), (K, M).
@@ -105,19 +118,6 @@ class MaskedRows:
 
     def _in_64_bits(self, rows: slice) -> MaskedRows:
         return MaskedRows.of(self.rows[rows], np.float64, self.centre)
-
-
-def _bits(valid: BoolArray) -> NDArray[np.uint64]:
-    """Whether each of N x E elements is valid as bits of (words, N), those of a last word that is not full 0.
-
-    >>> _bits(np.array([[True, False, True]])).tolist()
-    [[5]]
-    """
-    words = -(-valid.shape[1] // BITS_OF_WORD)
-    padded = np.zeros((len(valid), words * BITS_OF_WORD), dtype=np.bool_)
-    padded[:, : valid.shape[1]] = valid
-    packed = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-    return np.ascontiguousarray(packed.T, dtype=np.uint64)
 
 
 def _multiply(left: Elements, right: Elements, out: Elements) -> None:

@@ -15,6 +15,7 @@ from predictor.core.comparisons.mean_distances import (
     nearest_positions,
 )
 from predictor.core.database import Database, Group
+from tests.predictor.core.curves import curve_arrays
 
 
 def database(seed: int = 0, platforms: int = 5, workloads: int = 4) -> Database:
@@ -43,19 +44,7 @@ def rectangular_database(rng: np.random.Generator, *, is_whole: bool) -> Databas
     features[:, [0, 7, 83]] = rng.integers(0, 4, (30, 3))  # some vectors are alike
     if not is_whole:
         features[rng.random((30, 84)) < 0.3] = np.nan
-    return Database.build(
-        platforms=[f"p{i}" for i in range(6)],
-        workloads=[f"w{i}" for i in range(5)],
-        platform_index=np.repeat(np.arange(6), 5),
-        workload_index=np.tile(np.arange(5), 6),
-        groups=(Group(True, "", "measured"),),
-        group=np.zeros(30, dtype=int),
-        features=features,
-        t1_s=np.ones(30),
-        n_nu=np.full(6, np.nan),
-        n_ht=np.full(6, np.nan),
-        n_max=np.full(6, 4),
-    )
+    return Database.build(**curve_arrays(0, 6, 5, missing=0.0) | {"features": features})
 
 
 @given(st.integers(0, 1000))
