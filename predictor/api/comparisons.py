@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema, inline_serializer
@@ -31,6 +31,7 @@ from predictor.computations.kinds import LongQuestion
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.comparisons.documents import (
+    Compared,
     ProfileSummary,
     SharedWorkload,
     compare_platforms,
@@ -114,8 +115,12 @@ ComparedPlatformsSerializer = inline_serializer(
             "ComparedPlatform",
             {
                 "platform": Text(),
-                "wins": Integer(help_text="workloads on which it is the fastest"),
-                "mean_speed": number(help_text="geometric mean of `speed`"),
+                "compared_whole": Integer(help_text="workloads with a `speed`"),
+                "compared_at_equal_n": Integer(help_text="workloads that are compared at `equal_n` alone"),
+                "left_out_no_common_n": Integer(help_text="not compared: no n at which all of them ran the workload"),
+                "left_out_not_on_first": Integer(help_text="not compared: the first platform did not run it"),
+                "wins": Integer(help_text="workloads on which it is the fastest whole machine"),
+                "mean_speed": number(help_text="geometric mean of `speed` over `compared_whole` workloads"),
                 "wins_per_core": Integer(),
                 "mean_speed_per_core": number(),
                 "wins_at_equal_n": Integer(),
@@ -129,16 +134,26 @@ ComparedPlatformsSerializer = inline_serializer(
                 "workload": Text(),
                 "decomposed": serializers.BooleanField(),
                 "runtime": Text(allow_null=True),
-                "winner": Text(),
+                "winner": Text(allow_null=True, help_text="of the whole machines; null: not two of them are"),
                 "winner_per_core": Text(allow_null=True),
                 "winner_at_equal_n": Text(allow_null=True),
                 "equal_n": Integer(allow_null=True, help_text="the largest n that all of these platforms have"),
                 "platforms": compared_profile_serializer(
                     "PlatformMeasured",
                     platform=Text(),
-                    speed=number(help_text="the first platform's fastest time over this one's"),
+                    whole_n=Integer(help_text="threads that take every physical core, n_max at most"),
+                    whole=serializers.BooleanField(help_text="was measured at whole_n threads or more"),
+                    compared=serializers.ChoiceField(
+                        get_args(Compared),
+                        help_text="with the first platform: as `whole` machines; at `equal_n` alone, because one of "
+                        "the two is not whole; or not: `no_common_n` without an n that all of these platforms have, "
+                        "`not_on_first` where the first did not run it",
+                    ),
+                    speed=number(
+                        help_text="the first platform's fastest time over this one's; null: not both are whole"
+                    ),
                     core_time_s=number(help_text="fastest_s multiplied by the physical cores that fastest_n takes"),
-                    speed_per_core=number(help_text="the first platform's core time over this one's"),
+                    speed_per_core=number(help_text="the first platform's core time over this one's, as for speed"),
                     equal_n_time_s=number(help_text="the time at equal_n"),
                     speed_at_equal_n=number(help_text="the first platform's time at equal_n over this one's"),
                 ),
@@ -283,7 +298,10 @@ def profile_document(profile: ProfileSummary) -> dict[str, Any]:
 
 
 WINNERS = ("winner", "winner_per_core", "winner_at_equal_n")
-SPEEDS = ("platform", "speed", "core_time_s", "speed_per_core", "equal_n_time_s", "speed_at_equal_n")
+COMPARED_FIELDS = (
+    *("platform", "whole_n", "whole", "compared", "speed", "core_time_s", "speed_per_core"),
+    *("equal_n_time_s", "speed_at_equal_n"),
+)
 
 
 def shared_workload_document(workload: SharedWorkload) -> dict[str, Any]:
@@ -294,14 +312,15 @@ def shared_workload_document(workload: SharedWorkload) -> dict[str, Any]:
         **{name: getattr(workload, name) for name in WINNERS},
         "equal_n": workload.equal_n,
         "platforms": [
-            profile_document(profile) | {name: getattr(profile, name) for name in SPEEDS}
+            profile_document(profile) | {name: getattr(profile, name) for name in COMPARED_FIELDS}
             for profile in workload.platforms
         ],
     }
 
 
 class ComparePlatforms(ComparisonView):
-    """Platforms on the workloads that at least two of them have. Speeds are relative to the first one."""
+    """Platforms on the workloads that at least two of them have. Speeds are relative to the first one. Only profiles
+    that were measured on every core of their machine enter `speed`; the others are compared at an equal n."""
 
     query_parameters: ClassVar = (*ComparisonView.query_parameters, "slugs")
 

@@ -86,47 +86,87 @@ def curves_of_profiles(profiles: Sequence[ProfileSummary | None], names: Sequenc
 
 
 def speed_chart(workloads: Sequence[SharedWorkload], slugs: Sequence[str], names: Mapping[str, str]) -> Chart:
-    """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale."""
-    rows = [{profile.platform: profile.speed for profile in workload.platforms} for workload in workloads]
+    """How fast each platform is relative to the first: a dot a workload, on a logarithmic scale; an open dot where the
+    two are compared at an equal n, because one of them was not measured as a whole machine."""
+    rows = [{profile.platform: profile for profile in workload.platforms} for workload in workloads]
+    speeds = [[shown_speed(row.get(slug)) for row in rows] for slug in slugs]
     labels = [names.get(workload.workload, workload.workload) for workload in workloads]
-    speeds = [speed for row in rows for speed in row.values() if np.isfinite(speed)]
+    compared = [
+        [compared_words(row.get(slug), workload.equal_n) for row, workload in zip(rows, workloads, strict=True)]
+        for slug in slugs
+    ]
     base = names.get(slugs[0], slugs[0])
     traces = [
         trace(
             names.get(slug, slug),
             f"series-{index}",
-            plot_numbers([row.get(slug, np.nan) for row in rows]),
+            plot_numbers(speeds[index]),
             labels,
             mode="markers",
-            marker={"size": 9, "symbol": MARKER_SYMBOLS[index]},
-            hovertemplate="%{y}: %{x:.3~g}",
+            marker={"size": 9, "symbol": [MARKER_SYMBOLS[index] + "-open" * (not is_whole(row, slug)) for row in rows]},
+            text=compared[index],
+            hovertemplate="%{y}: %{x:.3~g}, %{text}",
         )
         for index, slug in enumerate(slugs)
     ]
-    columns = ("workload", *(f"speed of {names.get(slug, slug)}" for slug in slugs), "fastest")
+    columns = (
+        "workload",
+        *(f"speed of {names.get(slug, slug)}" for slug in slugs),
+        *(f"{names.get(slug, slug)} compared" for slug in slugs[1:]),
+        "fastest whole machine",
+    )
     return Chart(
         "speed",
         f"Speed relative to {base}",
         f"A dot is one workload: the shortest time on {base} divided by the shortest time on the other platform. Right "
-        "of 1 the other is faster.",
+        "of 1 the other is faster. An open dot: one of the two was not measured on every core, so their times at the "
+        "largest common n are compared.",
         figure(
             traces,
             "workload",
             hovermode="closest",
             x_axis={"title": {"text": f"speed relative to {base} (ratio)"}}
-            | logarithmic_ticks([*speeds, 1.0], few=True),
+            | logarithmic_ticks([*(speed for of in speeds for speed in of if np.isfinite(speed)), 1.0], few=True),
             autorange="reversed",
             type="category",
         ),
         Table(
             columns,
             [
-                (label, *(row.get(slug, np.nan) for slug in slugs), names.get(workload.winner, workload.winner))
-                for label, row, workload in zip(labels, rows, workloads, strict=True)
+                (
+                    label,
+                    *(of[place] for of in speeds),
+                    *(of[place] for of in compared[1:]),
+                    names.get(workload.winner or "", workload.winner),
+                )
+                for place, (label, workload) in enumerate(zip(labels, workloads, strict=True))
             ],
         ),
         tall=len(labels) > 14,
     )
+
+
+def shown_speed(profile: ProfileSummary | None) -> float:
+    """The speed of whole machines, else that at an equal n; NaN where there is neither."""
+    if profile is None:
+        return np.nan
+    return profile.speed if profile.compared == "whole" else profile.speed_at_equal_n
+
+
+def is_whole(row: Mapping[str, ProfileSummary], slug: str) -> bool:
+    return slug not in row or row[slug].compared == "whole"
+
+
+def compared_words(profile: ProfileSummary | None, equal_n: int | None) -> str:
+    """How a platform is compared with the first one on a workload."""
+    if profile is None:
+        return "not measured"
+    return {
+        "whole": "whole machines",
+        "equal_n": f"both at n = {equal_n}",
+        "no_common_n": "no common n",
+        "not_on_first": "not measured on the first",
+    }[profile.compared]
 
 
 def characteristic_charts(

@@ -35,6 +35,7 @@ from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.namesakes import tell_apart
 from profiles.page_cache import kept_for_visitors
+from profiles.templatetags.quantities import significant
 
 WORKLOADS_IN_FIGURE_9 = 8
 
@@ -135,10 +136,19 @@ def platforms_context(
     relative = relative_workloads(request.user, slugs)
     return {
         "summary": comparison.platforms,
+        "decided": sum(workload.winner is not None for workload in shared),
         "standings": [(one, names[one.platform]) for one in comparison.platforms],
         "names": names,
         "shared": [
-            (workload, labels.get(workload.workload, workload.workload), [workload.on(slug) for slug in chosen])
+            (
+                workload,
+                labels.get(workload.workload, workload.workload),
+                [
+                    (profile, cell_note(profile, workload.equal_n, is_first=slug == chosen[0]))
+                    for slug in chosen
+                    for profile in [workload.on(slug)]
+                ],
+            )
             for workload in shared
         ],
         "heads": [labels[slug] for slug in chosen],
@@ -154,6 +164,20 @@ def platforms_context(
             query=urlencode({"slugs": ",".join(chosen)} | selecting_parameters(request, selection)),
         ),
     }
+
+
+def cell_note(profile: ProfileSummary | None, equal_n: int | None, *, is_first: bool) -> str:
+    """What is said below the shortest time of a profile: at which n, and how fast it is relative to the first."""
+    if profile is None:
+        return ""
+    at = f"n = {profile.fastest_n}" + ("" if profile.whole else f", not on all {profile.whole_n} cores")
+    speed = {
+        "whole": f", {significant(profile.speed)}×",
+        "equal_n": f"; {significant(profile.speed_at_equal_n)}× at n = {equal_n}",
+        "no_common_n": "; no common n",
+        "not_on_first": "",
+    }[profile.compared]
+    return at if is_first else at + speed
 
 
 def speed_charts(shared: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -19,6 +21,9 @@ from predictor.core.comparisons.one_to_all import distances_to_all
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import FEATURE_NAMES
+
+# How a profile is compared with the first platform's: by the fastest times of whole machines, at an equal n, or not
+Compared = Literal["whole", "equal_n", "no_common_n", "not_on_first"]
 
 LARGEST_MATRIX = 40
 LARGEST_MAP = 400  # workloads: of more, so many are landmarks, by which the others are placed
@@ -69,10 +74,11 @@ class SimilarityMap:
 class ProfileSummary:
     """One profile: t(1), its fastest time and where, its measured curve (N,), and what Figure 9 shows of it.
 
-    `speed` is the first platform's fastest time over this one's: 2 is twice as fast. `core_time_s` is the fastest time
-    multiplied by the physical cores that its threads take, `speed_per_core` compares those; `equal_n_time_s` is the
-    time at the largest n that all compared profiles have, `speed_at_equal_n` compares those. NaN: not known, there is
-    no first platform, or it lacks the workload.
+    `whole` says whether it was measured at `whole_n` threads or more, which take every physical core: only then is its
+    fastest time that of the whole machine. `speed` is the first platform's fastest time over this one's, both of whole
+    machines: 2 is twice as fast. `core_time_s` is the fastest time multiplied by the physical cores that its threads
+    take, `speed_per_core` compares those, of whole machines too; `equal_n_time_s` is the time at the largest n that all
+    compared profiles have, `speed_at_equal_n` compares those. NaN: cannot be compared; `compared` says why.
     """
 
     platform: str
@@ -84,8 +90,11 @@ class ProfileSummary:
     n: IntArray
     time_s: FloatArray
     characteristics: Mapping[str, float]
+    whole_n: int
+    whole: bool
     core_time_s: float = math.nan
     equal_n_time_s: float = math.nan
+    compared: Compared = "not_on_first"
     speed: float = math.nan
     speed_per_core: float = math.nan
     speed_at_equal_n: float = math.nan
@@ -93,14 +102,14 @@ class ProfileSummary:
 
 @dataclass(frozen=True, eq=False)
 class SharedWorkload:
-    """A workload that at least two of the platforms have in one group. The `winner` has the smallest time of all, or
-    the smallest core time, or the smallest time at `equal_n`, the largest n that all of them have; None: not known of
-    two."""
+    """A workload that at least two of the platforms have in one group. The `winner` has the smallest time of all whole
+    machines, or their smallest core time, or the smallest time at `equal_n`, the largest n that all of them have; None:
+    not known of two."""
 
     workload: str
     decomposed: bool
     runtime: str | None
-    winner: str
+    winner: str | None
     winner_per_core: str | None
     winner_at_equal_n: str | None
     equal_n: int | None
@@ -113,10 +122,16 @@ class SharedWorkload:
 
 @dataclass(frozen=True)
 class ComparedPlatform:
-    """How often a platform is the fastest, and the geometric mean of its `speed` over the workloads that it shares with
-    the first platform; NaN where they share none. The same per core, and at equal n."""
+    """How often a platform is the fastest, and the geometric mean of its `speed` over the workloads that were compared
+    with the first platform as whole machines; NaN where none was. The same per core, and at equal n. How many of its
+    workloads are `compared` how: as whole machines; only at an equal n; not, without an n that all of them have; not,
+    because the first platform lacks them."""
 
     platform: str
+    compared_whole: int
+    compared_at_equal_n: int
+    left_out_no_common_n: int
+    left_out_not_on_first: int
     wins: int
     mean_speed: float
     wins_per_core: int
@@ -224,7 +239,8 @@ def compare_platforms(
     """How fast each platform is on every workload that at least two of them have in one group.
 
     Parameters: `platforms`, positions in `database.platforms`; `simulated` (N,), which profiles are, None = none.
-    A profile's `fastest_s` is its smallest measured time over all n; `speed` compares it with the first platform's.
+    A profile's `fastest_s` is its smallest measured time over all n; `speed` compares it with the first platform's,
+    where both were measured on every core. A profile of n = 1 alone says nothing about the speed of a whole machine.
     """
     rows_of: dict[tuple[int, int], dict[int, int]] = {}
     for platform in platforms:
@@ -258,8 +274,8 @@ def compare_on_workload(
         workload=database.workloads[pair[0]],
         decomposed=group.decomposed,
         runtime=group.runtime or None,
-        winner=min(profiles, key=lambda profile: profile.fastest_s).platform,
-        winner_per_core=least_of_two(profiles, "core_time_s"),
+        winner=least_of_two([profile for profile in profiles if profile.whole], "fastest_s"),
+        winner_per_core=least_of_two([profile for profile in profiles if profile.whole], "core_time_s"),
         winner_at_equal_n=least_of_two(profiles, "equal_n_time_s"),
         equal_n=equal_n,
         platforms=tuple(with_speeds(one, first) for one in profiles),
@@ -282,19 +298,29 @@ def with_speeds(profile: ProfileSummary, first: ProfileSummary | None) -> Profil
     """The profile with its speeds relative to the first platform's, which may lack the workload."""
     if first is None:
         return profile
+    speed_at_equal_n = first.equal_n_time_s / profile.equal_n_time_s
+    if not (profile.whole and first.whole):
+        compared: Compared = "equal_n" if math.isfinite(speed_at_equal_n) else "no_common_n"
+        return replace(profile, compared=compared, speed_at_equal_n=speed_at_equal_n)
     return replace(
         profile,
+        compared="whole",
         speed=first.fastest_s / profile.fastest_s,
         speed_per_core=first.core_time_s / profile.core_time_s,
-        speed_at_equal_n=first.equal_n_time_s / profile.equal_n_time_s,
+        speed_at_equal_n=speed_at_equal_n,
     )
 
 
 def compare_with_first(shared: Sequence[SharedWorkload], slug: str) -> ComparedPlatform:
     """One platform's summary over all shared workloads."""
     profiles = [profile for workload in shared if (profile := workload.on(slug)) is not None]
+    compared = Counter(profile.compared for profile in profiles)
     return ComparedPlatform(
         platform=slug,
+        compared_whole=compared["whole"],
+        compared_at_equal_n=compared["equal_n"],
+        left_out_no_common_n=compared["no_common_n"],
+        left_out_not_on_first=compared["not_on_first"],
         wins=sum(workload.winner == slug for workload in shared),
         mean_speed=geometric_mean([profile.speed for profile in profiles]),
         wins_per_core=sum(workload.winner_per_core == slug for workload in shared),
@@ -318,8 +344,11 @@ def summarise_profile(database: Database, row: int, simulated: BoolArray | None 
     """The profile of this row; `simulated` (N,), which profiles are, None = none."""
     n, time_s = database.curve(row)
     fastest = int(np.argmin(time_s)) if len(time_s) else 0
+    platform = int(database.platform_index[row])
+    cores = float(database.platform_table["physical_cores"][platform])
+    whole_n = int(np.fmin(cores, database.n_max[platform]))
     return ProfileSummary(
-        platform=database.platforms[int(database.platform_index[row])],
+        platform=database.platforms[platform],
         workload=database.workloads[int(database.workload_index[row])],
         simulated=simulated is not None and bool(simulated[row]),
         t1_s=float(database.t1_s[row]),
@@ -327,19 +356,13 @@ def summarise_profile(database: Database, row: int, simulated: BoolArray | None 
         fastest_n=int(n[fastest]) if len(n) else None,
         n=n.astype(np.int64),
         time_s=time_s,
-        core_time_s=least_core_time(database, row, fastest),
+        whole_n=whole_n,
+        whole=bool(len(n)) and int(n.max()) >= whole_n,
+        core_time_s=float(time_s[fastest]) * min(float(n[fastest]), cores) if len(n) and cores > 0 else math.nan,
         characteristics={
             name: 100 * float(database.features[row, FEATURE_NAMES.index(name)]) for name in COMPARED_CHARACTERISTICS
         },
     )
-
-
-def least_core_time(database: Database, row: int, fastest: int) -> float:
-    """The time of the profile's fastest point multiplied by the physical cores that its threads take; NaN where these
-    are not known."""
-    n, time_s = database.curve(row)
-    cores = float(database.platform_table["physical_cores"][int(database.platform_index[row])])
-    return float(time_s[fastest]) * min(float(n[fastest]), cores) if len(n) and math.isfinite(cores) else math.nan
 
 
 def compare_workloads(

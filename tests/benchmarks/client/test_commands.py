@@ -92,7 +92,8 @@ def test_rank_compare_and_what_if(mpet):
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1", "--json")
     assert status == 0 and json.loads(text)
     status, text, _ = mpet("compare", "platforms", "machine-0", "machine-1")
-    assert status == 0 and "machine" in text
+    assert status == 0 and "mean_speed" in text and "compared_whole" not in text
+    assert "machine-1: 6 workloads compared as whole machines, 0 at an equal n only" in text
     before = json.loads(mpet("what-if", WORKLOAD, TARGET, "work=1", "--json")[1])
     after = json.loads(mpet("what-if", WORKLOAD, TARGET, "work=2", "--json")[1])
     assert 1.8 < after["t1_s"] / before["t1_s"] < 2.2

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
@@ -7,7 +8,7 @@ from predictor.snapshot.cache import read_database
 from profiles.ingest import ingest
 from profiles.models import Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
-from tests.samples import sample_measurements, sample_platform
+from tests.samples import sample_measurements, sample_platform, sample_runs
 
 pytestmark = pytest.mark.django_db
 PAGES = ("workload-map", "platform-distances", "workload-distances", "compare-platforms", "compare-workloads")
@@ -66,6 +67,55 @@ def test_platforms_are_compared_per_core_and_at_equal_n_too(client, public):
     table = text_of(page)
     for head in ("Wins per core", "Speed per core", "Wins at equal n", "Speed at equal n"):
         assert head in table
+
+
+def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(client, public):
+    """Of the other machine's 12 cores the workloads took one, all with SMT, ten (where the first has no time), all."""
+    counts = {0: (1,), 1: (1, 24), 2: (10,), 3: (1, 12)}
+    rng = np.random.default_rng(1)
+    measurements = sample_measurements(1, 4)
+    size = {"physical_cores": 12, "threads": 24, "n_max": 24, "n_nu": 6, "n_ht": 12, "placement": tuple(range(24))}
+    measurements.platforms[0] = sample_platform(3, name="cloud/small.2", **size)
+    for position, profile in enumerate(measurements.profiles):
+        runs = sample_runs(rng, counts[profile.workload])
+        measurements.profiles[position] = replace(profile, runs=runs, counters=None)
+    ingest(measurements, kind="tarball", label="n1.tar.gz", sha256="d" * 64, owner=None, private=False)
+    page = client.get(reverse("compare-platforms"), {"platform": ["machine-0", "cloud/small.2"]})
+    words = text_of(page)
+    twin = client.get(twin_of(page)).json()
+    compared = {one["workload"]: one["platforms"][1]["compared"] for one in twin["workloads"]}
+    assert compared == {
+        "app0-section0": "equal_n",
+        "app0-section1": "whole",
+        "app1-section0": "no_common_n",
+        "app1-section1": "whole",
+    }
+    partial = twin["workloads"][0]
+    assert (partial["winner"], partial["equal_n"], partial["platforms"][1]["speed"]) == (None, 1, None)
+    assert partial["platforms"][1]["speed_at_equal_n"] > 0
+    other = twin["platforms"][1]
+    whole = [one["platforms"][1]["speed"] for one in twin["workloads"] if one["platforms"][1]["speed"]]
+    assert other["mean_speed"] == pytest.approx((whole[0] * whole[1]) ** 0.5)
+    assert (other["compared_whole"], other["compared_at_equal_n"], other["left_out_no_common_n"]) == (2, 1, 1)
+    assert "geometric mean of 2 workloads that both ran on every core" in words
+    assert "1 without a common n" in words
+    assert "n = 1, not on all 12 cores" in words
+    assert "× at n = 1" in words
+    speed = figures_of(page)["speed"]["data"][1]
+    assert speed["marker"]["symbol"] == ["square-open", "square", "square-open", "square"]
+    assert speed["text"] == ["both at n = 1", "whole machines", "no common n", "whole machines"]
+    assert speed["x"][2] is None
+
+
+def test_platforms_are_compared_by_name_as_by_slug(client, public):
+    measurements = sample_measurements(2, 2)
+    measurements.platforms[:] = [sample_platform(i, name=f"cloud/c{i}.large") for i in range(2)]
+    ingest(measurements, kind="dataset", label="cloud", sha256="f" * 64, owner=None, private=False)
+    by_name = client.get(reverse("compare-platforms"), {"platform": ["cloud/c0.large", "machine-0"]})
+    by_slug = client.get(reverse("compare-platforms"), {"platform": ["cloud-c0-large", "machine-0"]})
+    assert by_name.context["chosen"] == by_slug.context["chosen"]
+    assert by_name.context["shared"]
+    assert twin_of(by_name) == twin_of(by_slug)
 
 
 def test_names_are_taken_as_well_as_slugs(client, public):

@@ -181,11 +181,30 @@ class Comparison:
         return []
 
     @property
+    def coverage(self) -> list[str]:
+        """How many workloads of each platform are compared as whole machines, how many otherwise, and why; a line a
+        platform but the first. Empty for a comparison of workloads."""
+        lines = []
+        for row in self.rows[1:]:
+            if "compared_whole" in row:
+                left_out = {
+                    "without a common n": row["left_out_no_common_n"],
+                    "not run on the first": row["left_out_not_on_first"],
+                }
+                reasons = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
+                lines.append(
+                    f"{row['platform']}: {row['compared_whole']} workloads compared as whole machines, "
+                    f"{row['compared_at_equal_n']} at an equal n only (not run on every core of both), "
+                    f"{sum(left_out.values())} left out" + (f" ({reasons})" if reasons else "")
+                )
+        return lines
+
+    @property
     def frame(self) -> Any:
         return frame_of(self.rows)
 
     def _repr_html_(self) -> str:
-        return html_of_rows("comparison", self.rows)
+        return html_of_rows("comparison", self.rows) + "".join(f"<p>{escape(line)}</p>" for line in self.coverage)
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,10 @@ def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> No
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     rows = comparison.rows
-    names = columns_of(rows)
+    names = [name for name in columns_of(rows) if not name.startswith(("compared_", "left_out_"))]
     print_table(console, "", names, [[row.get(name) for name in names] for row in rows])
+    for line in comparison.coverage:
+        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_changes(console: Console, changes: Changes) -> None:

@@ -38,8 +38,8 @@ def database(measured=TIMES, counts=(1, 2, 4), cores=(4, 1, np.nan)) -> Database
         n_nu=[np.nan] * 3,
         n_ht=[np.nan] * 3,
         n_max=[4] * 3,
-        curve_offsets=np.arange(len(pairs) + 1) * 3,
-        curve_n=np.tile(counts, (len(pairs), 1)).ravel() if len(counts) == 3 else counts,
+        curve_offsets=np.cumsum([0, *(len(times) for times in measured.values())]),
+        curve_n=np.tile(counts, len(pairs)) if counts == (1, 2, 4) else counts,
         curve_time_s=np.concatenate(list(measured.values())),
         platform_table={"physical_cores": cores},
         workload_table={"strategy": ["locks", "", "recursive"]},
@@ -87,6 +87,49 @@ def test_at_equal_n_all_are_compared_at_the_largest_n_that_they_share():
     assert both.platforms[1].speed_at_equal_n == 2.0
     assert [platform.wins_at_equal_n for platform in comparison.platforms] == [0, 1]
     assert comparison.platforms[1].mean_speed_at_equal_n == 2.0
+
+
+def test_whole_machines_are_compared_only_where_both_were_measured_on_every_core():
+    """Of p1's four cores w0 ran on one, so it says nothing of the whole machine; w1 on all: n = 4."""
+    measured = {(0, 0): (8.0, 4.0, 2.0), (1, 0): (10.0,), (0, 1): (8.0, 4.0, 2.0), (1, 1): (4.0, 2.0, 1.0)}
+    first, second = compare_platforms(database(measured, [1, 2, 4, 1, 2, 4, 1, 1, 2, 4], (4, 4, 4)), [0, 1]).workloads
+    assert (first.winner, first.winner_per_core, first.equal_n, first.winner_at_equal_n) == (None, None, 1, "p0")
+    partial, whole = first.on("p1"), second.on("p1")
+    assert (partial.whole, partial.whole_n, partial.compared) == (False, 4, "equal_n")
+    assert np.isnan([partial.speed, partial.speed_per_core]).all()
+    assert partial.speed_at_equal_n == 0.8
+    assert (whole.whole, whole.compared, whole.speed) == (True, "whole", 2.0)
+
+
+def test_the_mean_speed_is_of_whole_machines_and_says_of_how_many():
+    measured = {
+        **{(0, 0): (8.0, 4.0, 2.0), (1, 0): (10.0,), (2, 0): (2.0, 1.0, 0.5)},
+        **{(0, 1): (8.0, 4.0, 2.0), (1, 1): (4.0, 2.0, 1.0)},
+        **{(1, 2): (1.0, 1.0, 1.0), (2, 2): (1.0, 1.0, 1.0)},
+    }
+    counts = [n for times in measured.values() for n in (1, 2, 4)[: len(times)]]
+    comparison = compare_platforms(database(measured, counts, (4, 4, 4)), [0, 1, 2])
+    first, second, third = comparison.platforms
+    assert [second.compared_whole, second.compared_at_equal_n, second.left_out_not_on_first] == [1, 1, 1]
+    assert second.mean_speed == 2.0  # not the geometric mean with 2 s on four cores over 10 s on one
+    assert second.mean_speed_at_equal_n == pytest.approx(np.sqrt(2 * 0.8))
+    assert (third.compared_whole, third.mean_speed, third.left_out_not_on_first) == (1, 4.0, 1)
+    assert (first.compared_whole, first.wins, second.wins, third.wins) == (2, 0, 2, 1)
+
+
+def test_without_a_common_n_what_is_not_of_whole_machines_is_left_out():
+    measured = {(0, 0): (8.0, 4.0), (1, 0): (10.0,)}
+    comparison = compare_platforms(database(measured, [2, 4, 1], (4, 4, 4)), [0, 1])
+    assert comparison.workloads[0].on("p1").compared == "no_common_n"
+    second = comparison.platforms[1]
+    assert (second.compared_whole, second.compared_at_equal_n, second.left_out_no_common_n) == (0, 0, 1)
+    assert np.isnan(second.mean_speed)
+
+
+def test_a_machine_that_lends_a_program_less_than_its_cores_is_whole_with_those():
+    measured = {(0, 0): (8.0, 4.0), (1, 0): (10.0, 6.0)}
+    whole = compare_platforms(database(measured, [1, 4, 1, 4], (64, 4, 4)), [0, 1]).workloads[0]  # n_max is 4
+    assert [profile.compared for profile in whole.platforms] == ["whole", "whole"]
 
 
 def test_the_order_asked_for_decides_what_speeds_are_beside():
