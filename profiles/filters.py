@@ -4,7 +4,7 @@ from typing import Any
 
 from django_filters.rest_framework import FilterSet
 
-from mpet_site.web.filters import BooleanFilter, ChoiceFilter, TextFilter
+from mpet_site.web.filters import BooleanFilter, ChoiceFilter, GibibyteFilter, TextFilter, WholeNumberFilter
 from profiles.measurements import BOUNDS, DEVICE_CLASSES, ORIGINS, STRATEGIES
 from profiles.models import Platform, Price, Profile, Workload
 from profiles.vendors import canonical_vendor
@@ -25,6 +25,8 @@ PLATFORM_ORDERINGS = {
         "threads",
         "n_max",
         "base_mhz",
+        "memory_bytes",
+        "provider",
     )
 } | {"profiles": "profile_count"}
 WORKLOAD_ORDERINGS = {name: name for name in ("slug", "name", "application", "strategy", "runtime", "bound")} | {
@@ -42,6 +44,14 @@ PROFILE_ORDERINGS = {
 
 
 class PlatformFilter(FilterSet):
+    provider = TextFilter(lookup_expr="iexact", help_text="the name before the first slash: aws of aws/c7a.large")
+    region = TextFilter(method="by_region", help_text="in which a price of the platform is known")
+    min_threads = WholeNumberFilter(field_name="threads", lookup_expr="gte", help_text="hardware threads (vCPUs)")
+    max_threads = WholeNumberFilter(field_name="threads", lookup_expr="lte", help_text="hardware threads (vCPUs)")
+    min_memory_gib = GibibyteFilter(field_name="memory_bytes", lookup_expr="gte", help_text="memory in GiB")
+    max_memory_gib = GibibyteFilter(field_name="memory_bytes", lookup_expr="lte", help_text="memory in GiB")
+    min_memory_bytes = WholeNumberFilter(field_name="memory_bytes", lookup_expr="gte")
+    max_memory_bytes = WholeNumberFilter(field_name="memory_bytes", lookup_expr="lte")
     device_class = ChoiceFilter(DEVICE_CLASSES)
     vendor = TextFilter(method="by_vendor", help_text="in any spelling: Intel or GenuineIntel")
     architecture = TextFilter(lookup_expr="iexact")
@@ -52,6 +62,9 @@ class PlatformFilter(FilterSet):
     class Meta:
         model = Platform
         fields: tuple[str, ...] = ()
+
+    def by_region(self, rows: Any, _name: str, text: str) -> Any:
+        return rows.filter(pk__in=Price.objects.filter(region__iexact=text).values("platform"))
 
     def by_vendor(self, rows: Any, _name: str, text: str) -> Any:
         return rows.filter(vendor__iexact=canonical_vendor(text))

@@ -10,7 +10,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django_filters.rest_framework import FilterSet
 
-from mpet_site.web.pages import csv_address, json_address, list_query, order_rows, page_of
+from mpet_site.web.filters import filter_refusals
+from mpet_site.web.ordering import order_rows, ordering_refusal
+from mpet_site.web.pages import csv_address, json_address, list_query, page_of
 from mpet_site.web.pagination import KeyPaginator
 from mpet_site.web.searching import search_refusal
 from mpet_site.web.tables import PageTable, TableColumn
@@ -24,7 +26,7 @@ from profiles.filters import (
     WorkloadFilter,
 )
 from profiles.measurements import ORIGINS
-from profiles.models import Platform, Profile, Source, Workload
+from profiles.models import Platform, Price, Profile, Source, Workload
 from profiles.namesakes import name_told_apart, tell_apart
 from profiles.page_cache import kept_for_visitors
 from profiles.vendors import canonical_vendor
@@ -39,6 +41,8 @@ class ListFilter:
     name: str
     chosen: str
     values: list[tuple[str, str]]
+    label: str = ""
+    placeholder: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,16 @@ PLATFORMS = ListPage(
     PlatformFilter,
     PLATFORM_ORDERINGS,
     "name, processor, architecture and more",
-    ("device_class", "vendor", "microarchitecture", "architecture"),
+    ("provider", "architecture", "vendor", "microarchitecture", "device_class"),
     PLATFORM_COLUMNS,
 )
+# What is typed on the page of platforms.
+SIZE_FILTERS = {
+    "min_threads": "vCPUs (threads), from",
+    "max_threads": "vCPUs (threads), to",
+    "min_memory_gib": "Memory in GiB, from",
+    "max_memory_gib": "Memory in GiB, to",
+}
 WORKLOADS = ListPage(
     "workload",
     WorkloadFilter,
@@ -90,28 +101,35 @@ def list_response(
     filters: list[ListFilter],
     paginator: type[Paginator] = Paginator,
 ) -> HttpResponse:
-    """Answer with the page of `rows` that the address asks for; with none of them, and why, where it asks too much."""
+    """Answer with the page of `rows` that the address asks for; with none of them, and why, where it asks too much.
+    Values of the order and of filters that the API would refuse are not used, and the page says so."""
     search, ordering = request.GET.get("search", ""), request.GET.get("ordering", "")
     refusal = search_refusal(search)
+    refusals = filter_refusals(list_page.filterset, request.GET)
+    if reason := ordering_refusal(ordering, list_page.orderings):
+        refusals.append({"name": "ordering", "reason": reason})
+    refused = {one["name"] for one in refusals}
+    used = {name: str(text) for name, text in request.GET.items() if name not in refused}
     filter_names = list_page.filterset.base_filters
-    matching = rows.none() if refusal else list_page.filterset(request.GET, rows.search(search)).qs
+    matching = rows.none() if refusal else list_page.filterset(used, rows.search(search)).qs
     page = page_of(request, order_rows(matching, ordering, list_page.orderings), paginator=paginator)
     context = {
         "page": page,
         "noun": list_page.noun,
-        "table": PageTable(list_page.names.capitalize(), list_page.columns, page, ordering=ordering),
+        "table": PageTable(list_page.names.capitalize(), list_page.columns, page, ordering=used.get("ordering", "")),
         "placeholder": list_page.searched,
         "search": search,
         "refusal": refusal,
-        "ordering": ordering,
+        "refusals": refusals,
+        "ordering": used.get("ordering", ""),
         "filters": filters,
-        "filtered": any(request.GET.get(name) for name in ("search", *filter_names)),
+        "filtered": any(used.get(name) for name in ("search", *filter_names)),
         "section": list_page.names,
         "sources": Source.objects.credited_to(request.user).credits(),
     }
     if not refusal:
-        view, query = f"api-{list_page.names}", list_query(request.GET, page, filter_names)
-        context |= {"csv": csv_address(view, request.GET, filter_names), "twin": json_address(view, query=query)}
+        view, query = f"api-{list_page.names}", list_query(used, page, filter_names)
+        context |= {"csv": csv_address(view, used, filter_names), "twin": json_address(view, query=query)}
     return render(request, f"profiles/{list_page.names}.html", context, status=400 if refusal else 200)
 
 
@@ -128,7 +146,13 @@ def filters_by_column(request: HttpRequest, list_page: ListPage, rows: Any) -> l
 @kept_for_visitors
 def platforms(request: HttpRequest) -> HttpResponse:
     rows = Platform.objects.in_api(request.user).defer("placement")
-    return list_response(request, PLATFORMS, rows, filters_by_column(request, PLATFORMS, rows))
+    filters = filters_by_column(request, PLATFORMS, rows)
+    if regions := Price.objects.visible_to(request.user).regions():
+        values = [(region, region) for region in regions] if len(regions) <= MOST_CHOICES else []
+        chosen = request.GET.get("region", "")
+        filters.insert(1, ListFilter("region", chosen, values, "Region with a price", "as us-east-1"))
+    filters += [ListFilter(name, request.GET.get(name, ""), [], label) for name, label in SIZE_FILTERS.items()]
+    return list_response(request, PLATFORMS, rows, filters)
 
 
 @require_safe
@@ -150,7 +174,10 @@ def profiles(request: HttpRequest) -> HttpResponse:
         "decomposed": yes_or_no,
         "outlier": yes_or_no,
     }
-    filters = [ListFilter(name, request.GET.get(name, ""), values[name]) for name in PROFILES.offered]
+    filters = [
+        ListFilter(name, request.GET.get(name, ""), values[name], placeholder="slug, from its address")
+        for name in PROFILES.offered
+    ]
     return list_response(request, PROFILES, Profile.objects.listed_for(request.user), filters, KeyPaginator)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Left, StrIndex
 
 STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # what every fleet ran of it, and the kit runs
 KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
@@ -71,8 +71,7 @@ class MeasuredQuerySet(ModeratedQuerySet):
 
     def values_in(self, column: str) -> list[str]:
         """The distinct known values of a column, for a filter to choose from."""
-        rows = self.model._default_manager.filter(pk__in=self.order_by().values("pk")).exclude(**{column: None})
-        return list(rows.order_by(column).values_list(column, flat=True).distinct())
+        return list(self.exclude(**{column: None}).order_by(column).values_list(column, flat=True).distinct())
 
     def search(self, text: str) -> Self:
         """Rows in which every word of the text occurs somewhere."""
@@ -82,7 +81,18 @@ class MeasuredQuerySet(ModeratedQuerySet):
         return rows
 
 
+# aws of aws/c7a.large: the name before the first slash, as fetch_data names machines; null without one.
+PROVIDER = Case(
+    When(Q(name__contains="/") & ~Q(name__startswith="/"), then=Left("name", StrIndex("name", Value("/")) - 1)),
+    default=None,
+    output_field=models.CharField(),
+)
+
+
 class PlatformQuerySet(MeasuredQuerySet):
+    def in_api(self, user: Any) -> Self:
+        return super().in_api(user).annotate(provider=PROVIDER)
+
     def merged_from(self, slug: str) -> Self:
         """The platform that a moderator found the one of that slug to be (profiles.moderation)."""
         old = self.model._default_manager.filter(slug=slug, merged_into__isnull=False)
@@ -176,6 +186,9 @@ class PriceQuerySet(models.QuerySet):
         """Those of the platforms that the user sees."""
         platforms: Any = self.model._meta.get_field("platform")
         return self.filter(platform__in=platforms.related_model.objects.visible_to(user))
+
+    def regions(self) -> list[str]:
+        return list(self.exclude(region="").order_by("region").values_list("region", flat=True).distinct())
 
 
 LONG_TEXTS_OF_SOURCE = tuple(f"source__{name}" for name in ("licence", "citation", "note", "environment", "log"))

@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.db.models import F
 from django.http import HttpResponsePermanentRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
@@ -16,6 +15,7 @@ from rest_framework.views import APIView
 
 from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
+from mpet_site.web.ordering import order_rows, ordering_refusal
 from mpet_site.web.pagination import Pagination, check_page
 from mpet_site.web.problems import InvalidRequest, invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
@@ -96,16 +96,10 @@ class StrictOrderingFilter(OrderingFilter):
     """Unknown fields are an error; unknown values come last; equal rows keep one order from page to page."""
 
     def filter_queryset(self, request: Request, queryset: Any, view: Any) -> Any:
-        text = request.query_params.get(self.ordering_param)
-        terms = text.split(",") if text else []
-        for term in terms:
-            if term.removeprefix("-") not in view.ordering_fields:
-                raise invalid_request(
-                    self.ordering_param, f"'{term}' is not one of: {', '.join(view.ordering_fields)}."
-                )
-        fields = [(F(view.ordering_fields[term.removeprefix("-")]), term.startswith("-")) for term in terms]
-        ordered = [field.desc(nulls_last=True) if down else field.asc(nulls_last=True) for field, down in fields]
-        return queryset.order_by(*ordered, "pk") if ordered else queryset
+        text = request.query_params.get(self.ordering_param, "")
+        if refusal := ordering_refusal(text, view.ordering_fields):
+            raise invalid_request(self.ordering_param, refusal)
+        return order_rows(queryset, text, view.ordering_fields)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         name = f"-?(?:{'|'.join(view.ordering_fields)})"

@@ -1,5 +1,6 @@
 """Filters of lists, on pages and in the API. Each holds the parameter that it reads: the schema has its values."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -9,8 +10,11 @@ from drf_spectacular.utils import set_override
 from rest_framework.request import Request
 
 from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
-from mpet_site.web.parameters import FREE_TEXT, LARGEST_WHOLE_NUMBER, Flag, OneOf, WholeNumber
+from mpet_site.web.parameters import FREE_TEXT, LARGEST_WHOLE_NUMBER, Flag, Number, OneOf, WholeNumber
 from mpet_site.web.problems import InvalidRequest
+
+GIB = 2**30
+LARGEST_GIB = 2**24
 
 
 class TextFilter(CharFilter):
@@ -48,20 +52,38 @@ class WholeNumberFilter(NumberFilter):
         describe_filter(self, self.parameter.schema)
 
 
+class GibibyteFilter(NumberFilter):
+    """A column of bytes, compared with a number of GiB."""
+
+    field_class = forms.FloatField
+    parameter = Number("", low=0, high=LARGEST_GIB)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=0, max_value=LARGEST_GIB, **options)
+        describe_filter(self, self.parameter.schema)
+
+    def filter(self, qs: QuerySet, value: float | None) -> Any:
+        return super().filter(qs, value if value is None else round(value * GIB))
+
+
 def describe_filter(chosen: Any, schema: dict[str, Any]) -> None:
     text = chosen.extra.get("help_text")
     set_override(chosen, "field", schema | ({"description": text} if text else {}))
+
+
+def filter_refusals(filterset_class: Any, parameters: Mapping[str, str]) -> list[dict[str, str]]:
+    """Name and reason of each parameter that is no value of its filter."""
+    return [
+        {"name": name, "reason": kind.parameter.explanation}
+        for name, kind in filterset_class.base_filters.items()
+        if kind.parameter and (text := parameters.get(name)) and not kind.parameter.takes(text)
+    ]
 
 
 class StrictFilterBackend(DjangoFilterBackend):
     """What is no value of a filter is an error, in the words of the other parameters."""
 
     def filter_queryset(self, request: Request, queryset: QuerySet, view: Any) -> Any:
-        refusals = [
-            {"name": name, "reason": kind.parameter.explanation}
-            for name, kind in view.filterset_class.base_filters.items()
-            if kind.parameter and (text := request.query_params.get(name)) and not kind.parameter.takes(text)
-        ]
-        if refusals:
+        if refusals := filter_refusals(view.filterset_class, request.query_params):
             raise InvalidRequest(refusals)
         return super().filter_queryset(request, queryset, view)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -17,16 +16,6 @@ ROWS_PER_PAGE = 50
 def json_address(view: str, *args: Any, query: str = "") -> str:
     """The address of a page as JSON: that of the view of the API that answers with the same."""
     return reverse(view, args=args) + (f"?{query}" if query else "")
-
-
-def order_rows(rows: QuerySet[Any], ordering: str, fields: Mapping[str, str]) -> QuerySet[Any]:
-    """Sorted by `fields[ordering]` ("-" first: downwards), unknown values last; as it is for any other text."""
-    field = fields.get(ordering.removeprefix("-"))
-    if field is None:
-        return rows
-    column = F(field)
-    by = column.desc(nulls_last=True) if ordering.startswith("-") else column.asc(nulls_last=True)
-    return rows.order_by(by, "pk")
 
 
 def page_of(
@@ -43,6 +32,6 @@ def csv_address(view: str, parameters: Mapping[str, str], filters: Iterable[str]
 
 
 def list_query(parameters: Mapping[str, str], page: Page[Any], filters: Iterable[str]) -> str:
-    """The query string under which the API lists the same rows; parameters that the API would refuse are left out."""
+    """The query string under which the API lists the same rows. `parameters`: those that the API accepts."""
     chosen = {name: parameters[name] for name in ("search", "ordering", *filters) if parameters.get(name)}
     return urlencode(chosen | ({"page": page.number} if page.number > 1 else {}))

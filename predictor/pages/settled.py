@@ -11,7 +11,8 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.pages import csv_address, json_address, order_rows, page_of
+from mpet_site.web.ordering import order_rows, ordering_refusal
+from mpet_site.web.pages import csv_address, json_address, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores
 from predictor.core.assembly import PREDICTION_ORIGINS
@@ -65,16 +66,16 @@ def settled(request: HttpRequest) -> HttpResponse:
         else next((candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins), PREDICTION_ORIGINS[0])
     )
     ordering = request.GET.get("ordering", "")
+    refusal = ordering_refusal(ordering, SETTLED_ORDERINGS)
     rows = Prediction.objects.settled_for(request.user, origin).select_related("settled_by")
     page = page_of(request, order_rows(rows, ordering, SETTLED_ORDERINGS))
-    chosen = {"settled": "true", "origin": origin} | (
-        {"ordering": ordering} if ordering in accepted_orderings() else {}
-    )
+    chosen = {"settled": "true", "origin": origin} | ({"ordering": ordering} if ordering and not refusal else {})
     named = rows_with_names(request, list(page), origin)
     numbered = {"page": str(page.number)} if page.number > 1 else {}
     context = {
         "page": page,
         "ordering": ordering,
+        "refusals": [{"name": "ordering", "reason": refusal}] if refusal else [],
         "origin": origin,
         "origins": [candidate for candidate in PREDICTION_ORIGINS if candidate in stored_origins],
         "scores": scores(request.user, origin),
@@ -85,10 +86,6 @@ def settled(request: HttpRequest) -> HttpResponse:
         "twin": json_address("api-predictions", query=urlencode(chosen | numbered)),
     }
     return render(request, "predictor/settled.html", context)
-
-
-def accepted_orderings() -> set[str]:
-    return {sign + name for name in SETTLED_ORDERINGS for sign in ("", "-")}
 
 
 def rows_with_names(request: HttpRequest, rows: list[Prediction], origin: str) -> list[Named]:

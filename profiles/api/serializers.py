@@ -40,11 +40,16 @@ class _OwnedSerializer(serializers.ModelSerializer):
 
 
 class PlatformSerializer(_OwnedSerializer):
+    provider = serializers.CharField(
+        read_only=True, allow_null=True, help_text="The name before the first slash: aws of aws/c7a.large."
+    )
+
     class Meta:
         model = Platform
         fields: tuple[str, ...] = (
             "slug",
             "name",
+            "provider",
             "cpu_model",
             "vendor",
             "architecture",
