@@ -26,7 +26,8 @@ FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
 @dataclass
 class FetchReport:
     """What became of the folders of a source: how many are stored now and were before, profiles, and why others are
-    refused (folders) and single results left out."""
+    refused (folders) and single results left out. `notes`: by kind, what matching machines and workloads with the known
+    ones gave reason to say."""
 
     stored: int = 0
     known: int = 0
@@ -35,7 +36,7 @@ class FetchReport:
     refused: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
     prices_dropped: int = 0
-    warnings: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, list[str]] = field(default_factory=dict)
 
 
 Looked = Callable[[FetchReport], Any]
@@ -151,4 +152,5 @@ def _store(source: PublicSource, some: list[tuple[FoundFolder, MeasuredFolder]],
     )
     report.stored += len(folders)
     report.profiles += len(result.profiles)
-    report.warnings.update(result.warnings)
+    for kind, messages in result.notes.items():
+        report.notes.setdefault(kind, []).extend(messages)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from django.db import DataError, IntegrityError, transaction
@@ -26,12 +26,14 @@ __all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What became of a delivery. `existing`: the same bytes from the same owner were here before, and answer now."""
+    """What became of a delivery. `existing`: the same bytes from the same owner were here before, and answer now.
+    `notes`: all warnings of matching by kind, of which `warnings` names the first."""
 
     source: Source
     profiles: list[Profile]
     warnings: list[str]
     existing: bool = False
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def ingest(
@@ -127,7 +129,7 @@ def _publish(
     if not publish(staged, profiles):
         raise IngestError("storing it took too long, and was given up")
     Revision.raise_for(source.private_to, only_adds=True)
-    return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()])
+    return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()], notes=notes.kinds)
 
 
 def _find_earlier(source: Source) -> IngestResult | None:

@@ -71,8 +71,8 @@ PLATFORMS = ListPage(
 )
 # What is typed on the page of platforms.
 SIZE_FILTERS = {
-    "min_threads": "vCPUs (threads), from",
-    "max_threads": "vCPUs (threads), to",
+    "min_threads": "vCPUs, from",
+    "max_threads": "vCPUs, to",
     "min_memory_gib": "Memory in GiB, from",
     "max_memory_gib": "Memory in GiB, to",
 }

@@ -14,7 +14,7 @@ from mpet_site.web.parameters import FREE_TEXT, LARGEST_WHOLE_NUMBER, Flag, Numb
 from mpet_site.web.problems import InvalidRequest
 
 GIB = 2**30
-LARGEST_GIB = 2**24
+LARGEST_GIB = 100_000
 
 
 class TextFilter(CharFilter):

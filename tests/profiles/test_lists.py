@@ -156,7 +156,7 @@ def test_the_form_of_platforms_keeps_and_offers_what_there_is(client, cloud):
         r'name="max_memory_gib"\s+value="128"', text
     )
     assert '<input type="hidden" name="ordering" value="-name">' in text
-    for label in ("Provider", "Region with a price", "vCPUs (threads), from", "Memory in GiB, to", "64 GiB"):
+    for label in ("Provider", "Region with a price", "vCPUs, from", "Memory in GiB, to", "64 GiB"):
         assert label in text_of(page)
 
 

@@ -73,10 +73,8 @@ class Command(BaseCommand):
         self.list_counted(f"{report.left_out.total()} single results left out", report.left_out)
         if report.prices_dropped:
             self.stdout.write(f"{report.prices_dropped} prices of machines that are not stored now were dropped")
-        for warning in list(report.warnings)[:3]:
-            self.stderr.write(f"warning: {warning}")
-        if len(report.warnings) > 3:
-            self.stderr.write(f"and {len(report.warnings) - 3} more warnings")
+        for kind, messages in report.notes.items():
+            self.stderr.write(f"warning: {len(messages)} {kind}, the first: {messages[0]}")
         self.stdout.write(f"licence: {source.licence}")
         self.stdout.write(f"source: {source.citation}")
 

@@ -139,6 +139,10 @@ class ComparedPlatform:
     wins_at_equal_n: int
     mean_speed_at_equal_n: float
 
+    @property
+    def left_out(self) -> int:
+        return self.left_out_no_common_n + self.left_out_not_on_first
+
 
 @dataclass(frozen=True, eq=False)
 class PlatformComparison:

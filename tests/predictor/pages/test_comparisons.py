@@ -97,8 +97,11 @@ def test_a_machine_measured_at_one_thread_is_not_compared_as_a_whole_machine(cli
     whole = [one["platforms"][1]["speed"] for one in twin["workloads"] if one["platforms"][1]["speed"]]
     assert other["mean_speed"] == pytest.approx((whole[0] * whole[1]) ** 0.5)
     assert (other["compared_whole"], other["compared_at_equal_n"], other["left_out_no_common_n"]) == (2, 1, 1)
-    assert "geometric mean of 2 workloads that both ran on every core" in words
-    assert "1 without a common n" in words
+    assert "geometric mean of 2 workloads" in words
+    assert (
+        "cloud/small.2: 2 workloads compared as whole machines, because both ran them on every core; 1 at an equal n "
+        "only; 1 left out: 1 without a common n, 0 not run on the first."
+    ) in words
     assert "n = 1, not on all 12 cores" in words
     assert "× at n = 1" in words
     speed = figures_of(page)["speed"]["data"][1]

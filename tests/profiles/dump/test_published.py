@@ -14,6 +14,7 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from mpet_site.web.keeper import registered_chores
@@ -142,6 +143,19 @@ def test_only_two_are_kept_and_a_damaged_one_is_passed_over(state):
     assert kept == [made[1].folder.name, made[2].folder.name]
     (made[2].folder / published.CONTENTS_FILE).write_text("{")
     assert published.newest_dump().folder == made[1].folder
+
+
+def test_the_documentation_links_to_the_newest_of_each_form(client, state):
+    index = reverse("docs")
+    assert f'href="{index}#data"' in client.get("/platforms/").content.decode()
+    assert "No archive of the public data has been made yet." in client.get(index).content.decode()
+    deliver()
+    published.publish_dump()
+    page = client.get(index).content.decode()
+    assert 'id="data"' in page and "at revision 1 of" in page
+    for form in DUMP_FORMS:
+        address = reverse("api-dump-file", args=[form])
+        assert f'href="{address}"' in page and client.get(address).status_code == 200
 
 
 def test_one_process_makes_it_and_what_a_killed_one_left_is_swept(state, monkeypatch):

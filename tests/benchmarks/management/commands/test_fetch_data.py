@@ -39,6 +39,17 @@ def test_every_server_is_a_platform(tmp_path, capsys):
     assert Workload.objects.get(name="stress-ng/cpu").time_kind == "absolute"
 
 
+def test_warnings_of_one_kind_are_one_line_with_their_number(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 1)
+    names = [f"alicloud/ecs.c7{suffix}.2xlarge" for suffix in ("", "a", "nex", "t")]
+    fetched(write_servers(tmp_path, {name: server() for name in names}))
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    assert warnings == [
+        "warning: 3 platforms that are new but look like existing ones, the first: platform "
+        "'alicloud/ecs.c7a.2xlarge' is new, but looks like the existing 'alicloud/ecs.c7.2xlarge'"
+    ]
+
+
 def test_what_is_refused_is_told_by_reason(tmp_path, capsys):
     servers = five() | {"aws/t2.small": server(), "aws/d1.large": server(lscpu__stdout=None), "aws/t3.small": server()}
     fetched(write_servers(tmp_path, servers))
