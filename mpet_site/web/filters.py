@@ -10,10 +10,9 @@ from drf_spectacular.utils import set_override
 from rest_framework.request import Request
 
 from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
-from mpet_site.web.parameters import FREE_TEXT, LARGEST_WHOLE_NUMBER, Flag, Number, OneOf, WholeNumber
+from mpet_site.web.parameters import FREE_TEXT, GIB, LARGEST_WHOLE_NUMBER, Flag, Number, OneOf, WholeNumber
 from mpet_site.web.problems import InvalidRequest
 
-GIB = 2**30
 LARGEST_GIB = 100_000
 
 

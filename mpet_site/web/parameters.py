@@ -15,6 +15,7 @@ from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from mpet_site.web.problems import invalid_request
 
 LARGEST_WHOLE_NUMBER = 2**63 - 1  # that a database holds
+GIB = 2**30
 SLUG_PATTERN = "[-a-zA-Z0-9_]+"
 FREE_TEXT: dict[str, Any] = {"type": "string", "maxLength": MOST_PARAMETER_CHARACTERS, "pattern": r"^[^\x00]*$"}
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?", re.ASCII)

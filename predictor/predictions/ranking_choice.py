@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpet_site.web.parameters import Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
+from mpet_site.web.parameters import GIB, Flag, Name, NoSuchValue, Number, OneOf, QueryParameter, WholeNumber
 from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.predictions.costs import PRICE_PARAMETERS, hourly_prices, mark_pareto, with_cost
@@ -14,7 +14,6 @@ from predictor.predictions.request import InvalidField
 from profiles.measurements import DEVICE_CLASSES
 from profiles.vendors import canonical_vendor
 
-GIB = 2**30
 LARGEST_MEMORY_GIB = 2**24
 LARGEST_RANKING_PAGE = 2**20
 BY_TIME, BY_CORE_TIME, BY_COST = "time", "core_time", "cost"
