@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, private_file
+from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, replace_private_file
 from operations.backups.archive import (
     DATABASE,
     MEDIA,
@@ -160,6 +160,4 @@ def _place_files(media: Path) -> None:
 
 def _place_secret_key(restored: Path) -> None:
     if restored.is_file():
-        key = Path(settings.STATE_DIR) / SECRET_KEY
-        private_file(key)
-        key.write_bytes(restored.read_bytes())
+        replace_private_file(Path(settings.STATE_DIR) / SECRET_KEY, restored.read_bytes())
