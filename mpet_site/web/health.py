@@ -21,7 +21,5 @@ def healthz(request: HttpRequest) -> JsonResponse:
     except Error:
         return JsonResponse({"status": "unavailable", "reason": "the database does not answer"}, status=503)
     if pending:
-        return JsonResponse(
-            {"status": "unavailable", "reason": f"{pending} migrations are not applied"}, status=503
-        )
+        return JsonResponse({"status": "unavailable", "reason": f"{pending} migrations are not applied"}, status=503)
     return JsonResponse({"status": "ok"})

@@ -103,6 +103,29 @@ def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(upgraded):
     upgraded.run("manage.py", "migrate", "--check")
 
 
+SEND = """
+import io, json
+from django.test import Client
+client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+answers = [
+    client.get("/healthz"),
+    client.post("/api/v1/quarantine/", {"file": io.BytesIO(b"a tarball")}),
+    client.post("/upload/without-account/", {"file": io.BytesIO(b"a tarball")}),
+]
+print(json.dumps([[one.status_code, one.headers.get("Retry-After"), one.content.decode()] for one in answers]))
+"""
+
+
+def test_what_needs_a_migration_says_before_it_that_it_is_not_there_yet(upgraded):
+    """Trust, third audit, 12: the new code answered 500. Here it serves before `migrate`."""
+    upgraded.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    health, api, page = json.loads(upgraded.run("manage.py", "shell", "--no-imports", "--command", SEND))
+    assert [answer[0] for answer in (health, api, page)] == [503] * 3
+    assert (api[1], page[1]) == ("5", "5")
+    assert "The database is being upgraded. Nothing was stored; try again soon." in api[2]
+    assert "started or upgraded" in page[2]
+
+
 ASK = """
 import json, sys
 from django.test import Client
