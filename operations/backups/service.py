@@ -29,7 +29,7 @@ from operations.backups.archive import (
     extract,
     new_backup,
 )
-from operations.backups.databases import Dump, dump_database, load_database
+from operations.backups.databases import Dump, dump_database, load_database, unpack_database
 from profiles.leftovers import is_older_than
 
 STAGING = "backup-"
@@ -124,8 +124,9 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
         raise BackupError(f"this installation holds data ({held}); --replace puts the backup in its place")
     with staging_folder() as folder:
         extract(path, folder)
+        database = unpack_database(folder / DATABASE)
         _place_files(folder / MEDIA)
-        load_database(folder / DATABASE, folder)
+        load_database(database)
         _place_secret_key(folder / SECRET_KEY)
     call_command("migrate", verbosity=0, interactive=False)
     return manifest
