@@ -178,7 +178,11 @@ def test_a_backup_that_is_cut_off_anywhere_is_a_sentence_and_changes_nothing(sta
     assert [path for path in state.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("database", [b"no gzip", gzip.compress(b"no database" * 999), gzip.compress(b"x" * 999)[:-9]])
+@pytest.mark.parametrize(
+    "database",
+    [b"no gzip", gzip.compress(b"no database" * 999), gzip.compress(b"x" * 999)[:-9]],
+    ids=["no gzip", "no SQLite", "cut off"],
+)
 @pytest.mark.django_db
 def test_a_backup_whose_database_is_damaged_places_no_file(database, state, tmp_path):
     if connection.vendor != "sqlite" and database.startswith(b"\x1f"):
