@@ -1,10 +1,11 @@
 """`manage.py migrate` waits: for the database, for another process that migrates, and with --check for migrations."""
 
-import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -75,7 +76,9 @@ def test_with_check_it_waits_for_the_migrations_of_another_process(empty_databas
         waiting = started(made, "--check", "--wait", "120")
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(timeout=5)
-        shutil.copyfile(empty_database, f"{made.environment['MPET_STATE_DIR']}/mpet.sqlite3")
+        path = f"{made.environment['MPET_STATE_DIR']}/mpet.sqlite3"
+        with closing(sqlite3.connect(empty_database)) as migrated, closing(sqlite3.connect(path)) as to:
+            migrated.backup(to)
         assert waiting.communicate() == ("", "")
         assert waiting.returncode == 0
 

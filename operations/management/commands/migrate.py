@@ -39,6 +39,7 @@ class Command(migrate.Command):
         end = time.monotonic() + wait
         is_check = options["check_unapplied"]
         while reason := reason_not_ready(connection, migrated=is_check and wait > 0):
+            connection.close()
             if time.monotonic() >= end:
                 raise CommandError(f"{reason} (waited for {wait:g} s)" if wait else reason)
             time.sleep(ASK_EVERY_S)
@@ -55,7 +56,6 @@ def reason_not_ready(connection: BaseDatabaseWrapper, *, migrated: bool) -> str:
         connection.ensure_connection()
         pending = pending_migrations(connection) if migrated else 0
     except Error as error:
-        connection.close()
         return f"the database does not answer; DATABASE_URL says where it is: {error}"
     return f"{pending} migrations are not applied; run manage.py migrate" if pending else ""
 
