@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from tests.operations.former_version import SECRET_KEY, former_answers, make_database
 from tests.pages import PASSWORD
 from tests.paths import ROOT
+from tests.test_docs import read
 
 NEWEST = {"benchmarks": "0006", "profiles": "0021"}  # each one step back
 # Written anew: by Django after each `migrate`, and by signing in.
@@ -168,3 +170,12 @@ def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(upgr
     documents = {address: answer["document"] for address, answer in former["answers"].items()}
     assert len(documents) == 39
     assert changed(documents, present["answers"]) == []
+
+
+def test_the_upgrade_page_names_what_doctor_asks_for_afterwards():
+    doctor = (ROOT / "operations/doctor.py").read_text()
+    asked = set(re.findall(r"run manage\.py ([a-z_]+(?: --[a-z]+)?)", doctor)) - {"createsuperuser"}
+    assert asked == {"migrate", "collectstatic", "refit --stale", "encrypt_second_factors"}
+    page = read("docs/operations.md").partition("## Upgrade without downtime")[2]
+    steps = page.partition("\nWhile both serve")[0]
+    assert {command for command in asked if command not in steps} == set()
