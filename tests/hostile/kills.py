@@ -141,9 +141,10 @@ class Campaign:
             self.figures.kills[victim] += 1
         self.clients.sending.clear()
         self.site.start()
+        started = time.monotonic()
         self.site.kill("publisher of dumps")
         self._publish()
-        self._wait_for_order()
+        self._wait_for_order(started)
 
     def _publish(self) -> None:
         """Where the killed process was making one, the next process may."""
@@ -158,9 +159,8 @@ class Campaign:
         spared = sorted({*self.site.victims()} - {*self.figures.kills})
         return self.rng.choice(spared or self.site.victims())
 
-    def _wait_for_order(self) -> None:
+    def _wait_for_order(self, started: float) -> None:
         """Note how long it took until all was in order, or what was not after a minute."""
-        started = time.monotonic()
         while (wrong := self.disorder()) and time.monotonic() - started < QUIET_S:
             time.sleep(0.5)
         took = round(time.monotonic() - started, 1)
