@@ -186,19 +186,31 @@ class FetchedFolder(models.Model):
         return f"{self.public_source} {self.folder}"
 
 
-class QuarantineQuerySet(models.QuerySet):
+class QuarantineQuerySet(LeasedQuerySet):
     def standing(self) -> Self:
-        """Those whose time is not over."""
-        return self.filter(created_at__gt=timezone.now() - timedelta(days=settings.QUARANTINE_DAYS))
+        """Those whose time is not over, and that nobody has claimed or deleted."""
+        oldest = timezone.now() - timedelta(days=settings.QUARANTINE_DAYS)
+        return self.filter(created_at__gt=oldest, ended_at=None)
 
 
-class Quarantine(models.Model):
+class Quarantine(LeasedWork):
     """An upload that somebody sent without an account. It belongs to a `holder`, a user made for it who cannot sign in:
-    so it is private as every private upload is. Whoever has the secret reads it, and may claim it."""
+    so it is private as every private upload is. Whoever has the secret reads it, and may claim it.
+
+    It ends once: with `ended_at` it is gone for everybody, and belongs to `claimed_by` where somebody claimed it. What
+    follows takes several transactions; the lease says whether a process is at it."""
 
     holder = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="quarantine")
     digest = models.CharField(max_length=64, unique=True, editable=False, help_text="sha256 of the secret")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    ended_at = models.DateTimeField(
+        null=True, editable=False, db_index=True, help_text="when it was claimed, or its deletion began"
+    )
+    claimed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    # The code before inserts rows without this column while both serve.
+    attempts = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     objects = QuarantineQuerySet.as_manager()
 

@@ -46,7 +46,13 @@ def receive_tarball(
     """Keep a tarball, or a file of another tool with how it is to be read, and have it processed, now or by a worker
     (MPET_TASKS). The same bytes, read alike, from the same owner answer with the first upload, whatever visibility and
     licence are asked for now; a rejected one may be tried again."""
-    upload = keep_tarball(file, owner, visibility, filename, licence, reading=reading, measured=measured)
+    return begin_processing(
+        keep_tarball(file, owner, visibility, filename, licence, reading=reading, measured=measured)
+    )
+
+
+def begin_processing(upload: Upload) -> Upload:
+    """Have a kept upload processed, now or by a worker, where it waits and no process has it in hand."""
     if Upload.objects.waiting().unheld().filter(pk=upload.pk).exists():
         tasks.hand_on(upload)
         upload.refresh_from_db()

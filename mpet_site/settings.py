@@ -7,7 +7,7 @@ from pathlib import Path
 import environ
 from django.core.management.utils import get_random_secret_key
 
-from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, private_file
+from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, private_file, stored_text
 from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
 
 env = environ.Env()
@@ -19,17 +19,8 @@ STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
 make_private(STATE_DIR)
 
 
-def secret_key() -> str:
-    """The key made on the first run and kept in STATE_DIR, readable by its owner only."""
-    path = STATE_DIR / "secret_key"
-    if not path.exists():
-        private_file(path)
-        path.write_text(get_random_secret_key())
-    return path.read_text().strip()
-
-
 DEBUG = env.bool("MPET_DEBUG", default=False)
-SECRET_KEY = env.str("MPET_SECRET_KEY", default="") or secret_key()
+SECRET_KEY = env.str("MPET_SECRET_KEY", default="") or stored_text(STATE_DIR / "secret_key", get_random_secret_key)
 SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])

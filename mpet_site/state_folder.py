@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PRIVATE_FOLDER_MODE = 0o700
@@ -42,3 +45,40 @@ def private_file(path: Path) -> None:
     """Makes the file if it is not there, empty and readable by its owner only."""
     if not path.exists():
         path.touch(mode=PRIVATE_FILE_MODE)
+
+
+def replace_private_file(path: Path, content: bytes) -> None:
+    """Writes the file beside its place and renames it, so that a killed process leaves the former content or this."""
+    beside = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def stored_text(path: Path, make: Callable[[], str]) -> str:
+    """Returns the text of a private file. Where it is missing or empty, `make` gives the text: once, also where several
+    processes start at the same moment."""
+    if not _text_of(path):
+        with file_lock(path.with_name(f"{path.name}.lock")):
+            if not _text_of(path):
+                replace_private_file(path, make().encode())
+    return _text_of(path)
+
+
+def _text_of(path: Path) -> str:
+    return path.read_text().strip() if path.exists() else ""
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Yields whether this process holds the lock; False only where another process holds it and this one does not
+    `wait`. The kernel releases the lock when the process ends, also when it is killed. The file stays."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE_MODE), "wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

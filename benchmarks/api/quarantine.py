@@ -135,7 +135,8 @@ class QuarantineDetail(ApiView):
         responses={204: None, 404: None},
     )
     def delete(self, request: Request, secret: str) -> Response:
-        remove_quarantine(quarantine_or_404(secret))
+        if not remove_quarantine(quarantine_or_404(secret)):
+            raise NotFound
         return Response(status=204)
 
 

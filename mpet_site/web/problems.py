@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from mpet_site.web.busy import RETRY_AFTER_S, is_busy
+from mpet_site.web.busy import RETRY_AFTER_S, is_busy, is_unmigrated
 from mpet_site.web.patience import NotReadyYet
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.request_ids import request_id
@@ -107,6 +107,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     if is_busy(error):
         logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
         return busy_problem()
+    if is_unmigrated(error):
+        return busy_problem("The database is being upgraded. Nothing was stored; try again soon.")
     logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
     return mistake_problem()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ SECRET_KEY = "secret_key"  # noqa: S105  the name of a file
 MEDIA = "media/"
 MOST_MANIFEST_BYTES = 1 << 30
 READ_BYTES = 1 << 20
+INSTEAD = "copy it again from where it was made, or restore an earlier one"
 
 
 class BackupError(Exception):
@@ -108,22 +110,23 @@ def check_backup(path: Path, on_read: Callable[[int], Any] = lambda _: None) -> 
     """The manifest of a backup all of whose members are there and unchanged. Raises BackupError."""
     found: dict[str, dict[str, Any]] = {}
     text = b""
-    for name, file in _members(path):
-        hashing, size_bytes = _Hashing(file), 0
-        while piece := hashing.read(READ_BYTES):
-            size_bytes += len(piece)
-            text += piece if name == MANIFEST and len(text) < MOST_MANIFEST_BYTES else b""
-            on_read(len(piece))
-        if name in found:
-            raise BackupError(f"it has two members {name}")
-        found[name] = {"bytes": size_bytes, "sha256": hashing.sha256.hexdigest()}
+    with _opened(path) as tar:
+        for name, file in _members(tar):
+            hashing, size_bytes = _Hashing(file), 0
+            while piece := hashing.read(READ_BYTES):
+                size_bytes += len(piece)
+                text += piece if name == MANIFEST and len(text) < MOST_MANIFEST_BYTES else b""
+                on_read(len(piece))
+            if name in found:
+                raise BackupError(f"it has two members {name}")
+            found[name] = {"bytes": size_bytes, "sha256": hashing.sha256.hexdigest()}
     if MANIFEST not in found:
-        raise BackupError(f"it has no {MANIFEST}: it is cut off, or no backup of MPET")
+        raise BackupError(f"it has no {MANIFEST}: it is cut off, or no backup of MPET; {INSTEAD}")
     manifest = Manifest.parsed(text)
     del found[MANIFEST]
     for name in sorted({*found, *manifest.members}):
         if found.get(name) != manifest.members.get(name):
-            raise BackupError(f"its member {name} is not what {MANIFEST} says")
+            raise BackupError(f"its member {name} is not what {MANIFEST} says; {INSTEAD}")
     if DATABASE not in found:
         raise BackupError("it has no database")
     return manifest
@@ -131,24 +134,30 @@ def check_backup(path: Path, on_read: Callable[[int], Any] = lambda _: None) -> 
 
 def extract(path: Path, folder: Path) -> None:
     """Write every member below the folder. Raises BackupError for one that would lie elsewhere."""
-    for name, file in _members(path):
-        to = folder / name
-        to.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE), "wb") as written:
-            while piece := file.read(READ_BYTES):
-                written.write(piece)
+    with _opened(path) as tar:
+        for name, file in _members(tar):
+            to = folder / name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE), "wb") as written:
+                shutil.copyfileobj(file, written, READ_BYTES)
 
 
-def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+@contextmanager
+def _opened(path: Path) -> Iterator[tarfile.TarFile]:
+    """The tar of a backup. Where it turns out in the block to be damaged, BackupError."""
     try:
         with tarfile.open(path, mode="r:") as tar:
-            for member in tar:
-                file = tar.extractfile(member) if member.isreg() else None
-                if file is None or not _is_expected(member.name):
-                    raise BackupError(f"it has a member {member.name!r}, which no backup has")
-                yield member.name, file
+            yield tar
     except tarfile.TarError as error:
-        raise BackupError(f"it is no tar file, or is cut off ({error})") from error
+        raise BackupError(f"it is no tar file, or is cut off ({error}); {INSTEAD}") from error
+
+
+def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, IO[bytes]]]:
+    for member in tar:
+        file = tar.extractfile(member) if member.isreg() else None
+        if file is None or not _is_expected(member.name):
+            raise BackupError(f"it has a member {member.name!r}, which no backup has")
+        yield member.name, file
 
 
 def _is_expected(name: str) -> bool:

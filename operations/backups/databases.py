@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from django.apps import apps
 from django.db import connection, models, transaction
 from django.db.backends.postgresql.client import DatabaseClient
 
-from operations.backups.archive import BackupError
+from operations.backups.archive import INSTEAD, BackupError
 
 LOCK_TIMEOUT = "60s"
 APPLIED = "SELECT app, name FROM django_migrations"
@@ -37,16 +38,31 @@ def dump_database(to: Path) -> Dump:
     return _dump_sqlite(to) if connection.vendor == "sqlite" else _dump_postgresql(to)
 
 
-def load_database(packed: Path, folder: Path) -> None:
+def unpack_database(packed: Path) -> Path:
+    """The dump beside the packed one, unpacked and, where it is of SQLite, checked. Raises BackupError."""
+    plain = packed.with_suffix("")
+    try:
+        with gzip.open(packed) as read, plain.open("wb") as written:
+            shutil.copyfileobj(read, written)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BackupError(f"its database is damaged: {error}; {INSTEAD}") from error
+    if connection.vendor == "sqlite":
+        try:
+            with closing(sqlite3.connect(plain)) as copy:
+                verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
+        except sqlite3.Error as error:
+            verdict = str(error)
+        if verdict != "ok":
+            raise BackupError(f"its database is damaged: {verdict}; {INSTEAD}")
+    return plain
+
+
+def load_database(plain: Path) -> None:
     """Put what was dumped in the place of the database, at one moment: whoever reads sees the old or the new one."""
-    plain = folder / "database"
-    with gzip.open(packed) as read, plain.open("wb") as written:
-        shutil.copyfileobj(read, written)
     if connection.vendor == "sqlite":
         _load_sqlite(plain)
     else:
-        _load_postgresql(plain, folder)
-    plain.unlink()
+        _load_postgresql(plain)
 
 
 def _held_by_rows(execute: Callable[[str], Iterable[Any]]) -> Dump:
@@ -81,9 +97,6 @@ def _dump_sqlite(to: Path) -> Dump:
 def _load_sqlite(plain: Path) -> None:
     try:
         with closing(sqlite3.connect(plain)) as copy:
-            verdict = copy.execute("PRAGMA integrity_check").fetchone()[0]
-            if verdict != "ok":
-                raise BackupError(f"its database is damaged: {verdict}")
             connection.ensure_connection()
             copy.backup(connection.connection)
     except sqlite3.Error as error:
@@ -121,9 +134,9 @@ def _pour(command: list[str], environment: dict[str, str], packed: gzip.GzipFile
             raise BackupError(f"{command[0]} failed: {errors.read().decode(errors='replace').strip()}")
 
 
-def _load_postgresql(plain: Path, folder: Path) -> None:
+def _load_postgresql(plain: Path) -> None:
     """In one transaction: what is there goes, what was dumped comes."""
-    drops = folder / "drop.sql"
+    drops = plain.with_name("drop.sql")
     with connection.cursor() as cursor:
         names = connection.introspection.table_names(cursor)
     lines = [f"SET lock_timeout = '{LOCK_TIMEOUT}';"]

@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
-from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, private_file
+from mpet_site.state_folder import PRIVATE_FILE_MODE, make_private, replace_private_file
 from operations.backups.archive import (
     DATABASE,
     MEDIA,
@@ -29,7 +29,7 @@ from operations.backups.archive import (
     extract,
     new_backup,
 )
-from operations.backups.databases import Dump, dump_database, load_database
+from operations.backups.databases import Dump, dump_database, load_database, unpack_database
 from profiles.leftovers import is_older_than
 
 STAGING = "backup-"
@@ -124,8 +124,9 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
         raise BackupError(f"this installation holds data ({held}); --replace puts the backup in its place")
     with staging_folder() as folder:
         extract(path, folder)
+        database = unpack_database(folder / DATABASE)
         _place_files(folder / MEDIA)
-        load_database(folder / DATABASE, folder)
+        load_database(database)
         _place_secret_key(folder / SECRET_KEY)
     call_command("migrate", verbosity=0, interactive=False)
     return manifest
@@ -160,6 +161,4 @@ def _place_files(media: Path) -> None:
 
 def _place_secret_key(restored: Path) -> None:
     if restored.is_file():
-        key = Path(settings.STATE_DIR) / SECRET_KEY
-        private_file(key)
-        key.write_bytes(restored.read_bytes())
+        replace_private_file(Path(settings.STATE_DIR) / SECRET_KEY, restored.read_bytes())

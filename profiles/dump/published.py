@@ -1,7 +1,8 @@
 """The dump that anybody can download: made at night by a chore of the server, or by `manage.py publish_dump`.
 
 A folder of `dumps/` in the state folder holds one archive for each form, and `dump.json`, which says what they are. The
-folder gets its name when all of it is written, so that no reader sees a part; the two newest stay.
+folder gets its name when all of it is written, so that no reader sees a part; the two newest stay. The process that
+makes it holds a lock, which the kernel releases when the process ends: whatever lies in `making/` then is left over.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
+from mpet_site.state_folder import file_lock
 from profiles.dump.export import export_dump
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.package import file_sha256
-from profiles.leftovers import is_older_than
 from profiles.models import Revision
 
 CONTENTS_FILE = "dump.json"
 DUMPS_KEPT = 2
 LEAST_PRIORITY = 19
-LONGEST_MAKING_S = 6 * 3600  # after which a folder that somebody was making is left over
 
 
 @dataclass(frozen=True)
@@ -88,20 +88,20 @@ def publish_dump() -> PublishedDump | None:
     """Make all archives anew; None where another process is making them. Raises ExportError."""
     home = dumps_folder()
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _sweep_making(home)
-    making = home / "making"
-    try:
+    with file_lock(home.with_name("dumps.lock"), wait=False) as is_ours:
+        if not is_ours:
+            return None
+        making = home / "making"
+        shutil.rmtree(making, ignore_errors=True)  # of a process that was killed
         making.mkdir()
-    except FileExistsError:
-        return None
-    try:
-        document = _make_archives(making)
-        (making / CONTENTS_FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-        making.rename(home / f"{time.time_ns():020d}")
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
-    for old in sorted(home.glob("[0-9]*"), reverse=True)[DUMPS_KEPT:]:
-        shutil.rmtree(old, ignore_errors=True)
+        try:
+            document = _make_archives(making)
+            (making / CONTENTS_FILE).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            making.rename(home / f"{time.time_ns():020d}")
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        for old in sorted(home.glob("[0-9]*"), reverse=True)[DUMPS_KEPT:]:
+            shutil.rmtree(old, ignore_errors=True)
     return newest_dump()
 
 
@@ -125,9 +125,3 @@ def _pack(folder: Path, archive: Path) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in sorted(folder.iterdir()):
             packed.write(path, path.name)
-
-
-def _sweep_making(home: Path) -> None:
-    """Take away what a process left that was killed."""
-    if is_older_than(home / "making", LONGEST_MAKING_S):
-        shutil.rmtree(home / "making", ignore_errors=True)

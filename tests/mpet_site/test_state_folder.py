@@ -1,13 +1,15 @@
-"""Who may read the state folder: trust 17."""
+"""Who may read the state folder (trust 17), and how its secret key is made (trust, third audit, 10)."""
 
 import os
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mpet_site.state_folder import make_private
+from mpet_site.state_folder import file_lock, make_private, replace_private_file, stored_text
 from tests.paths import ROOT
 
 
@@ -84,3 +86,67 @@ def test_whatever_a_process_makes_in_the_folder_is_its_owner_s_alone_and_static_
     assert modes_below(state) == expected_modes(state)
     assert {"mpet.sqlite3", "secret_key", "rates.sqlite3", "media/uploads/a/b.tar.gz"} <= set(modes_below(state))
     assert {mode for name, mode in modes_below(static).items() if name.endswith(".css")} == {0o644}
+
+
+SAY_KEY = """
+import sys, time
+from django.core.management import utils
+make = utils.get_random_secret_key
+utils.get_random_secret_key = lambda: time.sleep(0.5) or make()
+sys.stdin.readline()
+from mpet_site import settings
+print(settings.SECRET_KEY)
+"""
+
+
+@pytest.mark.parametrize("before", [None, "", "\n"], ids=["missing", "empty", "blank"])
+def test_processes_that_start_at_once_share_one_secret_key(tmp_path, before):
+    if before is not None:
+        (tmp_path / "secret_key").write_text(before)
+    environment = {name: value for name, value in os.environ.items() if name != "MPET_SECRET_KEY"}
+    environment |= {"MPET_STATE_DIR": str(tmp_path), "DATABASE_URL": "sqlite:///:memory:"}
+    starting = [
+        subprocess.Popen(
+            [sys.executable, "-c", SAY_KEY],
+            cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(6)
+    ]  # fmt: skip
+    for process in starting:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    keys = {process.communicate()[0].strip() for process in starting}
+    assert [process.returncode for process in starting] == [0] * 6
+    assert keys == {(tmp_path / "secret_key").read_text()}
+    assert len(keys.pop()) >= 50
+    assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
+
+
+def test_a_text_is_made_once_by_whoever_has_the_lock(tmp_path):
+    """Each thread finds an empty file, and writes slowly."""
+    (tmp_path / "key").touch()
+    made = []
+
+    def make() -> str:
+        time.sleep(0.05)
+        made.append(f"key {len(made)}")
+        return made[-1]
+
+    with ThreadPoolExecutor(6) as threads:
+        read = list(threads.map(lambda _: stored_text(tmp_path / "key", make), range(6)))
+    assert (made, set(read)) == (["key 0"], {"key 0"})
+
+
+def test_a_killed_process_leaves_the_former_content(tmp_path, monkeypatch):
+    replace_private_file(tmp_path / "key", b"former")
+    monkeypatch.setattr(os, "fsync", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        replace_private_file(tmp_path / "key", b"new")
+    assert (tmp_path / "key").read_bytes() == b"former"
+
+
+def test_a_lock_is_held_by_one(tmp_path):
+    with file_lock(tmp_path / "lock") as first, file_lock(tmp_path / "lock", wait=False) as second:
+        assert (first, second) == (True, False)
+    with file_lock(tmp_path / "lock", wait=False) as again:
+        assert again

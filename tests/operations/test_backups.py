@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from operations.backups import service
 from operations.backups.archive import DATABASE, MANIFEST, BackupError, Manifest, check_backup, new_backup
@@ -156,6 +158,41 @@ def test_a_broken_backup_is_refused_before_anything_is_changed(name, state, tmp_
     with pytest.raises(CommandError, match=reason):
         call_command("restore", str(path), "--replace")
     assert [*(state / "media").rglob("*.*"), *state.glob("secret_key")] == []
+
+
+def test_a_backup_that_is_cut_off_anywhere_is_a_sentence_and_changes_nothing(state, tmp_path):
+    path = small_backup(tmp_path / "b.tar", {DATABASE: b"x" * 9000, "media/uploads/1": b"a file of somebody" * 600})
+    whole = path.read_bytes()
+    with tarfile.open(path) as tar:
+        last = tar.getmember(MANIFEST)
+    assert last.offset > 20_000
+    for length in range(0, last.offset_data + last.size, 499):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CommandError) as caught:
+            call_command("restore", str(path), "--replace")
+        assert re.fullmatch(
+            rf"{path} was not restored, and nothing was changed: it .*cut off.*"
+            r"; copy it again from where it was made, or restore an earlier one",
+            str(caught.value),
+        ), (length, str(caught.value))
+    assert [path for path in state.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "database",
+    [b"no gzip", gzip.compress(b"no database" * 999), gzip.compress(b"x" * 999)[:-9]],
+    ids=["no gzip", "no SQLite", "cut off"],
+)
+@pytest.mark.django_db
+def test_a_backup_whose_database_is_damaged_places_no_file(database, state, tmp_path):
+    if connection.vendor != "sqlite" and database.startswith(b"\x1f"):
+        pytest.skip("psql says what is wrong with a text")
+    path = small_backup(
+        tmp_path / "b.tar", {DATABASE: database, "media/uploads/1": b"a file"}, engine=connection.vendor
+    )
+    with pytest.raises(CommandError, match=r"nothing was changed: its database is damaged.*restore an earlier one"):
+        call_command("restore", str(path), "--replace")
+    assert [path for path in state.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/outside", "media/../../outside", "mpet.sqlite3", "media//twice"])

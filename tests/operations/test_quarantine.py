@@ -12,8 +12,12 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts.belongings import close_account
+from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
-from benchmarks.quarantine import find_quarantine, take_in
+from benchmarks.ownership import delete_uploads
+from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
+from mpet_site.web.keeper import registered_chores
 from mpet_site.web.secret_addresses import SECRET_HEADERS
 from operations.retention import apply_retention
 from predictor.snapshot.cache import read_database
@@ -200,6 +204,104 @@ def test_who_sent_it_before_claims_the_same(client):
     document = client_of().post(API + "quarantine/", {"file": tarball()}).json()
     assert client_of(ada).post(document["claim_url"]).json()["id"] == first["id"]
     assert Upload.objects.count() == 1
+
+
+def quarantined_once() -> tuple[Quarantine, str]:
+    return take_in(io.BytesIO(packed(sample_measurements(1, 2))), "results.tar.gz")
+
+
+def run_chore_after_the_lease() -> None:
+    Quarantine.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    next(chore for chore in registered_chores() if chore.name == "quarantine").function()
+
+
+def test_of_two_who_claim_it_at_once_one_gets_it(monkeypatch):
+    """Trust, third audit, 12: both had a copy. Bob claims it after Ada has her copy and before the original is gone."""
+    _, secret = quarantined_once()
+    ada, bob = make_user("ada"), make_user("bob")
+    first, second = find_quarantine(secret), find_quarantine(secret)
+    refused = []
+
+    def claim_again(*closed, **choices):
+        monkeypatch.undo()
+        with pytest.raises(ClaimError) as caught:
+            claim_upload(second, bob)
+        refused.append(str(caught.value))
+        return close_account(*closed, **choices)
+
+    monkeypatch.setattr(quarantine, "close_account", claim_again)
+    claimed = claim_upload(first, ada)
+    assert refused == ["It was claimed or deleted a moment ago."]
+    assert [(upload, upload.owner) for upload in Upload.objects.all()] == [(claimed, ada)]
+    assert not bob.uploads.exists()
+    assert set(User.objects.all()) == {ada, bob}
+
+
+def test_what_is_being_claimed_is_not_deleted(monkeypatch):
+    _, secret = quarantined_once()
+    ada = make_user("ada")
+    deleted = []
+
+    def delete_meanwhile(*closed, **choices):
+        monkeypatch.undo()
+        deleted.append(client_of().delete(f"{API}quarantine/{secret}/").status_code)
+        return close_account(*closed, **choices)
+
+    monkeypatch.setattr(quarantine, "close_account", delete_meanwhile)
+    claim_upload(find_quarantine(secret), ada)
+    assert deleted == [404]
+    assert ada.uploads.get().status == "accepted"
+
+
+def test_a_deletion_whose_process_was_killed_is_finished(client, monkeypatch):
+    """Trust, third audit, 12: the link said for a month that the upload was received."""
+    secret = secret_of(send(client))
+
+    def delete_half(holder, **_):
+        delete_uploads(Upload.objects.filter(owner=holder))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(quarantine, "close_account", delete_half)
+        client_of().delete(f"{API}quarantine/{secret}/")
+    assert client_of().get(f"{API}quarantine/{secret}/").status_code == 404
+    assert Quarantine.objects.exists()
+    run_chore_after_the_lease()
+    assert not (Quarantine.objects.exists() or User.objects.exists())
+
+
+@pytest.mark.parametrize("killed_at", ["keep_tarball", "close_account", "begin_processing"])
+def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
+    ada = make_user("ada")
+    _, secret = quarantined_once()
+
+    def kill(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(quarantine, killed_at, kill)
+        claim_upload(find_quarantine(secret), ada)
+    assert client_of(ada).post(f"{API}quarantine/{secret}/claim/").status_code == 404
+    run_chore_after_the_lease()
+    Upload.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    next(chore for chore in registered_chores() if chore.name == "uploads").function()
+    assert [(upload.owner, upload.status) for upload in Upload.objects.all()] == [(ada, "accepted")]
+    assert set(User.objects.all()) == {ada}
+    assert not Quarantine.objects.exists()
+
+
+def test_a_quarantine_whose_upload_never_came_is_deleted(monkeypatch):
+    def kill(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(quarantine, "receive_tarball", kill)
+        quarantined_once()
+    quarantine.end_abandoned()
+    assert Quarantine.objects.exists()
+    Quarantine.objects.update(created_at=timezone.now() - timedelta(minutes=6))
+    quarantine.end_abandoned()
+    assert not (Quarantine.objects.exists() or User.objects.exists())
 
 
 def test_what_was_refused_is_not_claimed(client):

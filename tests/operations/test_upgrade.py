@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from tests.operations.former_version import SECRET_KEY, former_answers, make_database
 from tests.pages import PASSWORD
 from tests.paths import ROOT
+from tests.test_docs import read
 
 NEWEST = {"benchmarks": "0006", "profiles": "0021"}  # each one step back
 # Written anew: by Django after each `migrate`, and by signing in.
@@ -103,6 +105,29 @@ def test_no_row_and_no_value_is_lost_forwards_or_one_step_back(upgraded):
     upgraded.run("manage.py", "migrate", "--check")
 
 
+SEND = """
+import io, json
+from django.test import Client
+client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+answers = [
+    client.get("/healthz"),
+    client.post("/api/v1/quarantine/", {"file": io.BytesIO(b"a tarball")}),
+    client.post("/upload/without-account/", {"file": io.BytesIO(b"a tarball")}),
+]
+print(json.dumps([[one.status_code, one.headers.get("Retry-After"), one.content.decode()] for one in answers]))
+"""
+
+
+def test_what_needs_a_migration_says_before_it_that_it_is_not_there_yet(upgraded):
+    """Trust, third audit, 12: the new code answered 500. Here it serves before `migrate`."""
+    upgraded.run("manage.py", "collectstatic", "--noinput", "--verbosity", "0")
+    health, api, page = json.loads(upgraded.run("manage.py", "shell", "--no-imports", "--command", SEND))
+    assert [answer[0] for answer in (health, api, page)] == [503] * 3
+    assert (api[1], page[1]) == ("5", "5")
+    assert "The database is being upgraded. Nothing was stored; try again soon." in api[2]
+    assert "started or upgraded" in page[2]
+
+
 ASK = """
 import json, sys
 from django.test import Client
@@ -145,3 +170,12 @@ def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(upgr
     documents = {address: answer["document"] for address, answer in former["answers"].items()}
     assert len(documents) == 39
     assert changed(documents, present["answers"]) == []
+
+
+def test_the_upgrade_page_names_what_doctor_asks_for_afterwards():
+    doctor = (ROOT / "operations/doctor.py").read_text()
+    asked = set(re.findall(r"run manage\.py ([a-z_]+(?: --[a-z]+)?)", doctor)) - {"createsuperuser"}
+    assert asked == {"migrate", "collectstatic", "refit --stale", "encrypt_second_factors"}
+    page = read("docs/operations.md").partition("## Upgrade without downtime")[2]
+    steps = page.partition("\nWhile both serve")[0]
+    assert {command for command in asked if command not in steps} == set()

@@ -24,6 +24,8 @@ class Command(BaseCommand):
         try:
             with tqdm(desc="check", unit="B", unit_scale=True, total=file.stat().st_size, leave=False) as bar:
                 manifest = restore_backup(file, replace=replace, on_read=bar.update)
-        except (BackupError, OSError) as error:
+        except BackupError as error:
+            raise CommandError(f"{file} was not restored, and nothing was changed: {error}") from error
+        except OSError as error:
             raise CommandError(f"{file} was not restored: {error}") from error
         self.stdout.write(f"{file}: restored, as of {manifest.created}. Restart servers and workers now.")

@@ -5,9 +5,9 @@ import sqlite3
 
 import psycopg
 import pytest
-from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 
-from mpet_site.web.busy import is_busy
+from mpet_site.web.busy import is_busy, is_unmigrated
 
 
 def wrapped(driver_error: Exception, kind: type[Exception] = OperationalError) -> Exception:
@@ -108,3 +108,17 @@ def test_a_real_postgresql_says_so_through_django(state, busy):
     with pytest.raises(OperationalError) as caught, transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{state}'; END $$")
     assert is_busy(caught.value) == busy
+
+
+@pytest.mark.django_db
+def test_a_missing_table_is_a_mistake_where_all_migrations_are_applied(monkeypatch):
+    def ask_for_nothing():
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM no_such_thing")
+
+    error = error_of(ask_for_nothing, DatabaseError)
+    assert not is_unmigrated(error)
+    monkeypatch.setattr("mpet_site.web.busy.pending_migrations", lambda database: 1)
+    assert is_unmigrated(error)
+    assert not is_unmigrated(OperationalError("database is locked"))
+    assert not is_unmigrated(None)

@@ -1,0 +1,78 @@
+"""Django's command, for an installation whose services start at the same moment (deploy/compose.yaml)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.core.management.commands import migrate
+from django.db import Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from mpet_site.state_folder import file_lock
+from mpet_site.web.health import pending_migrations
+
+ADVISORY_LOCK = 0x6D706574  # "mpet"; PostgreSQL names these locks by number
+ASK_EVERY_S = 1.0
+
+
+class Command(migrate.Command):
+    help = f"{migrate.Command.help} One process at a time migrates; a second one waits for it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--wait",
+            type=float,
+            default=0.0,
+            metavar="SECONDS",
+            help="wait at most so long until the database answers; with --check, until all migrations are applied",
+        )
+
+    def handle(self, *args: Any, wait: float, **options: Any) -> None:
+        connection = connections[options["database"]]
+        end = time.monotonic() + wait
+        is_check = options["check_unapplied"]
+        while reason := reason_not_ready(connection, migrated=is_check and wait > 0):
+            connection.close()
+            if time.monotonic() >= end:
+                raise CommandError(f"{reason} (waited for {wait:g} s)" if wait else reason)
+            time.sleep(ASK_EVERY_S)
+        if is_check:
+            super().handle(*args, **options)
+            return
+        with one_at_a_time(connection):
+            super().handle(*args, **options)
+
+
+def reason_not_ready(connection: BaseDatabaseWrapper, *, migrated: bool) -> str:
+    """Returns why the database cannot be used now, or has unapplied migrations where it is to be `migrated`; else ''"""
+    try:
+        connection.ensure_connection()
+        pending = pending_migrations(connection) if migrated else 0
+    except Error as error:
+        return f"the database does not answer; DATABASE_URL says where it is: {error}"
+    return f"{pending} migrations are not applied; run manage.py migrate" if pending else ""
+
+
+@contextmanager
+def one_at_a_time(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Holds a lock in the block that is released when the process ends: of PostgreSQL, whose clients may be on several
+    hosts, or of a file in the state folder."""
+    if connection.vendor != "postgresql":
+        with file_lock(Path(settings.STATE_DIR) / "migrate.lock"):
+            yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [ADVISORY_LOCK])
+    try:
+        yield
+    finally:
+        if connection.connection is not None and not connection.needs_rollback:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
