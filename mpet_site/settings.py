@@ -34,6 +34,7 @@ SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
+FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never from a request
 
 # Behind an HTTPS proxy: MPET_HTTPS=1.
 HTTPS = env.bool("MPET_HTTPS", default=False)
