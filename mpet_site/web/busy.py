@@ -16,10 +16,10 @@ POSTGRESQL_STATES = {"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P0
 CONNECTION_CLASS = "08"
 EXTENDED_CODE_BITS = 0xFF  # SQLITE_BUSY_SNAPSHOT and the like have the plain code in these
 
-# Full, or mounted so that nothing can be written. SQLite has no code of its own for a disk that is full while it makes
-# a file beside the database (CANTOPEN, IOERR): its error of the disk is told apart from others by its extended code.
-STORAGE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
-SQLITE_STORAGE_CODES = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY}
+# Full, or closed to writers. A log that cannot be made beside the database is CANTOPEN, or one of some extended codes of
+# IOERR, whose others are a broken disk.
+STORAGE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
+SQLITE_STORAGE_CODES = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 SQLITE_WRITE_FAILED = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}
 POSTGRESQL_STORAGE_STATES = {"53100", "25006"}  # disk full, read-only transaction
 
