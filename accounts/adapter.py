@@ -56,6 +56,9 @@ class AccountAdapter(DefaultAccountAdapter):
         known = {"request": self.request, "email": email, "current_site": site}
         send_message(self.render_mail(template_prefix, email, known | context))
 
+    def format_email_subject(self, subject: str) -> str:
+        return f"[{host_in_mails(self.request)}] {subject}"
+
     def get_reset_password_from_key_url(self, key: str) -> str:
         return at_site(super().get_reset_password_from_key_url(key))
 

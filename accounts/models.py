@@ -12,6 +12,7 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from mpet_site.web.lock_waits import without_waiting
+from profiles.bounds import INVISIBLE
 
 logger = logging.getLogger(__name__)
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
@@ -81,7 +82,7 @@ class ApiToken(models.Model):
         secret = MARK + secrets.token_urlsafe(32)
         token = cls.objects.create(
             user=user,
-            name=name,
+            name=INVISIBLE.sub("", name),
             prefix=secret[:PREFIX_LENGTH],
             digest=digest_of(secret),
             scope=scope,

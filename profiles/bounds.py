@@ -7,6 +7,7 @@ docs/decisions/bounds.md says why each is where it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,14 +112,41 @@ MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads 
 DEEPEST_JSON = 32  # objects and lists inside each other
 
 
-def overlong_text(name: str, text: str | None) -> str | None:
-    """What is wrong with the length of a text, or None.
+# Characters that are drawn as nothing, and those that turn the direction in which their neighbours are written: with
+# them two names look alike that are not, or one looks like another. Tab and ends of lines are none.
+_INVISIBLE_RANGES = (
+    *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F)),  # control characters
+    *((0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F)),
+    *((0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F)),
+)
+_INVISIBLE_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES)
+INVISIBLE = re.compile(f"[{_INVISIBLE_CLASS}]")
+VISIBLE_TEXT_PATTERN = f"^[^{_INVISIBLE_CLASS}]*$"  # of the published schemas
 
-    >>> overlong_text("architecture", "x" * 51)
-    'architecture is longer than 50 characters'
+
+def invisible_character(text: str) -> str | None:
+    """The code of the first invisible character of a text, or None.
+
+    >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
+    ('U+202E', None)
     """
+    found = None if text.isprintable() else INVISIBLE.search(text)
+    return found and f"U+{ord(found[0]):04X}"
+
+
+def bad_text(name: str, text: str | None) -> str | None:
+    """What is wrong with a text, or None.
+
+    >>> bad_text("architecture", "x" * 51), bad_text("name", "laptop\\u200b")
+    ('architecture is longer than 50 characters', 'name has the invisible character U+200B')
+    """
+    if not text:
+        return None
     most = LONGEST_TEXTS[name]
-    return f"{name} is longer than {most} characters" if text and len(text) > most else None
+    if len(text) > most:
+        return f"{name} is longer than {most} characters"
+    code = invisible_character(text)
+    return code and f"{name} has the invisible character {code}"
 
 
 def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:

@@ -14,4 +14,4 @@ def check_figure(figure: Mapping[str, Any]) -> go.Figure:
 
 
 def plotly_figure(chart: Chart) -> go.Figure:
-    return check_figure(chart.json)
+    return check_figure(chart.figure)

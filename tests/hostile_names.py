@@ -5,13 +5,14 @@ from django.urls import reverse
 from profiles.models import Platform, Revision, Source, Workload
 from profiles.programs import programs_by_source
 
+PLATFORM = '<a href="//e.co">X'  # short enough that no label is cut
 LINK = '<a href="//e.co">X</a><b>&lt;b&gt;'
 
 
 def make_names_hostile() -> None:
     """Every name and description of platforms and workloads becomes markup, all different; their slugs stay."""
     for platform in Platform.objects.all():
-        platform.name = f"{LINK}{platform.pk}"
+        platform.name = f"{PLATFORM}{platform.pk}"
         platform.cpu_model = platform.vendor = platform.microarchitecture = LINK
         platform.save()
     for workload in Workload.objects.all():

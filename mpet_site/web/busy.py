@@ -16,8 +16,8 @@ POSTGRESQL_STATES = {"40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P0
 CONNECTION_CLASS = "08"
 EXTENDED_CODE_BITS = 0xFF  # SQLITE_BUSY_SNAPSHOT and the like have the plain code in these
 
-# Full, or closed to writers. A log that cannot be made beside the database is CANTOPEN, or one of some extended codes of
-# IOERR, whose others are a broken disk.
+# Full, or closed to writers. A log that cannot be made beside the database is CANTOPEN, or one of some extended codes
+# of IOERR, whose others are a broken disk.
 STORAGE_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}
 SQLITE_STORAGE_CODES = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 SQLITE_WRITE_FAILED = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_SHMSIZE}

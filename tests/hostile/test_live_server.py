@@ -26,7 +26,14 @@ from tests.paths import ROOT
 
 DISK_BYTES = 48 * 2**20
 QUESTION = json.dumps({"workload": "app0-section0", "target": "machine-0"})
-PAGES = ("/", "/platforms/", "/workloads/", "/platforms/machine-0/", "/ranking/?workload=app0-section0", "/api/v1/profiles/")
+PAGES = (
+    "/",
+    "/platforms/",
+    "/workloads/",
+    "/platforms/machine-0/",
+    "/ranking/?workload=app0-section0",
+    "/api/v1/profiles/",
+)
 STORED = """
 import django
 django.setup()
@@ -57,7 +64,9 @@ class Server:
         self.port = port
         self.token = {"Authorization": f"Bearer {token}"}
 
-    def ask(self, path: str, method: str = "GET", body: str | None = None, headers: dict[str, str] | None = None) -> Answer:
+    def ask(
+        self, path: str, method: str = "GET", body: str | None = None, headers: dict[str, str] | None = None
+    ) -> Answer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
             connection.request(method, path, body, {"Connection": "close"} | (headers or {}))
@@ -78,12 +87,16 @@ class Server:
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
-    made = os.environ | NO_THROTTLES | {
-        "MPET_STATE_DIR": str(folder),
-        "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
-        "MPET_LEAST_FREE_BYTES": str(2**20),
-        "OPENBLAS_NUM_THREADS": "1",
-    }
+    made = (
+        os.environ
+        | NO_THROTTLES
+        | {
+            "MPET_STATE_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
+            "MPET_LEAST_FREE_BYTES": str(2**20),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+    )
     made.pop("DATABASE_URL", None)
     return made | variables  # fmt: skip
 

@@ -50,7 +50,9 @@ def test_every_text_of_a_figure_is_escaped_its_title_too():
 
 
 def test_what_this_code_writes_stays():
-    own = trace("A&B", "muted", [1], [2], hovertemplate=PlotlyMarkup("%{y}<extra></extra>"), meta={"addresses": ["/?a&b"]})
+    own = trace(
+        "A&B", "muted", [1], [2], hovertemplate=PlotlyMarkup("%{y}<extra></extra>"), meta={"addresses": ["/?a&b"]}
+    )
     (drawn,) = Chart("name", "title", "", figure([own], "y"), Table(("n",), [])).json["data"]
     assert drawn["hovertemplate"] == "%{y}<extra></extra>"
     assert drawn["meta"] == {"addresses": ["/?a&b"]}
@@ -87,7 +89,9 @@ def test_no_page_has_a_figure_with_a_strangers_markup(settings, tmp_path):
         if name not in addresses:  # the browser's walk has more of them
             assert name == "what-if, time only"
             continue
-        figures = {key: one for key, one in figures_of(client.get(addresses[name], follow=True)).items() if "layout" in one}
+        figures = {
+            key: one for key, one in figures_of(client.get(addresses[name], follow=True)).items() if "layout" in one
+        }
         assert len(figures) >= CHARTS[name], name
         for key, one in figures.items():
             bad = [text for text in texts_of(one) if "<" in OWN_MARKUP.sub("", text)]
