@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import ApiToken, DeviceLogin, digest_of
-from profiles.bounds import INVISIBLE
+from mpet_site.web.invisible import INVISIBLE
 
 CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: no words, and no digits that look like letters
 CODE_LENGTH = 8

@@ -11,8 +11,8 @@ from django.db import DatabaseError, models
 from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
+from mpet_site.web.invisible import INVISIBLE
 from mpet_site.web.lock_waits import without_waiting
-from profiles.bounds import INVISIBLE
 
 logger = logging.getLogger(__name__)
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found

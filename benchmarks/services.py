@@ -17,7 +17,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from benchmarks import tasks
 from benchmarks.foreign import ForeignReading
 from benchmarks.models import Upload, report_entry
-from profiles.bounds import INVISIBLE
+from mpet_site.web.invisible import INVISIBLE
 
 UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20

@@ -16,7 +16,8 @@ from typing import Any
 import jsonschema
 
 from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
-from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES, invisible_character
+from mpet_site.web.invisible import invisible_character
+from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES
 
 PROBLEMS_COUNTED = 1000  # of one document
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"

@@ -6,12 +6,12 @@ from dataclasses import fields
 import pytest
 
 from benchmarks.archive import Limits, load_schema
+from mpet_site.web.invisible import VISIBLE_TEXT_PATTERN
 from profiles import bounds
 from profiles.bounds import (
     LONGEST_TEXTS,
     RANGES,
     THREAD_COUNT,
-    VISIBLE_TEXT_PATTERN,
     Range,
     bad_placement,
     bad_text,
