@@ -64,7 +64,7 @@ run: $(VENV)/.installed-run
 	@for source in $(DATA); do $(MANAGE) fetch_data $$source $(if $(FROM),--from $(FROM)) || \
 	echo "MPET serves without what is missing of $$source. The next make run DATA=$$source goes on." >&2; done
 	@echo "MPET serves on http://$(HOST):$(PORT)/ (stop with Ctrl-C)"
-	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS) --timeout 120 --no-control-socket
+	$(BIN)/gunicorn mpet_site.wsgi --bind $(HOST):$(PORT) --workers $(WORKERS)
 
 cluster: export CLUSTER := $(CLUSTER)
 cluster: export POSTGRESQL_PORT := $(POSTGRESQL_PORT)

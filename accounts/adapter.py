@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from typing import Any
+from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
@@ -18,6 +19,16 @@ from mpet_site.web.throttling import seconds_to_wait
 NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
 USERNAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
+
+
+def at_site(address: str) -> str:
+    """The address, at MPET_SITE_URL where that is set: whoever asks for a mail to somebody else names the Host."""
+    own = urlsplit(settings.SITE_URL)
+    return urlsplit(address)._replace(scheme=own.scheme, netloc=own.netloc).geturl() if own.netloc else address
+
+
+def host_in_mails(request: HttpRequest) -> str:
+    return urlsplit(settings.SITE_URL).netloc or request.get_host()
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -40,8 +51,19 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Beside the answer, so that its time says nothing."""
-        known = {"request": self.request, "email": email, "current_site": get_current_site(self.request)}
+        site = get_current_site(self.request)
+        site.domain = site.name = host_in_mails(self.request)
+        known = {"request": self.request, "email": email, "current_site": site}
         send_message(self.render_mail(template_prefix, email, known | context))
+
+    def format_email_subject(self, subject: str) -> str:
+        return f"[{host_in_mails(self.request)}] {subject}"
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        return at_site(super().get_reset_password_from_key_url(key))
+
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        return at_site(super().get_email_confirmation_url(request, emailconfirmation))
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """As MPET_PROXIES tells it."""

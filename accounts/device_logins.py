@@ -15,6 +15,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import ApiToken, DeviceLogin, digest_of
+from mpet_site.web.invisible import INVISIBLE
 
 CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels: no words, and no digits that look like letters
 CODE_LENGTH = 8
@@ -60,7 +61,7 @@ def begin_login(program: str, address: str) -> tuple[DeviceLogin, str]:
                 login = DeviceLogin.objects.create(
                     digest=digest_of(device_code),
                     code=code,
-                    program=program,
+                    program=INVISIBLE.sub("", program) or "a program",
                     address=address,
                     expires_at=timezone.now() + LOGIN_LIFETIME,
                 )

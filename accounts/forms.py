@@ -14,6 +14,7 @@ from allauth.account.utils import user_pk_to_url_str
 from django import forms
 from django.http import HttpRequest
 
+from accounts.adapter import host_in_mails
 from accounts.addresses import users_of_address
 from accounts.device_logins import LoginNotKnown, waiting_login
 from accounts.mails import send_mail_to
@@ -62,7 +63,7 @@ class ForgottenPasswordForm(ResetPasswordForm):
         users = [user for user in users_of_address(email) if user.has_usable_password()]
         accounts = [(user.get_username(), reset_link(request, user)) for user in users[:MOST_ACCOUNTS_IN_MAIL]]
         if accounts:
-            context = {"accounts": accounts, "site": request.get_host()}
+            context = {"accounts": accounts, "site": host_in_mails(request)}
             send_mail_to(email, "A new password", "accounts/reset_mail.txt", context)
         return email
 

@@ -1,15 +1,20 @@
 """API tokens, of which only the digest is stored."""
 
 import hashlib
+import logging
 import secrets
 from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import DatabaseError, models
 from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
+from mpet_site.web.invisible import INVISIBLE
+from mpet_site.web.lock_waits import without_waiting
+
+logger = logging.getLogger(__name__)
 MARK = "mpet_"  # so that scanners for leaked secrets can tell what they found
 PREFIX_LENGTH = len(MARK) + 7
 LIFETIME = timedelta(days=365)
@@ -77,7 +82,7 @@ class ApiToken(models.Model):
         secret = MARK + secrets.token_urlsafe(32)
         token = cls.objects.create(
             user=user,
-            name=name,
+            name=INVISIBLE.sub("", name),
             prefix=secret[:PREFIX_LENGTH],
             digest=digest_of(secret),
             scope=scope,
@@ -99,10 +104,18 @@ class ApiToken(models.Model):
         return self.scope in {scope, self.Scope.UPLOAD}
 
     def note_use(self, address: str) -> None:
-        """By a client of this address. Another address is noted at once, as it may be somebody else's."""
+        """By a client of this address. Another address is noted at once, as it may be somebody else's.
+
+        Where the database is locked, full or read-only, the use is not noted: reading does not depend on writing.
+        """
         now = timezone.now()
-        if address != self.last_used_from or self.last_used_at is None or now - self.last_used_at >= USE_NOTED_EVERY:
-            type(self).objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)
+        if address == self.last_used_from and self.last_used_at and now - self.last_used_at < USE_NOTED_EVERY:
+            return
+        try:
+            with without_waiting():
+                type(self).objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)
+        except DatabaseError as error:
+            logger.info("the use of token %s is not noted: %s", self.prefix, error)
 
     def revoke(self) -> None:
         if self.revoked_at is None:

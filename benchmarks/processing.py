@@ -12,6 +12,7 @@ from django.db import OperationalError
 from benchmarks.archive import ArchiveError, Limits, read_archive
 from benchmarks.foreign import ForeignReading
 from benchmarks.models import LeaseLostError, Quarantine, Upload, report_entry
+from mpet_site.web.busy import is_storage_failure
 from profiles.ingest import IngestError, IngestResult, ingest
 from profiles.measurements import Measurements
 from profiles.models import Source, held
@@ -35,8 +36,8 @@ def process(upload: Upload) -> Upload:
             return _process_claimed(upload)
     except LeaseLostError:
         logger.warning("upload %s was taken over by another process", upload.uid)
-    except OperationalError:
-        logger.warning("upload %s is left for later: the database does not answer", upload.uid, exc_info=True)
+    except (OperationalError, OSError):
+        logger.warning("upload %s is left for later: nothing can be stored now", upload.uid, exc_info=True)
     return Upload.objects.filter(pk=upload.pk).first() or upload
 
 
@@ -54,7 +55,9 @@ def _process_claimed(upload: Upload) -> Upload:
         return upload.reject([report_entry(FILE_GONE)])
     except IngestError as error:
         return upload.reject([report_entry(str(error), MEMBER_OF.get(error.noun))])
-    except Exception:
+    except Exception as error:
+        if is_storage_failure(error):
+            raise
         logger.exception("upload %s was not processed", upload.uid)
         return upload.reject([report_entry(INTERNAL_ERROR)])
 

@@ -17,6 +17,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from benchmarks import tasks
 from benchmarks.foreign import ForeignReading
 from benchmarks.models import Upload, report_entry
+from mpet_site.web.invisible import INVISIBLE
 
 UPLOAD_PIECE_BYTES = 1 << 20
 UPLOAD_IN_MEMORY_BYTES = 4 << 20
@@ -70,7 +71,7 @@ def keep_tarball(
     measured: MeasuredCommit = UNKNOWN_COMMIT,
 ) -> Upload:
     """Keep a tarball or a file of another tool for `process`. One over the size limit is rejected, and not kept."""
-    filename = PurePath(filename.replace("\\", "/")).name[:255] or "results.tar.gz"
+    filename = INVISIBLE.sub("", PurePath(filename.replace("\\", "/")).name)[:255] or "results.tar.gz"
     with SpooledTemporaryFile(max_size=UPLOAD_IN_MEMORY_BYTES) as spooled:
         sha256, size_bytes = _copy_hashed(file, spooled, settings.UPLOAD_MAX_PACKED_BYTES)
         upload = Upload(

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from pathlib import Path
+from urllib.parse import quote
 
 import environ
 from django.core.management.utils import get_random_secret_key
@@ -17,6 +18,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 CODE_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 STATE_DIR = Path(env.str("MPET_STATE_DIR", default=str(BASE_DIR / "var")))
 make_private(STATE_DIR)
+STATE_IS_WRITABLE = os.access(STATE_DIR, os.W_OK)  # else what is stored is read, and nothing is taken
 
 
 DEBUG = env.bool("MPET_DEBUG", default=False)
@@ -25,15 +27,18 @@ SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
+FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never from a request
 
 # Behind an HTTPS proxy: MPET_HTTPS=1.
 HTTPS = env.bool("MPET_HTTPS", default=False)
 SECURE_SSL_REDIRECT = HTTPS
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
-SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-SECURE_HSTS_PRELOAD = HTTPS
+SECURE_HSTS_SECONDS = env.int("MPET_HSTS_SECONDS", default=31_536_000) if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("MPET_HSTS_SUBDOMAINS", default=False)
+SECURE_HSTS_PRELOAD = env.bool("MPET_HSTS_PRELOAD", default=False)
+# Both bind other servers of the domain, for a year or longer: its owner decides, and Django's check does not warn.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -93,9 +98,10 @@ MIDDLEWARE = [
 METRICS_TOKEN = env.str("MPET_METRICS_TOKEN", default="")
 METRICS_NETWORKS = env.list("MPET_METRICS_NETWORKS", default=[])
 if METRICS_TOKEN or METRICS_NETWORKS:
-    METRICS_DIR = STATE_DIR / "metrics"
-    make_private(METRICS_DIR)
-    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(METRICS_DIR))
+    if STATE_IS_WRITABLE:
+        METRICS_DIR = STATE_DIR / "metrics"
+        make_private(METRICS_DIR)
+        os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(METRICS_DIR))
     MIDDLEWARE.insert(0, "django_prometheus.middleware.PrometheusBeforeMiddleware")
     MIDDLEWARE.append("django_prometheus.middleware.PrometheusAfterMiddleware")
 
@@ -125,23 +131,34 @@ TEMPLATES = [
 
 
 def database() -> dict:
-    """DATABASE_URL, else SQLite in STATE_DIR; SQLite in WAL mode, so that readers never wait for a writer."""
+    """DATABASE_URL, else SQLite in STATE_DIR; SQLite in WAL mode, so that readers never wait for a writer. Its
+    connections stay: the last one that is closed removes the log, and a full disk has no room for another."""
     path = STATE_DIR / "mpet.sqlite3"
     config = env.db("DATABASE_URL", default=f"sqlite:///{path}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
         if config["NAME"] == str(path):
             private_file(path)  # its write-ahead log gets the same permissions
-        config["OPTIONS"] = {
-            "timeout": 20,
-            "transaction_mode": "IMMEDIATE",
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
-        }
-    config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=60)
+        config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=None)
+        config |= sqlite_options(Path(config["NAME"]))
+    else:
+        config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=60)
     config["CONN_HEALTH_CHECKS"] = True
     return config
 
 
+def sqlite_options(path: Path) -> dict:
+    """Of a file that can be written; of one in a folder that cannot, as SQLite then needs to be told."""
+    if os.access(path.parent, os.W_OK):
+        pragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;"
+        return {"OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": pragmas}}
+    log = path.with_name(f"{path.name}-wal")  # what is in it would be missing from an "immutable" file
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+    return {"NAME": f"file:{quote(str(path))}?{mode}", "OPTIONS": {"timeout": 20}}
+
+
 DATABASES = {"default": database()}
+LOCK_SECONDS = env.float("MPET_LOCK_SECONDS", default=2.0)
+LEAST_FREE_BYTES = env.int("MPET_LEAST_FREE_BYTES", default=512 * 2**20)  # of STATE_DIR
 
 # What is kept for a while, and how often things happened. Without a cache that is shared, each process keeps its own
 # copies, and all count in one file.
@@ -234,7 +251,8 @@ MEDIA_ROOT = STATE_DIR / "media"
 FILE_UPLOAD_PERMISSIONS = PRIVATE_FILE_MODE
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = PRIVATE_FOLDER_MODE
 FILE_UPLOAD_TEMP_DIR = STATE_DIR / "incoming"  # where it is swept when a process dies
-FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
+if STATE_IS_WRITABLE:
+    FILE_UPLOAD_TEMP_DIR.mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
 FETCHED_DIR = STATE_DIR / "fetched"  # archives that fetch_data has not read to the end
 
 # Work behind the request: `immediate` does it in the request, `database` leaves it to `manage.py db_worker`.

@@ -17,11 +17,11 @@ def make_private(folder: Path) -> None:
     """Makes the folder, or mends who may enter one that was made before; then its files are mended, too.
 
     What lies right in the folder is looked at every time. Everything below it only where the folder was open to others,
-    as there may be many uploads. Where the folder is somebody else's, its permissions are that person's business.
+    as there may be many uploads. Where the folder is somebody else's or read-only, they stay as they are.
     """
     folder.mkdir(mode=PRIVATE_FOLDER_MODE, parents=True, exist_ok=True)
     was_open = mode_of(folder) != PRIVATE_FOLDER_MODE
-    with contextlib.suppress(PermissionError, FileNotFoundError):
+    with contextlib.suppress(OSError):
         for path in folder.rglob("*") if was_open else folder.iterdir():
             close(path)
         close(folder)  # the last: as long as it is open, this is not finished

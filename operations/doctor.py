@@ -23,12 +23,12 @@ from accounts.second_factors import plain_second_factors, unreadable_second_fact
 from benchmarks.models import Upload
 from benchmarks.tasks import process_upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
+from mpet_site.web.health import storage_fault
 from mpet_site.web.throttling import parse_rate
 from profiles.derivation import profiles_to_refit
 from profiles.models import Profile
 from profiles.usability import unusable_profiles
 
-LEAST_FREE_BYTES = 1 << 30
 WAITED_LONG = timedelta(minutes=10)
 LISTED = 5
 LOCAL_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
@@ -89,9 +89,8 @@ def state_folder_findings() -> Iterator[Fault]:
     folder = Path(settings.STATE_DIR)
     if mode_of(folder) != PRIVATE_FOLDER_MODE:
         yield Fault(f"{folder} can be entered by others: chmod 700 {folder}. The database and uploads are in it.")
-    free = shutil.disk_usage(folder).free
-    if free < LEAST_FREE_BYTES:
-        yield Fault(f"{folder} has {free // 2**20} MiB left: uploads and the database need room.")
+    if reason := storage_fault():
+        yield Fault(f"{folder} {reason}: uploads are refused, and /healthz says so.")
     try:
         (folder / "incoming" / "written-by-doctor").touch()
         (folder / "incoming" / "written-by-doctor").unlink()

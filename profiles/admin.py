@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import mark_safe
 
-from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, overlong_text
+from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
 from profiles.descriptions import differences_of
 from profiles.facts import PLATFORM_FACTS, WORKLOAD_FACTS, written_value
 from profiles.identity import TOPOLOGY_COLUMNS
@@ -63,7 +63,7 @@ class FactsForm(forms.ModelForm):
                 return "A list of CPU numbers, such as [0, 1, 2, 3]."
             return bad_placement(value, self.instance.threads)
         if isinstance(value, str):
-            return overlong_text(name, value) if name in LONGEST_TEXTS else None
+            return bad_text(name, value) if name in LONGEST_TEXTS else None
         return RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, overlong_text
+from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
 from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
 # Of a RunTable, where it has them.
@@ -25,7 +25,7 @@ def _complaints(measurements: Measurements) -> Iterator[str]:
         for record in records:
             yield from (f"{kind} {record.name[:60]!r}: {complaint}" for complaint in record_complaints(record))
     for name in ("licence", "source", "note"):
-        if complaint := overlong_text(name, getattr(measurements, name)):
+        if complaint := bad_text(name, getattr(measurements, name)):
             yield complaint
     for name in NUMBER_COLUMNS:
         yield from _column_complaints(name, (getattr(record.runs, name) for record in measurements.profiles))
@@ -39,7 +39,7 @@ def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
     values = {field.name: getattr(record, field.name) for field in fields(record)}
     for name, value in values.items():
         if isinstance(value, str):
-            complaint = overlong_text(name, value) if name in LONGEST_TEXTS else None
+            complaint = bad_text(name, value) if name in LONGEST_TEXTS else None
         elif name == "placement":
             complaint = bad_placement(value, values["threads"])
         else:
@@ -88,4 +88,4 @@ def _counter_complaints(records: list[ProfileRecord]) -> Iterator[str]:
     for name in ("n", "repeat"):
         yield from _column_complaints(name, (getattr(table, name) for table in tables))
     counters = {counter for table in tables for counter in table.counter}
-    yield from (complaint for counter in counters if (complaint := overlong_text("counter", counter)))
+    yield from (complaint for counter in counters if (complaint := bad_text("counter", counter)))

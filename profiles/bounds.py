@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mpet_site.web.invisible import invisible_character
 from profiles.arrays import BoolArray
 
 
@@ -111,14 +112,19 @@ MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads 
 DEEPEST_JSON = 32  # objects and lists inside each other
 
 
-def overlong_text(name: str, text: str | None) -> str | None:
-    """What is wrong with the length of a text, or None.
+def bad_text(name: str, text: str | None) -> str | None:
+    """What is wrong with a text, or None.
 
-    >>> overlong_text("architecture", "x" * 51)
-    'architecture is longer than 50 characters'
+    >>> bad_text("architecture", "x" * 51), bad_text("name", "laptop\\u200b")
+    ('architecture is longer than 50 characters', 'name has the invisible character U+200B')
     """
+    if not text:
+        return None
     most = LONGEST_TEXTS[name]
-    return f"{name} is longer than {most} characters" if text and len(text) > most else None
+    if len(text) > most:
+        return f"{name} is longer than {most} characters"
+    code = invisible_character(text)
+    return code and f"{name} has the invisible character {code}"
 
 
 def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:

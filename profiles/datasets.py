@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from mpet_site.web.invisible import INVISIBLE, invisible_character
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT
+from profiles.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text
 from profiles.measurements import (
     DEVICE_CLASSES,
     CounterTable,
@@ -124,8 +125,8 @@ def _read_description(member: Path) -> dict[str, Any]:
     for key in ("licence", "source", "note"):
         if not isinstance(content.get(key), str):
             raise DatasetError(member.name, None, f"{key} is missing, or not a text")
-        if len(content[key]) > LONGEST_TEXTS[key]:
-            raise DatasetError(member.name, None, f"{key} is longer than {LONGEST_TEXTS[key]} characters")
+        if complaint := bad_text(key, content[key]):
+            raise DatasetError(member.name, None, complaint)
     return {key: content[key] for key in ("licence", "source", "note")}
 
 
@@ -167,7 +168,10 @@ class _CsvTable:
         most = LONGEST_TEXTS.get("name" if column == "workload" else column)
         if most is not None:
             self.refuse((texts.str.len() > most).to_numpy(), f"{column} is longer than {most} characters")
-            self.refuse(texts.str.contains("\0", regex=False).to_numpy(), f"{column} has a NUL character")
+            self.refuse(
+                texts.str.contains(INVISIBLE).to_numpy(),
+                lambda row: f"{column} has the invisible character {invisible_character(texts[row])}",
+            )
         return cast(list[str], texts.tolist())
 
     def codes(self, column: str) -> tuple[IntArray, list[str]]:

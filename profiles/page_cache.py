@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.core.cache import caches
+from django.core.handlers.wsgi import get_script_name
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 
@@ -55,7 +56,9 @@ def is_somebody(request: HttpRequest) -> bool:
 def page_key(request: HttpRequest) -> str:
     public, _ = Revision.current(None)
     headers = [request.headers.get(name, "") for name in DECIDING_HEADERS]
-    parts = (settings.CODE_VERSION, public, request.build_absolute_uri(), *headers)
+    # The prefix of the site and the path apart: joined, "/workloads" and "/" would be as "" and "/workloads/".
+    site = (request.scheme, request.get_host(), get_script_name(request.META))
+    parts = (settings.CODE_VERSION, public, site, request.get_full_path_info(), *headers)
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

@@ -89,7 +89,7 @@ def _check_names(rows: CsvRows) -> BoolArray:
     most = LONGEST_TEXTS["counter"]
     good = np.fromiter((0 < len(name) <= most for name in text), dtype=bool, count=len(rows))
     rows.refuse(~good, "counter", lambda row: f"counter {quoted(text[row])} does not have 1 to {most} characters")
-    return good
+    return good & rows.visible("counter")
 
 
 def _check_values(rows: CsvRows) -> tuple[FloatArray, BoolArray]:

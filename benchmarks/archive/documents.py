@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 
 from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
+from mpet_site.web.invisible import invisible_character
 from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES
 
 PROBLEMS_COUNTED = 1000  # of one document
@@ -167,4 +168,6 @@ def validate_document(name: str, document: Document, schema: str, problems: Arch
 def _schema_message(error: jsonschema.ValidationError) -> str:
     if error.validator == "not":  # in our schemas: a number from a bound on, or 0
         return f"{quoted(error.instance)} is less than {error.validator_value['exclusiveMaximum']} and not 0"
+    if error.validator == "pattern" and (code := invisible_character(error.instance)):
+        return f"has the invisible character {code}"
     return error.message if len(error.message) <= 200 else f"{error.message[:120]} … {error.message[-79:]}"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks.archive.documents import load_schema
 from benchmarks.archive.problems import ArchiveProblems, quoted
+from mpet_site.web.invisible import invisible_character
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.bounds import MOST_COLUMNS, RANGES, Range
 
@@ -81,6 +82,13 @@ class CsvRows:
         good = np.isin(np.array(text, dtype=object), np.array(allowed, dtype=object))
         self.refuse(~good, name, lambda row: f"{name} {quoted(text[row])} is not one of {', '.join(allowed)}")
         return good
+
+    def visible(self, name: str) -> BoolArray:
+        """Which texts of a column have no invisible character."""
+        codes = [invisible_character(text) for text in self.columns[name]]
+        bad = np.array([code is not None for code in codes], dtype=bool)
+        self.refuse(bad, f"{name} visible", lambda row: f"{name} has the invisible character {codes[row]}")
+        return ~bad
 
     def workloads(self, index: WorkloadIndex) -> tuple[IntArray, BoolArray]:
         """The workload column as indices, and which of them workloads.json has."""

@@ -1,5 +1,9 @@
 """The address that tells a supervisor whether the server works."""
 
+import os
+import shutil
+
+from django.conf import settings
 from django.db import Error, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
@@ -15,11 +19,27 @@ def pending_migrations(database: BaseDatabaseWrapper) -> int:
 
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the database answers and every migration is applied, 503 otherwise."""
+    """200 when the database answers, every migration is applied and uploads can be stored, 503 otherwise."""
     try:
         pending = pending_migrations(connection)
     except Error:
-        return JsonResponse({"status": "unavailable", "reason": "the database does not answer"}, status=503)
+        return unavailable("the database does not answer")
     if pending:
-        return JsonResponse({"status": "unavailable", "reason": f"{pending} migrations are not applied"}, status=503)
+        return unavailable(f"{pending} migrations are not applied")
+    if reason := storage_fault():
+        return unavailable(f"the state folder {reason}; what is there can be read")
     return JsonResponse({"status": "ok"})
+
+
+def unavailable(reason: str) -> JsonResponse:
+    return JsonResponse({"status": "unavailable", "reason": reason}, status=503)
+
+
+def storage_fault() -> str:
+    """Why the state folder does not take what is sent, for `manage.py doctor` too; "" where it does."""
+    if not os.access(settings.STATE_DIR, os.W_OK):
+        return "cannot be written to"
+    free = shutil.disk_usage(settings.STATE_DIR).free
+    if free >= settings.LEAST_FREE_BYTES:
+        return ""
+    return f"has {free // 2**20} MiB left, less than {settings.LEAST_FREE_BYTES // 2**20} MiB (MPET_LEAST_FREE_BYTES)"

@@ -24,6 +24,9 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+# What no page here asks a browser for, nor may anything that got into one.
+DENIED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb", "browsing-topics")
+PERMISSIONS_POLICY = ", ".join(f"{feature}=()" for feature in DENIED)
 API_PREFIX = "/api/"
 SUPERVISED_PATHS = ("/healthz", "/metrics")
 PAGE_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
@@ -42,7 +45,7 @@ def is_page(request: HttpRequest) -> bool:
 
 
 class ContentSecurityPolicyMiddleware:
-    """The policy on every answer; a view that needs another sets the header itself."""
+    """The policies on every answer; a view that needs another sets the header itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -50,6 +53,7 @@ class ContentSecurityPolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response
 
 

@@ -10,7 +10,7 @@ from django.core.exceptions import PermissionDenied, RequestDataTooBig, Suspicio
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
-from mpet_site.web.busy import RETRY_AFTER_S, is_busy, is_unmigrated
+from mpet_site.web.busy import RETRY_AFTER_S, Unavailable, unavailability_of
 from mpet_site.web.patience import NotReadyYet
 from mpet_site.web.plain_json import nan_to_null
 from mpet_site.web.request_ids import request_id
@@ -103,20 +103,19 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
         if isinstance(error, kind):
             return answer(error)
     if isinstance(error, NotReadyYet):
-        return busy_problem("New measurements are being taken in. Nothing was stored; try again soon.")
-    if is_busy(error):
+        detail = "New measurements are being taken in. Nothing was stored; try again soon."
+        return unavailable_problem(Unavailable(detail, RETRY_AFTER_S))
+    if unavailable := unavailability_of(error):
         logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
-        return busy_problem()
-    if is_unmigrated(error):
-        return busy_problem("The database is being upgraded. Nothing was stored; try again soon.")
+        return unavailable_problem(unavailable)
     logger.exception("%s %s", context["request"].method, context["request"].path, exc_info=error)
     return mistake_problem()
 
 
-def busy_problem(detail: str = "The database is busy. Nothing was stored; try again soon.") -> HttpResponse:
+def unavailable_problem(unavailable: Unavailable) -> HttpResponse:
     """503: what the answer needs is not there now (mpet_site.web.busy, mpet_site.web.patience)."""
-    response = error_response(503, detail)
-    response["Retry-After"] = str(RETRY_AFTER_S)
+    response = error_response(503, unavailable.detail)
+    response["Retry-After"] = str(unavailable.retry_after_s)
     return response
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from predictor.core.comparisons.documents import COMPARED_CHARACTERISTICS, ProfileSummary, SharedWorkload
 from profiles.figures import Chart, MeasuredCurve, Table, Trace, figure, logarithmic_ticks, trace
-from profiles.figures.base import SERIES_COLOURS, plot_numbers
+from profiles.figures.base import SERIES_COLOURS, PlotlyMarkup, plot_numbers
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def strategy_trace(places: Sequence[MapPlace], strategy: str, index: int) -> Tra
             "symbol": MARKER_SYMBOLS[(index + 3 * (index // SERIES_COLOURS)) % len(MARKER_SYMBOLS)],
         },
         meta={"colour": colour, "addresses": [place.address for place in mine]},
-        hovertemplate="%{text}<extra>%{fullData.name}</extra>",
+        hovertemplate=PlotlyMarkup("%{text}<extra>%{fullData.name}</extra>"),
     )
 
 

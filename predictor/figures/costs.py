@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
+from profiles.figures.base import PlotlyMarkup
 
 POINTS_DRAWN = 3000
 
@@ -58,6 +59,6 @@ def _cost_trace(
         [row["time_s"] for row in rows],
         [row["cost"] for row in rows],
         text=[names[row["platform"]] for row in rows],
-        hovertemplate="%{text}: %{x:.4~g}, %{y:.4~g}<extra></extra>",
+        hovertemplate=PlotlyMarkup("%{text}: %{x:.4~g}, %{y:.4~g}<extra></extra>"),
         **style,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, TypedDict
 
 import numpy as np
@@ -40,6 +41,27 @@ class Figure(TypedDict):
     layout: dict[str, Any]
 
 
+class PlotlyMarkup(str):
+    """A text written in this code, in which Plotly may find markup. In every other text of a figure it finds none."""
+
+
+def escape_markup(value: Any) -> Any:
+    """The value with every text in it escaped for Plotly, which draws links and other markup that it finds in a text.
+
+    Only `PlotlyMarkup` stays as it is, and `meta`, which charts.js reads and Plotly does not draw.
+
+    >>> escape_markup({"name": "<b>R&D</b>", "hovertemplate": PlotlyMarkup("%{y}<extra></extra>")})
+    {'name': '&lt;b&gt;R&amp;D&lt;/b&gt;', 'hovertemplate': '%{y}<extra></extra>'}
+    """
+    if isinstance(value, str):
+        return value if isinstance(value, PlotlyMarkup) else escape(value, quote=False)
+    if isinstance(value, dict):
+        return {key: item if key == "meta" else escape_markup(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [item if type(item) is float else escape_markup(item) for item in value]  # mostly floats: without a call
+    return value
+
+
 @dataclass(frozen=True)
 class Table:
     columns: tuple[str, ...]
@@ -60,7 +82,10 @@ class Chart:
 
     @property
     def json(self) -> dict[str, Any]:
-        document: dict[str, Any] = nan_to_null(self.figure)
+        """The figure as Plotly may read it, whoever wrote the names in it: the only form in which one leaves the
+        server. Its title is for a saved picture."""
+        layout = self.figure["layout"] | {"title": {"text": self.title}}
+        document: dict[str, Any] = escape_markup(nan_to_null({"data": self.figure["data"], "layout": layout}))
         return document
 
 

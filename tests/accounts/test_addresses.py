@@ -153,6 +153,19 @@ def test_a_forgotten_password_is_set_anew_by_mail_and_the_link_counts_once(clien
     assert "was invalid" in text_of(Client().get(link_in(letter), follow=True))
 
 
+def test_trust_third_12_links_in_mails_lead_to_the_site_whatever_host_their_asker_names(client, settings):
+    """The link of a forgotten password was built from the header Host."""
+    settings.ALLOWED_HOSTS, settings.SITE_URL = ["*"], "https://mpet.example.org"
+    with_address("ada")
+    forget(client, headers={"Host": "e.co"})
+    sign_up(client, email="grace@example.org", headers={"Host": "e.co"})
+    letters = outbox()
+    assert len(letters) == 2
+    for letter in letters:
+        assert "https://mpet.example.org/accounts/" in letter.body
+        assert "e.co" not in letter.subject + letter.body
+
+
 def test_whether_an_account_exists_is_told_to_nobody(client):
     with_address("ada")
     known, unknown = forget(client, follow=True), forget(client, "nobody@example.org", follow=True)

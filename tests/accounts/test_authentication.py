@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, connection
+from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
+from accounts.device_logins import begin_login
 from accounts.models import USE_NOTED_EVERY, ApiToken
 from tests.mpet_site.api_samples import API, client_of, make_user, secret_measurements, store
 from tests.mpet_site.web.test_problems import problem_in
@@ -98,3 +101,46 @@ def test_sessions_read_and_write_with_a_csrf_token(ada):
     browser.cookies["csrftoken"] = "a" * 32
     headers = {"HTTP_X_CSRFTOKEN": "a" * 32}
     assert browser.post(API + "predictions/", asked, content_type="application/json", **headers).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "message", ["database is locked", "database or disk is full", "attempt to write a readonly database"]
+)
+def test_trust_third_8_a_token_reads_where_its_use_cannot_be_noted(ada, monkeypatch, message):
+    """20 s and 503 on a locked database, 500 on a full disk."""
+    token, secret = ApiToken.issue(ada)
+
+    def fail(*_args, **_options):
+        raise OperationalError(message)
+
+    monkeypatch.setattr(QuerySet, "update", fail)
+    assert get(secret).status_code == 200
+    monkeypatch.undo()
+    token.refresh_from_db()
+    assert token.last_used_at is None
+    assert get(secret).status_code == 200
+    token.refresh_from_db()
+    assert token.last_used_at is not None  # at the next use
+
+
+def test_noting_a_use_waits_for_nobody(ada, monkeypatch):
+    if connection.vendor != "sqlite":
+        pytest.skip("this is about SQLite")
+    waits = []
+
+    def update(*_args, **_options):
+        with connection.cursor() as cursor:
+            waits.append(cursor.execute("PRAGMA busy_timeout").fetchone()[0])
+
+    token, _ = ApiToken.issue(ada)
+    with monkeypatch.context() as patched:
+        patched.setattr(QuerySet, "update", update)
+        token.note_use("192.0.2.1")
+    with connection.cursor() as cursor:
+        assert (waits, cursor.execute("PRAGMA busy_timeout").fetchone()[0]) == ([0], 20000)
+
+
+def test_trust_third_12_names_of_tokens_and_programs_have_no_invisible_characters(ada):
+    assert ApiToken.issue(ada, name="lap\u202etop")[0].name == "laptop"
+    assert begin_login("m\u200bpet", "192.0.2.1")[0].program == "mpet"
+    assert begin_login("\u200b", "192.0.2.1")[0].program == "a program"

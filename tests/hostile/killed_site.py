@@ -97,15 +97,7 @@ class Site:
         self.commands = {
             "server": [
                 *(sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{self.port}"),
-                *(
-                    "--workers",
-                    "2",
-                    "--timeout",
-                    "120",
-                    "--no-control-socket",
-                    "--config",
-                    "tests/hostile/preloading.py",
-                ),
+                *("--workers", "2", "--preload"),  # so that the next worker is there at once
             ]
         }
         self.commands["publisher of dumps"] = ["sh", "-c", PUBLISH, sys.executable]

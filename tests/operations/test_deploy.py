@@ -162,7 +162,14 @@ STRAY = (
     *("profiles/__pycache__/a.cpython-311.pyc", "profiles/models/a.pyc", "docs/.env", "benchmarks/client/a.egg-info/b"),
 )
 SERVED = ("accounts", "benchmarks", "docs", "mpet_site", "operations", "predictor", "profiles")
-ALONE = {"manage.py", "pyproject.toml", "constraints.txt", "requirements.txt", "requirements-postgresql.txt"}
+ALONE = {
+    "manage.py",
+    "gunicorn.conf.py",
+    "pyproject.toml",
+    "constraints.txt",
+    "requirements.txt",
+    "requirements-postgresql.txt",
+}
 ALONE |= {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"}
 
 

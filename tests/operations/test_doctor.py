@@ -74,7 +74,7 @@ def test_an_open_or_full_state_folder(found, settings, monkeypatch):
     settings.STATE_DIR.chmod(0o755)
     assert "can be entered by others" in one(found)[0]
     settings.STATE_DIR.chmod(0o700)
-    monkeypatch.setattr(doctor, "LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr("django.conf.settings.LEAST_FREE_BYTES", 1 << 62)
     assert "MiB left" in one(found)[0]
 
 

@@ -1,12 +1,22 @@
 """The table of bounds: the published schemas and docs/formats.md say the same, and what honest people measure fits."""
 
+import re
 from dataclasses import fields
 
 import pytest
 
 from benchmarks.archive import Limits, load_schema
+from mpet_site.web.invisible import VISIBLE_TEXT_PATTERN
 from profiles import bounds
-from profiles.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, Range, bad_placement, overlong_text, spell_bound
+from profiles.bounds import (
+    LONGEST_TEXTS,
+    RANGES,
+    THREAD_COUNT,
+    Range,
+    bad_placement,
+    bad_text,
+    spell_bound,
+)
 from profiles.measurements import PART_COLUMNS, PlatformRecord, WorkloadRecord
 from tests.paths import ROOT
 
@@ -36,12 +46,14 @@ def test_the_json_schemas_have_the_bounds_of_the_table():
             assert schema_range(rule) == RANGES[name], path
             seen.add(name)
         elif "string" in kinds:
-            assert rule["maxLength"] == LONGEST_TEXTS[name], path
+            assert (rule["maxLength"], rule["pattern"]) == (LONGEST_TEXTS[name], VISIBLE_TEXT_PATTERN), path
             seen.add(name)
     placement = load_schema("platform")["properties"]["placement"]
     assert (placement["maxItems"], schema_range(placement["items"])) == (THREAD_COUNT.most, RANGES["placement"])
     generator = load_schema("manifest")["properties"]["generator"]["properties"].values()
-    assert {rule["maxLength"] for rule in generator} == {LONGEST_TEXTS["generator"]}
+    assert {(rule["maxLength"], rule["pattern"]) for rule in generator} == {
+        (LONGEST_TEXTS["generator"], VISIBLE_TEXT_PATTERN)
+    }
     assert len(seen) > 25
 
 
@@ -58,6 +70,7 @@ def test_the_table_schemas_have_the_bounds_of_the_table(table):
             numbers += 1
         elif "enum" not in constraints:
             assert constraints["maxLength"] == LONGEST_TEXTS["name" if name == "workload" else name], name
+            assert constraints["pattern"] == VISIBLE_TEXT_PATTERN, name
     assert numbers >= 3
 
 
@@ -126,9 +139,24 @@ def test_complaints(name, number, complaint):
     assert RANGES[name].complaint(name, number) == complaint
 
 
+@pytest.mark.parametrize("code", [0x00, 0x1B, 0x85, 0xAD, 0x200B, 0x200E, 0x202E, 0x2028, 0x2066, 0xFEFF, 0xE0041])
+def test_trust_third_12_a_text_has_no_character_that_cannot_be_seen(code):
+    reason = f"name has the invisible character U+{code:04X}"
+    assert bad_text("name", f"lap{chr(code)}top") == reason
+    assert not re.search(VISIBLE_TEXT_PATTERN, f"lap{chr(code)}top")
+
+
+@pytest.mark.parametrize(
+    "text", ["Zen 4, 2 × 96 cores", "Intel® Core™ i9", "Größe µ", "机器", "a\u00a0b", "two\nlines\tof it"]
+)
+def test_texts_of_every_language_are_taken(text):
+    assert bad_text("description", text) is None
+    assert re.search(VISIBLE_TEXT_PATTERN, text)
+
+
 def test_texts_and_placements():
-    assert overlong_text("architecture", None) is None
-    assert overlong_text("architecture", "x" * 50) is None
+    assert bad_text("architecture", None) is None
+    assert bad_text("architecture", "x" * 50) is None
     assert bad_placement(None, 4) is None
     assert bad_placement(tuple(range(65_536)), None) is None
     assert bad_placement((65_536,), None) == "placement: CPU number 65536 is more than 65535"

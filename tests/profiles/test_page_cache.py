@@ -85,6 +85,20 @@ def test_addresses_and_parts_are_told_apart():
     assert len({page_key(request) for request in requests}) == len(requests)
 
 
+def test_trust_third_4_a_prefix_that_a_client_names_is_no_part_of_another_pages_address(settings):
+    """The front page was kept as /workloads/."""
+    ask = RequestFactory().get
+    assert settings.FORCE_SCRIPT_NAME == ""
+    settings.FORCE_SCRIPT_NAME = None  # as Django has it by default
+    assert page_key(ask("/", SCRIPT_NAME="/workloads")) != page_key(ask("/workloads/"))
+
+
+def test_trust_third_4_no_request_chooses_the_prefix_of_addresses(address):
+    answer = Client().get("/", SCRIPT_NAME="/workloads")
+    assert answer.wsgi_request.path == "/"
+    assert b"/workloads/workloads/" not in answer.content
+
+
 def test_errors_and_forms_are_made_each_time(address):
     """A form to send has a token of its visitor."""
     assert Client().get(reverse("platform", args=["nothing"])).status_code == 404

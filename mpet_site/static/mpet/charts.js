@@ -54,6 +54,7 @@
 
   function draw(place) {
     const { data, layout } = themed(figureOf(place));
+    delete layout.title; // it is the heading above
     window.Plotly.react(place, data, layout, config);
     place.removeAllListeners?.("plotly_click");
     place.on("plotly_click", ({ points }) => {
@@ -62,6 +63,11 @@
     });
   }
 
+  // The texts of a figure are escaped for Plotly (profiles.figures.base); a file of numbers has them as they were.
+  const SIGNS = { "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+  const plain = (value) =>
+    typeof value === "string" ? value.replace(/&(?:amp|lt|gt);/g, (sign) => SIGNS[sign]) : value;
+
   // Every point in full precision, under the titles of the axes; and of which origin it is, where it was not measured.
   function points({ data, layout }, origin) {
     const rows = data.flatMap(({ name, x, y, text }) =>
@@ -69,15 +75,16 @@
         .map((at, index) => [Array.isArray(text) ? text[index] : name, at, y[index]])
         .filter(([, at, value]) => at !== null && value !== null),
     );
-    const columns = ["series", layout.xaxis.title.text, layout.yaxis.title.text];
-    return origin ? [[...columns, "origin"], rows.map((row) => [...row, origin])] : [columns, rows];
+    const columns = ["series", layout.xaxis.title.text, layout.yaxis.title.text].map(plain);
+    const plainRows = rows.map((row) => row.map(plain));
+    return origin ? [[...columns, "origin"], plainRows.map((row) => [...row, origin])] : [columns, plainRows];
   }
 
-  async function picture(place, title, format) {
+  async function picture(place, format) {
     const { width, height } = place.getBoundingClientRect();
     const figure = themed(figureOf(place));
     Object.assign(figure.layout, { paper_bgcolor: variable("--surface"), width, height });
-    figure.layout.title = { text: title, x: 0.02, font: { size: 15 } };
+    figure.layout.title = { ...figure.layout.title, x: 0.02, font: { size: 15 } };
     figure.layout.margin = { ...figure.layout.margin, t: 56 };
     const svg = await window.Plotly.toImage(figure, { format: "svg", width, height });
     return format === "svg" ? svg : mpet.png(svg, width, height);
@@ -88,7 +95,7 @@
     const origin = place.dataset.origin;
     if (format === "csv") return mpet.csv(...points(figureOf(place), origin));
     if (format === "json") return mpet.json(title, origin, ...points(figureOf(place), origin));
-    return picture(place, title, format);
+    return picture(place, format);
   }
 
   document.addEventListener("click", async ({ target }) => {

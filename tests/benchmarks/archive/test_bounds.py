@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 
+from benchmarks.archive import ArchiveProblem
 from profiles.bound_checks import number_outside
 from tests.benchmarks.archive.refusals import HEADER, accepted, changed_row, first, line_of, refused_csv
 from tests.benchmarks.tarballs import csv_of, pack, read, refusal, rows_of, with_manifest
@@ -61,6 +62,20 @@ def test_trust_3_threads_that_no_drawing_holds(files):
         "platform.json",
         "threads: 3000000 is greater than the maximum of 65536",
     )
+
+
+@pytest.mark.parametrize("name", ["laptop\u200b", "EPYC \u202eB3117"])
+def test_trust_third_12_names_that_look_like_others(files, name):
+    code = f"U+{ord(max(name)):04X}"
+    assert refused_field(files, "name", name=name) == ("platform.json", f"name: has the invisible character {code}")
+    assert refused_field(files, "cpu_model", cpu_model=name)[1] == f"cpu_model: has the invisible character {code}"
+
+
+@pytest.mark.parametrize("column", ["counter", "output_checksum"])
+def test_trust_third_12_texts_of_tables(files, column):
+    table = "runs.csv" if column == "output_checksum" else "counters.csv"
+    problems = changed_row(files, 3, table, **{column: "a\u2066b"}).problems
+    assert ArchiveProblem(table, 3, f"{column} has the invisible character U+2066") in problems
 
 
 def test_the_largest_machine_is_accepted(files):

@@ -1,7 +1,9 @@
 """What a visitor and a program are told while the database is busy, and when something broke."""
 
+import errno
 import sqlite3
 
+import psycopg
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError
@@ -72,3 +74,51 @@ def test_what_waiting_does_not_mend_stays_500(client, failing):
     assert "Retry-After" not in page
     assert "Something broke" in text_of(page)
     problem_in(client.get(reverse("api-platforms")), 500)
+
+
+@pytest.fixture
+def full() -> Exception:
+    """What a write of a database that may grow no further is told."""
+    file = sqlite3.connect(":memory:")
+    file.execute("CREATE TABLE t (x)")
+    file.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(sqlite3.OperationalError, match="full") as caught:
+        file.execute("INSERT INTO t VALUES (zeroblob(100000))")
+    error = OperationalError(str(caught.value))
+    error.__cause__ = caught.value
+    return error
+
+
+@pytest.fixture
+def read_only(tmp_path) -> Exception:
+    sqlite3.connect(tmp_path / "a.sqlite3").execute("CREATE TABLE t (x)").connection.close()
+    file = sqlite3.connect(f"file:{tmp_path}/a.sqlite3?mode=ro", uri=True)
+    with pytest.raises(sqlite3.OperationalError, match="readonly") as caught:
+        file.execute("INSERT INTO t VALUES (1)")
+    error = OperationalError(str(caught.value))
+    error.__cause__ = caught.value
+    return error
+
+
+@pytest.fixture
+def no_space() -> Exception:
+    return OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def postgresql_full() -> Exception:
+    error = OperationalError("could not extend file")
+    error.__cause__ = psycopg.errors.DiskFull("could not extend file")
+    return error
+
+
+@pytest.mark.parametrize("kind", ["full", "read_only", "no_space", "postgresql_full"])
+def test_trust_third_11_where_nothing_can_be_written_is_503(client, failing, request, kind):
+    """It was 500."""
+    failing(request.getfixturevalue(kind))
+    page = client.get(reverse("platforms"))
+    assert (page.status_code, page["Retry-After"], page["Cache-Control"]) == (503, "60", "no-store")
+    assert "Nothing can be stored" in text_of(page)
+    answer = client.get(reverse("api-platforms"))
+    assert "disk is full or cannot be written" in problem_in(answer, 503)["detail"]
+    assert answer["Retry-After"] == "60"

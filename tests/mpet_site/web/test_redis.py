@@ -84,7 +84,7 @@ def test_two_processes_of_gunicorn_let_through_what_one_would(environment):
     """Each process is stopped for half of the requests, so that the other answers; without a database, as none asks."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "mpet_site.wsgi", "--bind", f"127.0.0.1:{port}", "--workers", "2"]
-    options = ["--preload", "--timeout", "600", "--no-control-socket"]
+    options = ["--preload", "--timeout", "600"]
     server = subprocess.Popen([*command, *options], cwd=ROOT, env=environment)
     try:
         wait_for_port(port)

@@ -1,0 +1,26 @@
+"""Which characters of a text cannot be seen; `profiles.bounds` refuses them. Pure, no Django."""
+
+from __future__ import annotations
+
+import re
+
+# Characters that are drawn as nothing, and those that turn the direction in which their neighbours are written: with
+# them two names look alike that are not, or one looks like another. Tab and ends of lines are none.
+_INVISIBLE_RANGES = (
+    *((0x00, 0x08), (0x0B, 0x0C), (0x0E, 0x1F), (0x7F, 0x9F)),  # control characters
+    *((0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F)),
+    *((0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F)),
+)
+_INVISIBLE_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE_RANGES)
+INVISIBLE = re.compile(f"[{_INVISIBLE_CLASS}]")
+VISIBLE_TEXT_PATTERN = f"^[^{_INVISIBLE_CLASS}]*$"  # of the published schemas
+
+
+def invisible_character(text: str) -> str | None:
+    """The code of the first invisible character of a text, or None.
+
+    >>> invisible_character("EPYC\\u202e 7B13"), invisible_character("Zen 4, 2 × 96 cores")
+    ('U+202E', None)
+    """
+    found = None if text.isprintable() else INVISIBLE.search(text)
+    return found and f"U+{ord(found[0]):04X}"

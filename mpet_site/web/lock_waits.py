@@ -1,0 +1,42 @@
+"""How long a write waits for another one: SQLite has one writer at a time.
+
+A command waits as long as `mpet_site.settings` says. A request occupies a process that others need for reading, so it
+waits MPET_LOCK_SECONDS at most, and is then answered with 503 (mpet_site.web.busy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from mpet_site.web.patience import can_wait
+
+
+def shorten_waits_of_requests(*, connection: Any, **_signal: Any) -> None:
+    """Receives `connection_created`: threads that answer requests make their connections in one."""
+    if connection.vendor == "sqlite" and not can_wait():
+        with connection.cursor() as cursor:
+            cursor.execute(f"PRAGMA busy_timeout = {round(1000 * settings.LOCK_SECONDS)}")
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """A transaction that waits for no other writer: it fails at once (DatabaseError) where there is one."""
+    with connection.cursor() as cursor:
+        if connection.vendor != "sqlite":
+            with transaction.atomic():
+                cursor.execute("SET LOCAL lock_timeout = 1")  # in ms; 0 would be for ever
+                yield
+            return
+        cursor.execute("PRAGMA busy_timeout")
+        (before,) = cursor.fetchone()
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            with transaction.atomic():
+                yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {before}")

@@ -1,0 +1,254 @@
+"""What a real gunicorn does with headers that name an address, a writer that does not end, and a disk that takes
+nothing more. The third audit of docs/trust.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.conftest import skip_or_fail
+from tests.hostile.servers import NO_THROTTLES, gunicorn_command, wait_until_healthy
+from tests.paths import ROOT
+
+DISK_BYTES = 48 * 2**20
+QUESTION = json.dumps({"workload": "app0-section0", "target": "machine-0"})
+PAGES = (
+    "/",
+    "/platforms/",
+    "/workloads/",
+    "/platforms/machine-0/",
+    "/ranking/?workload=app0-section0",
+    "/api/v1/profiles/",
+)
+STORED = """
+import django
+django.setup()
+from accounts.models import ApiToken
+from tests.mpet_site.api_samples import make_user
+from tests.pages import store_public
+store_public()
+print(ApiToken.issue(make_user("ada"), "upload")[1])
+"""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+class Stored(NamedTuple):
+    """A state folder with twelve public profiles, which tests copy, collected static files, and a token."""
+
+    folder: Path
+    static: Path
+    token: str
+
+
+class Server:
+    def __init__(self, port: int, token: str) -> None:
+        self.port = port
+        self.token = {"Authorization": f"Bearer {token}"}
+
+    def ask(
+        self, path: str, method: str = "GET", body: str | None = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with closing(connection):
+            connection.request(method, path, body, {"Connection": "close"} | (headers or {}))
+            answer = connection.getresponse()
+            return Answer(answer.status, dict(answer.getheaders()), answer.read().decode())
+
+    def predict(self) -> Answer:
+        headers = self.token | {"Content-Type": "application/json"}
+        return self.ask("/api/v1/predictions/", "POST", QUESTION, headers)
+
+    def upload(self) -> Answer:
+        lines = ("--limit", 'Content-Disposition: form-data; name="visibility"', "", "public", "--limit")
+        file = 'Content-Disposition: form-data; name="file"; filename="a.tar.gz"'
+        body = "\r\n".join((*lines, file, "", "x" * 100_000, "--limit--", ""))
+        return self.ask(
+            "/api/v1/uploads/", "POST", body, self.token | {"Content-Type": "multipart/form-data; boundary=limit"}
+        )
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    made = (
+        os.environ
+        | NO_THROTTLES
+        | {
+            "MPET_STATE_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "mpet_site.settings",
+            "MPET_LEAST_FREE_BYTES": str(2**20),
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+    )
+    made.pop("DATABASE_URL", None)
+    return made | variables  # fmt: skip
+
+
+@contextmanager
+def served(stored: Stored, folder: Path, **variables: str) -> Iterator[Server]:
+    """The server that `make run` starts, with 2 workers, on a copy of the state folder."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    variables["MPET_STATIC_ROOT"] = str(stored.static)
+    server = subprocess.Popen(gunicorn_command(port), cwd=ROOT, env=environment(folder, **variables))
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}/glossary/", server)
+        yield Server(port, stored.token)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture(scope="module")
+def stored(empty_database, tmp_path_factory) -> Stored:
+    folder = tmp_path_factory.mktemp("stored") / "var"
+    folder.mkdir()
+    static = folder.with_name("static")
+    shutil.copyfile(empty_database, folder / "mpet.sqlite3")
+    collected = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+    subprocess.run(collected, cwd=ROOT, env=environment(folder, MPET_STATIC_ROOT=str(static)), check=True)
+    made = subprocess.run(
+        [sys.executable, "-c", STORED], cwd=ROOT, env=environment(folder), stdout=subprocess.PIPE, text=True, check=True
+    )
+    return Stored(folder, static, made.stdout.split()[-1])
+
+
+@pytest.fixture
+def server(stored, tmp_path) -> Iterator[Server]:
+    shutil.copytree(stored.folder, tmp_path / "var")
+    with served(stored, tmp_path / "var") as one:
+        yield one
+
+
+@contextmanager
+def disk(stored: Stored, folder: Path) -> Iterator[Path]:
+    """A copy of the state folder on a small disk of its own."""
+    if os.geteuid() != 0:
+        skip_or_fail("only root can mount a small disk")
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=0700", "tmpfs", str(folder)], check=True)
+    try:
+        shutil.copytree(stored.folder, folder, dirs_exist_ok=True)
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def titles(answer: Answer) -> str:
+    return answer.body.partition("<title>")[2].partition("</title>")[0]
+
+
+def test_trust_third_4_no_header_chooses_which_page_is_answered_and_kept(server):
+    headings = {path: titles(server.ask(path)) for path in ("/", "/workloads/")}
+    assert len(set(headings.values())) == 2
+    for headers in (
+        {"SCRIPT_NAME": "/platforms"},
+        {"PATH_INFO": "/"},
+        {"X-Script-Name": "/platforms"},
+        {"X-Forwarded-Prefix": "/platforms"},
+        {"X-Original-URL": "/"},
+        {"REMOTE_USER": "ada"},
+        {"X-Forwarded-Proto": "https", "X-Forwarded-Ssl": "off"},
+    ):
+        for _ in range(2):  # both workers' pages
+            answer = server.ask("/platforms/", headers=headers)
+            assert (answer.status, "Platforms" in titles(answer)) == (200, True), headers
+            assert 'href="/platforms/platforms' not in answer.body
+    assert "Platforms" in titles(server.ask("/platforms/"))
+
+
+def test_trust_third_12_no_answer_names_the_program_and_each_denies_a_page_what_none_uses(server):
+    for path in ("/", "/api/v1/", "/nowhere/", "/healthz"):
+        headers = server.ask(path).headers
+        assert "gunicorn" not in headers["Server"]
+        assert "camera=()" in headers["Permissions-Policy"]
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Somebody's transaction that does not end."""
+    with closing(sqlite3.connect(folder / "mpet.sqlite3", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        yield
+        writer.execute("ROLLBACK")
+
+
+def test_trust_third_8_and_12_a_writer_that_does_not_end_blocks_no_reader(server, tmp_path):
+    """A GET with a token took 20 s and was 503; two writes took both workers from all readers for 20 s."""
+    for _ in range(4):
+        assert server.ask("/api/v1/platforms/").status == 200  # both workers have a connection
+    with writing(tmp_path / "var"):
+        start = time.monotonic()
+        assert server.ask("/api/v1/platforms/", headers=server.token).status == 200
+        assert time.monotonic() - start < 10
+        answers: list[Answer] = []
+        writers = [threading.Thread(target=lambda: answers.append(server.predict())) for _ in range(2)]
+        for one in writers:
+            one.start()
+        time.sleep(0.5)
+        start = time.monotonic()
+        assert server.ask("/platforms/").status == 200
+        assert time.monotonic() - start < 10
+        for one in writers:
+            one.join()
+        assert [(answer.status, answer.headers["Retry-After"]) for answer in answers] == [(503, "5")] * 2
+    assert server.predict().status == 201
+
+
+def fill(folder: Path) -> Path:
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+        while True:
+            file.write(b"\0" * 4096)
+    return filler
+
+
+def test_trust_third_11_on_a_full_disk_reads_go_on_and_writes_are_503(stored, tmp_path):
+    with disk(stored, tmp_path / "disk") as small, served(stored, small) as server:
+        for path in PAGES * 2:
+            assert server.ask(path).status == 200, path
+        assert server.ask("/healthz").status == 200
+        filler = fill(small)
+        for path in PAGES:
+            assert server.ask(path).status == 200, path
+            assert server.ask(path, headers=server.token).status == 200, path
+        for answer in (server.predict(), server.upload()):
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "60")
+            assert "disk is full" in json.loads(answer.body)["detail"]
+        health = server.ask("/healthz")
+        assert (health.status, "MiB left" in health.body) == (503, True)
+        filler.unlink()
+        assert server.ask("/healthz").status == 200
+        assert server.predict().status == 201
+
+
+def test_trust_third_11_a_read_only_folder_is_served(stored, tmp_path):
+    """Everything was 500."""
+    with disk(stored, tmp_path / "disk") as small:
+        subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+        with served(stored, small, MPET_METRICS_TOKEN="metrics") as server:
+            for path in PAGES * 2:
+                assert server.ask(path).status == 200, path
+                assert server.ask(path, headers=server.token).status == 200, path
+            assert server.ask("/metrics", headers={"Authorization": "Bearer metrics"}).status == 200
+            for answer in (server.predict(), server.upload()):
+                assert (answer.status, answer.headers["Retry-After"]) == (503, "60")
+            health = server.ask("/healthz")
+            assert (health.status, "cannot be written" in health.body) == (503, True)
