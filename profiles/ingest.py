@@ -140,7 +140,7 @@ def _judge_beside_others(source: Source) -> list[str]:
     second = source.profiles.exclude(outlier_reason="").count() if changed else 0
     if not second:
         return []
-    return [f"{second} of the profiles are of pairs that another owner measured: predictions use the other's for now"]
+    return [f"of {second} of the pairs another owner's measurement counts: predictions do not use these"]
 
 
 def _find_earlier(source: Source) -> IngestResult | None:

@@ -92,6 +92,11 @@ class Profile(Owned):
     def __str__(self) -> str:
         return f"{self.workload} on {self.platform}"
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Kept out of predictions for what it is, not because another owner measured the pair as well."""
+        return bool(self.outlier_reason) and self.outlier_judge != self.Judge.SECOND
+
 
 # Rows of a profile are stored before the profile is (profiles.staging): the database does not check that it is there.
 # No index either where a unique one begins with it.
