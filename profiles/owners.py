@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.conf import settings
@@ -21,11 +21,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.addresses import has_confirmed_address
-from profiles.arrays import FloatArray, IntArray
 from profiles.facts import OPERATOR, deliverer_of
 from profiles.matching import key_chunks
 from profiles.models import Profile
-from profiles.querysets import LONG_TEXTS_OF_SOURCE
 from profiles.quality import CONFIDENCE
 from profiles.scaling.runs import CurveTable
 from profiles.stored import stored_curves
@@ -57,107 +55,151 @@ def contested_pairs(profiles: QuerySet[Profile]) -> set[Pair]:
     return set(rows.order_by().values_list("platform", "workload"))
 
 
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """A public profile beside others of its pair. `since`: when it became public, and its delivery."""
+class _Row(NamedTuple):
+    """A public profile of a contested pair. `since`: when it became public."""
 
     key: int
-    owner: str
-    since: tuple[datetime, int]
-    is_established: bool
-    is_agreed: bool  # by a moderator
+    workload: int
+    origin: str
     decomposed: bool
     n_measured: int
-    standard_error: float  # NaN: nothing was repeated
-    n: IntArray
-    time_s: FloatArray
-    t1_s: float
+    standard_error: float | None
     reason: str
     judge: str
+    owner: str
+    source: int
+    is_established: bool
+    since: datetime
+
+    @property
+    def is_agreed(self) -> bool:
+        return self.judge == MODERATOR and not self.reason
+
+    @property
+    def weight(self) -> tuple[bool, bool]:
+        return self.is_agreed, self.is_established
+
+
+COLUMNS = (
+    *("pk", "workload", "origin", "decomposed", "n_measured", "standard_error", "outlier_reason", "outlier_judge"),
+    *("source__deliverer", "source", "source__is_established", "since"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What an owner measured of a pair. `since`: when that became public first, and by which delivery."""
+
+    row: _Row
+    since: tuple[datetime, int]
+    curves: CurveTable
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.row.n_measured, self.row.key
+
+
+Kind = tuple[str, bool]  # the owner, and whether it is decomposed
+Verdict = tuple[str, str]  # the reason, and the code of the judge; both empty: it counts
+COUNTS: Verdict = ("", "")
 
 
 def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
     """Decide whose measurement of each of these pairs counts, in the caller's transaction; the primary keys of the
     profiles that came into predictions or went out."""
-    changed: dict[tuple[str, str], list[int]] = defaultdict(list)
+    changed: dict[Verdict, list[int]] = defaultdict(list)
     moved = set()
-    for measurements in _measurements_by_pair(pairs):
-        verdicts = judge_pair(measurements)
-        for one in measurements:
-            verdict = verdicts.get(one.key, ("", ""))
-            if not one.is_agreed and verdict != (one.reason, one.judge):
-                changed[verdict].append(one.key)
-                moved |= {one.key} if bool(verdict[0]) != bool(one.reason) else set()
+    for contested in _rows_of_pairs(pairs):
+        chosen = [_measured_by_owners(rows) for rows in contested]
+        curves = _curves_of([row.key for rows in chosen for row, _ in rows])
+        for rows, of_owners in zip(contested, chosen, strict=True):
+            measurements = [Measurement(row, since, curves[row.key]) for row, since in of_owners if row.key in curves]
+            verdicts = judge_pair(measurements) if measurements else {}
+            for row in rows:
+                verdict = verdicts.get((row.owner, row.decomposed), COUNTS)
+                if not row.is_agreed and verdict != (row.reason, row.judge):
+                    changed[verdict].append(row.key)
+                    moved |= {row.key} if bool(verdict[0]) != bool(row.reason) else set()
     for (reason, judge), keys in changed.items():
         for part in key_chunks(keys):
             Profile.objects.filter(pk__in=part).update(outlier_reason=reason, outlier_judge=judge)
     return moved
 
 
-def _measurements_by_pair(pairs: Iterable[Pair]) -> Iterator[list[Measurement]]:
-    """The measurements of each pair and origin, but for outliers on other grounds and what cannot be computed with."""
+def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
+    """The profiles of each pair and origin, but for outliers on other grounds; some pairs of one platform at once."""
     workloads: dict[int, list[int]] = defaultdict(list)
     for platform, workload in sorted(set(pairs)):
         workloads[platform].append(workload)
-    shown = Profile.objects.filter(hidden=False, private_to=None).select_related("source", "curves")
-    rows = shown.defer(*LONG_TEXTS_OF_SOURCE).annotate(since=Coalesce("source__published_at", "source__created_at"))
+    shown = Profile.objects.filter(hidden=False, private_to=None).order_by("pk")
+    shown = shown.annotate(since=Coalesce("source__published_at", "source__created_at"))
     for platform, keys in workloads.items():
         for part in key_chunks(keys):
-            of_pair: dict[tuple[int, str], list[Measurement]] = defaultdict(list)
-            for row in rows.filter(platform=platform, workload__in=part).order_by("pk"):
-                is_agreed = row.outlier_judge == MODERATOR and not row.outlier_reason
-                curves = stored_curves(row) if is_agreed or row.outlier_judge in ("", SECOND, DIFFERS) else None
-                if curves is not None:
-                    of_pair[row.workload_id, row.origin].append(_measurement(row, curves, is_agreed))
-            yield from of_pair.values()
+            of_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
+            for row in map(_Row._make, shown.filter(platform=platform, workload__in=part).values_list(*COLUMNS)):
+                if row.is_agreed or row.judge in ("", SECOND, DIFFERS):
+                    of_pair[row.workload, row.origin].append(row)
+            yield list(of_pair.values())
 
 
-def _measurement(row: Any, curves: CurveTable, is_agreed: bool) -> Measurement:
-    return Measurement(
-        key=row.pk,
-        owner=row.source.deliverer,
-        since=(row.since, row.source_id),
-        is_established=row.source.is_established,
-        is_agreed=is_agreed,
-        decomposed=row.decomposed,
-        n_measured=row.n_measured,
-        standard_error=np.nan if row.standard_error is None else row.standard_error,
-        n=curves.n,
-        time_s=curves.time_s,
-        t1_s=curves.t1_s,
-        reason=row.outlier_reason,
-        judge=row.outlier_judge,
-    )
+def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime, int]]]:
+    """One row of each owner, decomposed or not, and since when it is public, in whichever row: what counts for most,
+    then the most thread counts, then the newest. However often somebody uploads, others read no more. Nothing where
+    there is one owner."""
+    of_kind: dict[Kind, list[_Row]] = defaultdict(list)
+    for row in rows:
+        of_kind[row.owner, row.decomposed].append(row)
+    if len({owner for owner, _ in of_kind}) < 2:
+        return []
+    chosen = []
+    for own in of_kind.values():
+        best = max(own, key=lambda row: (row.weight, row.n_measured, row.key))
+        chosen.append((best, min((row.since, row.source) for row in own if row.weight == best.weight)))
+    return chosen
 
 
-def judge_pair(measurements: Sequence[Measurement]) -> dict[int, tuple[str, str]]:
-    """By primary key of each measurement that does not count: why, and the code of the judge. Decomposed profiles and
-    others are no alternatives to each other, but have to agree."""
+def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
+    """The curves of the profiles that can be computed with."""
+    curves = {}
+    for part in key_chunks(keys):
+        for profile in Profile.objects.filter(pk__in=part).select_related("curves"):
+            stored = stored_curves(profile)
+            if stored is not None:
+                curves[profile.pk] = stored
+    return curves
+
+
+def judge_pair(measurements: Sequence[Measurement]) -> dict[Kind, Verdict]:
+    """Why those do not count that do not. Decomposed profiles and others are no alternatives to each other, but have to
+    agree."""
     counting = counting_measurement(measurements)
-    verdicts = {
-        one.key: (f"{factor:.3g} times the time of another owner's measurement of the same pair", str(DIFFERS))
-        for one in measurements
-        if one.owner != counting.owner and (factor := _factor_beyond(one, counting))
-    }
+    verdicts: dict[Kind, Verdict] = {}
+    for one in measurements:
+        factor = _factor_beyond(one, counting)
+        if one.row.owner != counting.row.owner and factor:
+            reason = f"{factor:.3g} times the time of another owner's measurement of the same pair"
+            verdicts[one.row.owner, one.row.decomposed] = (reason, str(DIFFERS))
     for decomposed in (False, True):
-        alike = [one for one in measurements if one.decomposed == decomposed and one.key not in verdicts]
-        owners = {one.owner for one in alike}
-        owner = counting.owner if counting.owner in owners or not owners else counting_measurement(alike).owner
+        kinds = {(one.row.owner, decomposed): one for one in measurements if one.row.decomposed == decomposed}
+        alike = [one for kind, one in kinds.items() if kind not in verdicts]
+        owners = {one.row.owner for one in alike}
+        if len(owners) < 2:
+            continue
+        owner = counting.row.owner if counting.row.owner in owners else counting_measurement(alike).row.owner
         for one in alike:
-            if one.owner != owner:
-                verdicts[one.key] = (OF_ANOTHER if one.is_established else OF_NEW_ACCOUNT, str(SECOND))
+            if one.row.owner != owner:
+                reason = OF_ANOTHER if one.row.is_established else OF_NEW_ACCOUNT
+                verdicts[one.row.owner, decomposed] = (reason, str(SECOND))
     return verdicts
 
 
 def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
-    """The one that counts of one or more measurements of a pair. Each owner has one vote: the measurement with the most
-    thread counts, then the newest."""
-    agreed = [one for one in measurements if one.is_agreed]
-    established = [one for one in measurements if one.is_established]
+    """The one that counts of one or more measurements of a pair. Each owner has one vote."""
+    agreed = [one for one in measurements if one.row.is_agreed]
+    established = [one for one in measurements if one.row.is_established]
     votes: dict[str, Measurement] = {}  # by owner, in the order in which the owners came
     for one in sorted(agreed or established or measurements, key=lambda one: one.since):
-        other = votes.get(one.owner, one)
-        votes[one.owner] = max(one, other, key=lambda own: (own.n_measured, own.key))
+        votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda own: own.rank)
     voting = list(votes.values())
     if len(voting) < 3 or not (agreed or established):  # new accounts are no majority
         return voting[0]
@@ -168,14 +210,15 @@ def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
 
 def mean_log_ratio(one: Measurement, other: Measurement) -> float:
     """The mean of ln t / t_other over the n that both have, else that of t(1); 0 where there is neither."""
-    _, own_places, other_places = np.intersect1d(one.n, other.n, return_indices=True)
-    ratios = np.log(one.time_s[own_places] / other.time_s[other_places])
-    ratios = ratios[np.isfinite(ratios)] if len(ratios) else np.log(np.array([one.t1_s / other.t1_s]))
-    return float(np.nan_to_num(ratios.mean())) if len(ratios) else 0.0
+    a, b = one.curves, other.curves
+    _, places, other_places = np.intersect1d(a.n, b.n, return_indices=True)
+    ratios = np.log(a.time_s[places] / b.time_s[other_places]) if len(places) else np.log(np.array([a.t1_s / b.t1_s]))
+    ratios = ratios[np.isfinite(ratios)]
+    return float(ratios.mean()) if len(ratios) else 0.0
 
 
-def _factor_beyond(one: Measurement, standard: Measurement) -> float:
-    """How many times the standard's time a measurement takes, where that is beyond the standard's interval; else 0."""
-    ratio = mean_log_ratio(one, standard)
-    half_width = CONFIDENCE * float(np.nan_to_num(standard.standard_error))
+def _factor_beyond(one: Measurement, counting: Measurement) -> float:
+    """How many times the time of what counts a measurement takes, where that is beyond the interval; else 0."""
+    ratio = mean_log_ratio(one, counting)
+    half_width = CONFIDENCE * (counting.row.standard_error or 0.0)
     return float(np.exp(ratio)) if abs(ratio) > max(np.log(AGREE), HALF_WIDTHS_BEYOND * half_width) else 0.0

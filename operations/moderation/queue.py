@@ -77,6 +77,11 @@ def odd_uploads() -> QuerySet[Source]:
     return counted.filter(is_disturbed | is_implausible).select_related("upload").order_by("-pk")
 
 
+def agreeing_profiles() -> QuerySet[Profile]:
+    close = Prediction.objects.public().filter(doubt=Prediction.Doubt.TOO_CLOSE)
+    return shown_profiles().filter(pk__in=close.values("settled_by")).order_by("-pk")
+
+
 def steps_of_platform(platform: Platform) -> list[tuple[str, str]]:
     return [
         ("Merge", reverse("moderate-merge", args=[platform.slug])),
@@ -185,7 +190,7 @@ QUEUE = (
         "Measurements that agree with a prediction closer than their repeats with each other. The track record leaves "
         "them out.",
         Profile,
-        lambda: shown_profiles().filter(pk__in=Prediction.objects.too_close().values("settled_by")).order_by("-pk"),
+        agreeing_profiles,
         show_agreeing,
     ),
     QueuePart(

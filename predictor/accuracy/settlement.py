@@ -284,8 +284,10 @@ def scores(user: Any, origin: str) -> list[Score]:
     """The score of every method and version over the blind predictions that the user sees, by name and version."""
     rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
     alike: dict[tuple[str, str], dict[str, list[Settled]]] = defaultdict(lambda: defaultdict(list))
-    columns = ("method", "method_version", "settled_by__source__deliverer")
-    columns += ("error_full", "error_scaling", "points", "points_inside")
+    columns = (
+        *("method", "method_version", "settled_by__source__deliverer"),
+        *("error_full", "error_scaling", "points", "points_inside"),
+    )
     for method, version, owner, full, scaling, points, inside in rows.values_list(*columns):
         alike[method, version][owner or ""].append((scaling if full is None else full, points or 0, inside or 0))
     return [_score(method, version, list(owners.values())) for (method, version), owners in alike.items()]

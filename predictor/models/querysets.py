@@ -55,10 +55,6 @@ class PredictionQuerySet(VisibleQuerySet):
             rows = rows.filter(settled_origin=origin)
         return rows.defer("answer").order_by("-settled_at", "-pk")
 
-    def too_close(self) -> Self:
-        """The public predictions with which a measurement agrees closer than its repeats with each other."""
-        return self.public().filter(doubt=self.model.Doubt.TOO_CLOSE)
-
     def settled_origins(self, user: Any) -> set[str]:
         rows = self.visible_to(user).settled()
         return set(rows.order_by().values_list("settled_origin", flat=True).distinct())
