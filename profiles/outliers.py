@@ -55,10 +55,11 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     times: dict[tuple[int, int], list[tuple[int, str, float]]] = defaultdict(list)
     rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
-    comparable = rows.filter(source__is_established=True, t1_s__isnull=False).exclude(origin="emulated").order_by("pk")
+    comparable = rows.filter(source__is_established=True).exclude(origin="emulated").order_by("pk")
     measured = comparable.values_list("platform", "workload", "pk", "source__deliverer", "t1_s")
     for platform, workload, key, owner, t1_s in measured:
-        times[platform, workload].append((key, owner, t1_s))
+        if t1_s is not None:
+            times[platform, workload].append((key, owner, t1_s))
     deliverers = dict(Source.objects.filter(profiles__in=profiles).values_list("pk", "deliverer"))
     reasons = {}
     for profile in profiles:
