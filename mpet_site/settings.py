@@ -293,6 +293,9 @@ QUARANTINE_MAX_PACKED_BYTES = env.int("MPET_QUARANTINE_MAX_PACKED_BYTES", defaul
 QUARANTINE_MAX_ROWS = env.int("MPET_QUARANTINE_MAX_ROWS", default=50_000)
 QUARANTINE_MOST = env.int("MPET_QUARANTINE_MOST", default=1_000)
 
+# For how many days an account is new: what it measures counts for pairs that nobody else measured; 0: no account is.
+NEW_ACCOUNT_DAYS = env.float("MPET_NEW_ACCOUNT_DAYS", default=30.0)
+
 # For how many days something is kept; 0: for ever (docs/operations.md).
 KEEP_PREDICTIONS_DAYS = env.float("MPET_KEEP_PREDICTIONS_DAYS", default=0.0)
 KEEP_REPORTS_DAYS = env.float("MPET_KEEP_REPORTS_DAYS", default=0.0)

@@ -18,6 +18,7 @@ from profiles.identity import normalise_spacing
 from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
 from profiles.measurements import Measurements
 from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
+from profiles.owners import contested_pairs, is_established, judge_pairs
 from profiles.staging import publish, stage, staged_delivery
 from profiles.vendors import canonical_vendor
 
@@ -67,6 +68,7 @@ def ingest(
         owner=owner,
         private_to=owner if private else None,
         deliverer=deliverer_of(owner, private=private),
+        is_established=is_established(owner),
         licence=measurements.licence,
         citation=measurements.source,
         note=measurements.note,
@@ -128,8 +130,20 @@ def _publish(
         profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
     if not publish(staged, profiles):
         raise IngestError("storing it took too long, and was given up")
-    Revision.raise_for(source.private_to, only_adds=True)
-    return IngestResult(source, profiles, [*measurements.warnings, *notes.warnings()], notes=notes.kinds)
+    warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
+    return IngestResult(source, profiles, warnings, notes=notes.kinds)
+
+
+def _judge_beside_others(source: Source) -> list[str]:
+    """Decide whose measurements count where others measured the same pairs, and raise the revision; a warning on those
+    of the delivery that do not count."""
+    changed = judge_pairs(contested_pairs(source.profiles.all()))
+    displaced = Profile.objects.filter(pk__in=changed).exclude(source=source)
+    Revision.raise_for(source.private_to, only_adds=True, judged=sorted(displaced.values_list("pk", flat=True)))
+    second = source.profiles.exclude(outlier_reason="").count() if changed else 0
+    if not second:
+        return []
+    return [f"of {second} of the pairs another owner's measurement counts: predictions do not use these"]
 
 
 def _find_earlier(source: Source) -> IngestResult | None:

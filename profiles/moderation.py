@@ -17,6 +17,7 @@ from profiles.descriptions import described_by, restate
 from profiles.facts import FACTS, PLATFORM_FACTS, FactColumns
 from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingRules, key_chunks, merge_private_rows_into
 from profiles.models import Platform, PlatformDescription, Profile, Revision, Source, Workload
+from profiles.owners import contested_pairs, judge_pairs
 from profiles.signals import merged, separated
 from profiles.vendors import canonical_vendor
 from profiles.withdrawal import drop_unsupported
@@ -35,6 +36,7 @@ def set_hidden(source: Source, hidden: bool) -> None:
     source.hidden = hidden
     source.save(update_fields=["hidden"])
     source.profiles.update(hidden=hidden)
+    judge_pairs(contested_pairs(source.profiles.all()))
     for rules in (PLATFORM_RULES, WORKLOAD_RULES):
         _follow(rules, source, hidden)
     for columns, keys in described_by([source]):
@@ -62,6 +64,7 @@ def merge_platforms(duplicate: Platform, kept: Platform) -> int:
     Revision.hold()
     _check_one_machine(duplicate, kept)
     moved = duplicate.profiles.update(platform=kept)
+    judge_pairs(contested_pairs(kept.profiles.all()))
     duplicate.descriptions.update(platform=kept)
     Platform.objects.filter(merged_into=duplicate).update(merged_into=kept)
     duplicate.merged_into, duplicate.hidden = kept, True
@@ -95,7 +98,9 @@ def separate_platforms(duplicate: Platform, record: dict[str, Any]) -> Platform:
     kept = Platform.objects.filter(pk=record["kept"]).first()
     if kept is None or duplicate.merged_into_id != kept.pk:
         raise ModerationError(f"{duplicate.slug} is not merged into that platform any more.")
+    contested = contested_pairs(kept.profiles.all())
     _move(Profile, record["profiles"], {"platform": kept}, {"platform": duplicate})
+    judge_pairs((platform.pk, workload) for platform in (kept, duplicate) for _, workload in contested)
     _move(PlatformDescription, record["descriptions"], {"platform": kept}, {"platform": duplicate})
     _move(Platform, record["former"], {"merged_into": kept}, {"merged_into": duplicate})
     shown = duplicate.profiles.filter(hidden=False, private_to=None)
@@ -136,20 +141,24 @@ def _check_one_machine(duplicate: Platform, kept: Platform) -> None:
 def mark_outlier(profile: Profile, reason: str) -> None:
     """Keep a profile out of predictions, for a reason that its page shows; an empty reason takes it back.
 
-    What is decided here stays: `manage.py find_outliers` does not judge the profile again.
+    What is decided here stays: `manage.py find_outliers` does not judge the profile again. What a moderator lets stand
+    counts before other owners' measurements of the pair.
     """
-    Revision.hold()
-    profile.outlier_reason, profile.outlier_judge = reason.strip(), "moderator"
-    profile.save(update_fields=["outlier_reason", "outlier_judge"])
-    Revision.raise_for(profile.private_to)
+    _set_judgement(profile, reason.strip(), Profile.Judge.MODERATOR)
 
 
 @transaction.atomic
 def restore_judgement(profile: Profile, reason: str, judge: str) -> None:
     """As it was before `mark_outlier`."""
+    _set_judgement(profile, reason, judge)
+
+
+def _set_judgement(profile: Profile, reason: str, judge: str) -> None:
+    """What it is beside other owners' measurements of its pair is decided anew."""
     Revision.hold()
     profile.outlier_reason, profile.outlier_judge = reason, judge
     profile.save(update_fields=["outlier_reason", "outlier_judge"])
+    judge_pairs(contested_pairs(Profile.objects.filter(pk=profile.pk)))
     Revision.raise_for(profile.private_to)
 
 

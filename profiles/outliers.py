@@ -11,13 +11,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from profiles.derivation import PROFILES_PER_QUERY, run_tables
-from profiles.models import Profile, Revision
+from profiles.models import Profile, Revision, Source
+from profiles.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
 from profiles.quality import repeat_variations
 
-COMPUTED, MODERATOR = "computed", "moderator"
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
 WORST_REPEATS = 0.5  # coefficient of variation at the median n
-AGREE, CONTRADICT = 1.5, 3.0  # factors between measurements of one pair
+CONTRADICT = 3.0  # factor between measurements of one pair
 FEWEST_OTHER_MEASUREMENTS = 2
 LONGEST_REASON = Profile._meta.get_field("outlier_reason").max_length
 
@@ -49,29 +49,39 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
 
 
 def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
-    """Those that several other measurements of the same pair contradict, which agree with each other."""
+    """Those that several other measurements of the same pair contradict, which agree with each other. Another owner has
+    one measurement, and a new account none: it takes more than accounts to contradict somebody."""
     pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
     platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-    times: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+    times: dict[tuple[int, int], list[tuple[int, str, float]]] = defaultdict(list)
     rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
-    comparable = rows.exclude(origin="emulated")
-    for key, platform, workload, t1_s in comparable.values_list("pk", "platform", "workload", "t1_s"):
+    comparable = rows.filter(source__is_established=True).exclude(origin="emulated").order_by("pk")
+    measured = comparable.values_list("platform", "workload", "pk", "source__deliverer", "t1_s")
+    for platform, workload, key, owner, t1_s in measured:
         if t1_s is not None:
-            times[platform, workload][key] = t1_s
+            times[platform, workload].append((key, owner, t1_s))
+    deliverers = dict(Source.objects.filter(profiles__in=profiles).values_list("pk", "deliverer"))
     reasons = {}
     for profile in profiles:
-        others = [t for key, t in times[profile.platform_id, profile.workload_id].items() if key != profile.pk]
-        if profile.t1_s is None or len(others) < FEWEST_OTHER_MEASUREMENTS or max(others) > AGREE * min(others):
+        own = deliverers.get(profile.source_id)
+        others = {
+            key if owner == own else owner: t
+            for key, owner, t in times[profile.platform_id, profile.workload_id]
+            if key != profile.pk
+        }
+        seconds = list(others.values())
+        if profile.t1_s is None or len(seconds) < FEWEST_OTHER_MEASUREMENTS or max(seconds) > AGREE * min(seconds):
             continue
-        factor = profile.t1_s / float(np.median(others))
+        factor = profile.t1_s / float(np.median(seconds))
         if max(factor, 1 / factor) > CONTRADICT:
-            reasons[profile.pk] = f"{factor:.3g} times the time of {len(others)} other measurements of the same pair"
+            reasons[profile.pk] = f"{factor:.3g} times the time of {len(seconds)} other measurements of the same pair"
     return reasons
 
 
 @transaction.atomic
 def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
-    """Store what was computed of profiles that no moderator judged; how many verdicts changed."""
+    """Store what was computed of profiles that no moderator judged; how many verdicts changed. Whose measurement counts
+    is decided anew of the pairs of these."""
     Revision.hold()
     changed: dict[Any, list[int]] = defaultdict(list)
     rows = list(profiles)
@@ -82,14 +92,27 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         if row is None or row.outlier_judge == MODERATOR:
             continue
         reason = reasons.get(row.pk, "")[:LONGEST_REASON]
-        if bool(reason) != bool(row.outlier_reason):
+        if bool(reason) != (row.outlier_judge == COMPUTED):
             changed[row.private_to].append(row.pk)
-        row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
+        if reason or row.outlier_judge == COMPUTED:
+            row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
         row.outlier_checked_at = revision
         stored.append(row)
     Profile.objects.bulk_update(
         stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
     )
     for owner, keys in changed.items():
-        Revision.raise_for(owner, judged=keys if owner is None else ())
+        beside = judge_pairs(contested_pairs(Profile.objects.filter(pk__in=keys)))
+        Revision.raise_for(owner, judged=sorted({*keys, *beside}) if owner is None else ())
     return sum(map(len, changed.values()))
+
+
+@transaction.atomic
+def judge_all_pairs() -> int:
+    """Decide anew whose measurement counts, of all pairs that several owners measured; how many profiles came into
+    predictions or went out."""
+    Revision.hold()
+    changed = judge_pairs(contested_pairs(Profile.objects.all()))
+    if changed:
+        Revision.raise_for(None, judged=sorted(changed))
+    return len(changed)

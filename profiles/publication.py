@@ -13,6 +13,7 @@ from profiles.descriptions import described_by, restate
 from profiles.facts import PLATFORM_FACTS, WORKLOAD_FACTS, FactColumns, deliverer_of, known_facts
 from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, MatchingRules, match_rows
 from profiles.models import Revision, Source
+from profiles.owners import contested_pairs, is_established, judge_pairs
 from profiles.withdrawal import drop_unsupported
 
 ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "facts_by", "decided", "merged_into")
@@ -37,8 +38,10 @@ def publish_source(source: Source) -> list[str]:
     ]
     _refuse_other_sizes_of(source)
     source.private_to, source.deliverer, source.published_at = None, deliverer, timezone.now()
-    source.save(update_fields=["private_to", "deliverer", "published_at"])
+    source.is_established = is_established(owner)
+    source.save(update_fields=["private_to", "deliverer", "published_at", "is_established"])
     source.profiles.update(private_to=None, outlier_reason="", outlier_judge="", outlier_checked_at=None)
+    judge_pairs(contested_pairs(source.profiles.all()))
     for columns, left in moved:
         drop_unsupported(columns, left)
         restate(columns, left)

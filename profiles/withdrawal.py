@@ -17,6 +17,7 @@ from profiles.descriptions import described_by, restate
 from profiles.facts import FactColumns
 from profiles.matching import assign_private_slugs, key_chunks
 from profiles.models import Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
+from profiles.owners import contested_pairs, judge_pairs
 from profiles.signals import withdrawing
 from profiles.staging import leave_to_sweep, sweep
 
@@ -46,8 +47,10 @@ def withdraw_in_transaction(sources: QuerySet[Source]) -> list[StagedDelivery]:
     keys = [source.pk for source in withdrawn]
     profiles = Profile.objects.filter(source__in=keys)
     supported = [(columns, _rows_of(columns, described, profiles)) for columns, described in described_by(withdrawn)]
+    contested = contested_pairs(profiles)
     staged = leave_to_sweep(profiles)
     Source.objects.filter(pk__in=keys).delete()
+    judge_pairs(contested)
     for columns, rows in supported:
         drop_unsupported(columns, rows)
         restate(columns, rows)

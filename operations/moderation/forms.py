@@ -47,5 +47,5 @@ class JudgementDecisionForm(DecisionForm):
         label="Why predictions leave it out",
         required=False,
         max_length=Profile._meta.get_field("outlier_reason").max_length,
-        help_text="Shown on its page. Empty: predictions use it.",
+        help_text="Shown on its page. Empty: predictions use it, before other owners' measurements of the same pair.",
     )

@@ -13,9 +13,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from mpet_site.web.tables import text_link
+from predictor.models import Prediction
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
 from profiles.usability import newest_unusable, set_why_unusable
 
+CONTRADICTED = (Profile.Judge.COMPUTED, Profile.Judge.DIFFERS)
 ODD_SHARE = 4  # an upload is looked at where one in so many of its runs was disturbed, or of its profiles is an outlier
 
 
@@ -65,7 +67,7 @@ def odd_uploads() -> QuerySet[Source]:
         .filter(kind__in=(Source.Kind.TARBALL, Source.Kind.FILES))
         .annotate(
             all_profiles=Count("profiles"),
-            outliers=Count("profiles", filter=Q(profiles__outlier_judge="computed") & ~Q(profiles__outlier_reason="")),
+            outliers=Count("profiles", filter=Q(profiles__outlier_judge__in=CONTRADICTED)),
             judged_runs=Sum("profiles__run_count", filter=judged),
             disturbed_runs=Sum("profiles__disturbed_count"),
         )
@@ -73,6 +75,11 @@ def odd_uploads() -> QuerySet[Source]:
     is_disturbed = Q(disturbed_runs__gt=0, judged_runs__lte=ODD_SHARE * F("disturbed_runs"))
     is_implausible = Q(outliers__gt=0, all_profiles__lte=ODD_SHARE * F("outliers"))
     return counted.filter(is_disturbed | is_implausible).select_related("upload").order_by("-pk")
+
+
+def agreeing_profiles() -> QuerySet[Profile]:
+    close = Prediction.objects.public().filter(doubt=Prediction.Doubt.TOO_CLOSE)
+    return shown_profiles().filter(pk__in=close.values("settled_by")).order_by("-pk")
 
 
 def steps_of_platform(platform: Platform) -> list[tuple[str, str]]:
@@ -128,6 +135,11 @@ def show_outlier(profile: Profile) -> QueueItem:
     return QueueItem(profile.pk, name_profile(profile), profile.outlier_reason, profile.created_at, steps)
 
 
+def show_agreeing(profile: Profile) -> QueueItem:
+    why = "It agrees with a prediction of its pair closer than its repeats with each other."
+    return QueueItem(profile.pk, name_profile(profile), why, profile.created_at, steps_of_profile(profile))
+
+
 def show_upload(source: Any) -> QueueItem:
     why = []
     if source.disturbed_runs:
@@ -166,10 +178,20 @@ QUEUE = (
     QueuePart(
         "outliers",
         "Outliers",
-        "Profiles that were found to contradict the rest, and that predictions leave out.",
+        "Profiles that were found to contradict the rest, or another owner's measurement of the same pair, and that "
+        "predictions leave out. What you let stand counts before other owners' measurements.",
         Profile,
-        lambda: shown_profiles().filter(outlier_judge="computed").exclude(outlier_reason="").order_by("-pk"),
+        lambda: shown_profiles().filter(outlier_judge__in=CONTRADICTED).order_by("-pk"),
         show_outlier,
+    ),
+    QueuePart(
+        "agreeing",
+        "Agree too well",
+        "Measurements that agree with a prediction closer than their repeats with each other. The track record leaves "
+        "them out.",
+        Profile,
+        agreeing_profiles,
+        show_agreeing,
     ),
     QueuePart(
         "refused",

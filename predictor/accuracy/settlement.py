@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from django.db.models import Q, QuerySet
@@ -31,9 +31,10 @@ SETTLED_ORDERINGS = {
     "scaling_error": "error_scaling",
 }
 
+LEAST_SCATTER = 1e-3  # no two runs of a parallel program agree closer than a thousandth
 PREDICTIONS_AT_ONCE = 200  # predictions with their answers in memory
 SETTLED_COLUMNS = (
-    *("settled_at", "settled_by", "settled_origin", "is_blind"),
+    *("settled_at", "settled_by", "settled_origin", "is_blind", "doubt"),
     *("error_full", "error_t1", "error_scaling", "points", "points_inside"),
 )
 
@@ -108,7 +109,7 @@ def unsettle_separated(platforms: Iterable[Platform]) -> set[tuple[str, str]]:
 def _reopen(settled: QuerySet[Prediction]) -> set[tuple[str, str]]:
     pairs = set(settled.order_by().values_list("workload", "target").distinct())
     unsettled: dict[str, Any] = dict.fromkeys(SETTLED_COLUMNS)
-    settled.update(**unsettled | {"settled_origin": "", "is_blind": False})
+    settled.update(**unsettled | {"settled_origin": "", "is_blind": False, "doubt": ""})
     return pairs
 
 
@@ -128,12 +129,12 @@ def _settle_pair(workload: str, target: str) -> int:
 def _settle_by(profiles: QuerySet[Profile]) -> int:
     """Of a large delivery only those workloads are read that somebody predicted."""
     predicted = Prediction.objects.to_settle().order_by().values("workload")
+    is_sound = Q(outlier_reason="") | Q(outlier_judge=Profile.Judge.SECOND)
     standing = profiles.filter(
-        hidden=False, outlier_reason="", source__origin__in=PREDICTION_ORIGINS, workload__slug__in=predicted
+        is_sound, hidden=False, source__origin__in=PREDICTION_ORIGINS, workload__slug__in=predicted
     )
-    return sum(
-        settle_predictions(batch) for batch in _batches(standing.select_related("platform", "workload", "curves"))
-    )
+    beside = ("platform", "workload", "curves", "source__owner")
+    return sum(settle_predictions(batch) for batch in _batches(standing.select_related(*beside)))
 
 
 def settle_predictions(profiles: Sequence[Profile]) -> int:
@@ -187,15 +188,20 @@ def may_settle(profile: Profile, prediction: Prediction) -> bool:
 
 
 def _fill(prediction: Prediction, profile: Profile) -> bool:
-    """Write the settlement to the prediction's columns; False where the two have no n in common."""
+    """Write the settlement to the prediction's columns; False where the two have no n in common, and where it is
+    settled already by a measurement that counts no less."""
     curves = stored_curves(profile)
     if curves is None:
         return False
     settlement = compare_with_measured(prediction.answer, curves.n, curves.time_s)
     if settlement.full is None and settlement.t1 is None and settlement.scaling is None:
         return False
+    was_unknown = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
+    doubt = doubt_about(profile, prediction, settlement) if was_unknown else ""
+    if prediction.is_settled and (doubt or not was_unknown):
+        return False
     prediction.settled_at, prediction.settled_by, prediction.settled_origin = timezone.now(), profile, profile.origin
-    prediction.is_blind = prediction.answer["measured"] is None and not _was_known_by_another_slug(prediction, profile)
+    prediction.is_blind, prediction.doubt = was_unknown and not doubt, doubt
     prediction.error_full, prediction.error_t1, prediction.error_scaling = (
         settlement.full,
         settlement.t1,
@@ -203,6 +209,27 @@ def _fill(prediction: Prediction, profile: Profile) -> bool:
     )
     prediction.points, prediction.points_inside = settlement.points, settlement.inside
     return True
+
+
+def doubt_about(profile: Profile, prediction: Prediction, settlement: Settlement) -> str:
+    """Why the measurement may have been made up to agree with the prediction, or not to; "" where nothing says so.
+
+    What is private is seen by its owner alone, whom nobody else deceives.
+    """
+    if profile.private_to_id is not None:
+        return ""
+    source = profile.source
+    asked = Prediction.objects.filter(
+        workload=prediction.workload, target__in=known_slugs([profile.platform])[profile.platform_id]
+    )
+    if source.owner is not None and asked.asked_by(source.owner).exists():
+        return str(Prediction.Doubt.ASKED)
+    if not source.is_established:
+        return str(Prediction.Doubt.NEW_ACCOUNT)
+    error = settlement.scaling if settlement.full is None else settlement.full
+    scatter = max(profile.standard_error or 0.0, LEAST_SCATTER)
+    is_too_close = error is not None and error < scatter
+    return str(Prediction.Doubt.TOO_CLOSE) if is_too_close else ""
 
 
 def _was_known_by_another_slug(prediction: Prediction, profile: Profile) -> bool:
@@ -223,11 +250,14 @@ def _batches(rows: QuerySet[Any]) -> Iterable[list[Any]]:
 
 @dataclass(frozen=True)
 class Score:
-    """How one version of a method did on what it predicted blind: errors in percent, coverage as a share."""
+    """How one version of a method did on what it predicted blind: errors in percent, coverage as a share. Every owner
+    of measurements has one vote, however many pairs the owner measured: mean, median and coverage are means and the
+    median over the owners' own ones."""
 
     method: str
     version: str
     count: int
+    owners: int
     mean: float | None
     median: float | None
     coverage: float | None
@@ -239,6 +269,7 @@ class Score:
             "method": self.method,
             "method_version": self.version,
             "count": self.count,
+            "owners": self.owners,
             "mean_error_percent": self.mean,
             "median_error_percent": self.median,
             "coverage": self.coverage,
@@ -246,25 +277,33 @@ class Score:
         }
 
 
+Settled: TypeAlias = tuple[float | None, int, int]  # error, points with an interval, and of these inside
+
+
 def scores(user: Any, origin: str) -> list[Score]:
     """The score of every method and version over the blind predictions that the user sees, by name and version."""
     rows = Prediction.objects.settled_for(user, origin).filter(is_blind=True).order_by("method", "method_version")
-    alike: dict[tuple[str, str], list[tuple[float | None, int, int]]] = defaultdict(list)
-    columns = ("method", "method_version", "error_full", "error_scaling", "points", "points_inside")
-    for method, version, full, scaling, points, inside in rows.values_list(*columns):
-        alike[method, version].append((scaling if full is None else full, points or 0, inside or 0))
-    return [_score(method, version, members) for (method, version), members in alike.items()]
+    alike: dict[tuple[str, str], dict[str, list[Settled]]] = defaultdict(lambda: defaultdict(list))
+    columns = (
+        *("method", "method_version", "settled_by__source__deliverer"),
+        *("error_full", "error_scaling", "points", "points_inside"),
+    )
+    for method, version, owner, full, scaling, points, inside in rows.values_list(*columns):
+        alike[method, version][owner or ""].append((scaling if full is None else full, points or 0, inside or 0))
+    return [_score(method, version, list(owners.values())) for (method, version), owners in alike.items()]
 
 
-def _score(method: str, version: str, members: list[tuple[float | None, int, int]]) -> Score:
-    errors = [100 * error for error, _, _ in members if error is not None]
-    points = sum(count for _, count, _ in members)
+def _score(method: str, version: str, owners: Sequence[Sequence[Settled]]) -> Score:
+    errors = [errors for own in owners if (errors := [100 * error for error, _, _ in own if error is not None])]
+    points = [sum(count for _, count, _ in own) for own in owners]
+    shares = [sum(inside for _, _, inside in own) / count for own, count in zip(owners, points, strict=True) if count]
     return Score(
         method=method,
         version=version,
-        count=len(members),
-        mean=float(np.mean(errors)) if errors else None,
-        median=float(np.median(errors)) if errors else None,
-        coverage=sum(inside for _, _, inside in members) / points if points else None,
-        points=points,
+        count=sum(map(len, owners)),
+        owners=len(owners),
+        mean=float(np.mean([np.mean(own) for own in errors])) if errors else None,
+        median=float(np.median([np.median(own) for own in errors])) if errors else None,
+        coverage=float(np.mean(shares)) if shares else None,
+        points=sum(points),
     )

@@ -33,13 +33,19 @@ SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
     "profile": serializers.UUIDField(allow_null=True, help_text="What measured it; null once that was removed."),
     "blind": serializers.BooleanField(
         help_text="Nobody had measured the pair before: it counts for the track record. Else it was left out of its "
-        "own prediction (leave-one-out)."
+        "own prediction (leave-one-out), or there is a `doubt`."
     ),
     "error_percent": number(help_text="Mean over the measured thread counts."),
     "t1_error_percent": number(),
     "scaling_error_percent": number(),
     "points": serializers.IntegerField(help_text="Measured thread counts that have an interval."),
     "points_inside": serializers.IntegerField(help_text="Of these, how many times lie inside it."),
+    "doubt": serializers.ChoiceField(
+        Prediction.Doubt.choices,
+        allow_blank=True,
+        help_text="Why a measurement does not count for the track record although nobody had measured the pair before; "
+        "empty: it counts, or the pair was known.",
+    ),
 }
 SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT_FIELDS)))
 
@@ -59,6 +65,7 @@ def settlement_document(prediction: Prediction) -> dict[str, Any] | None:
         "scaling_error_percent": in_percent(prediction.error_scaling),
         "points": prediction.points,
         "points_inside": prediction.points_inside,
+        "doubt": prediction.doubt,
     }
 
 
@@ -169,9 +176,15 @@ ScoreSerializer = inline_serializer(
                 "method": serializers.CharField(),
                 "method_version": serializers.CharField(),
                 "count": serializers.IntegerField(help_text="Blind predictions that were validated by a measurement."),
-                "mean_error_percent": number(),
-                "median_error_percent": number(),
-                "coverage": number(help_text="Share of the measured times inside the interval; null: no interval."),
+                "owners": serializers.IntegerField(
+                    help_text="How many owners measured them. Each has one vote, however much each measured."
+                ),
+                "mean_error_percent": number(help_text="Mean over the owners' means."),
+                "median_error_percent": number(help_text="Median over the owners' medians."),
+                "coverage": number(
+                    help_text="Share of the measured times inside the interval, the mean over the owners; null: no "
+                    "interval."
+                ),
                 "points": serializers.IntegerField(),
             },
             many=True,

@@ -18,6 +18,11 @@ class Prediction(models.Model):
     How right it was stands beside it once the pair has been measured (predictor.accuracy.settlement).
     """
 
+    class Doubt(models.TextChoices):
+        ASKED = "asked", "its owner had asked for the prediction"
+        NEW_ACCOUNT = "new", "it came from a new account"
+        TOO_CLOSE = "close", "it agrees closer than its repeats with each other"
+
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     private_to = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
@@ -42,6 +47,14 @@ class Prediction(models.Model):
     settled_origin = models.CharField(max_length=16, blank=True, default="", editable=False, help_text="of that")
     is_blind = models.BooleanField(
         default=False, editable=False, help_text="nobody had measured the pair before: it counts towards the score"
+    )
+    doubt = models.CharField(
+        max_length=10,
+        choices=Doubt,
+        blank=True,
+        db_default="",
+        editable=False,
+        help_text="why the measurement does not count towards the score, although nobody had measured the pair before",
     )
     error_full = models.FloatField(null=True, editable=False, help_text="mean relative error over the measured n")
     error_t1 = models.FloatField(null=True, editable=False)
@@ -70,7 +83,7 @@ class Prediction(models.Model):
     def is_settled(self) -> bool:
         """The pair was measured later, and that was not found to be an outlier, or hidden, since."""
         by = self.settled_by
-        return self.settled_at is not None and not (by and (by.hidden or by.outlier_reason))
+        return self.settled_at is not None and not (by and (by.hidden or by.is_doubtful))
 
     @cached_property
     def withdrawals(self) -> list[datetime]:

@@ -6,9 +6,15 @@ from typing import Any, Self
 
 from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
+from profiles.models import Profile
 from profiles.querysets import VisibleQuerySet
 
-TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | Q(settled_by__outlier_reason__gt="")
+# What another owner measured too may settle a prediction, though predictions use the other's.
+OF_DOUBTFUL = Q(
+    settled_by__outlier_reason__gt="",
+    settled_by__outlier_judge__in=["", *(code for code in Profile.Judge if code != Profile.Judge.SECOND)],
+)
+TO_SETTLE = Q(settled_at=None) | Q(settled_by__hidden=True) | OF_DOUBTFUL
 
 
 class PredictionQuerySet(VisibleQuerySet):
@@ -38,8 +44,9 @@ class PredictionQuerySet(VisibleQuerySet):
         return self.exclude(TO_SETTLE)
 
     def to_settle(self) -> Self:
-        """The predictions that nothing has settled yet, or nothing that still stands."""
-        return self.filter(TO_SETTLE)
+        """The predictions that nothing has settled yet, or nothing that still stands, or a measurement that does not
+        count towards the score because of its owner."""
+        return self.filter(TO_SETTLE | Q(doubt__gt=""))
 
     def settled_for(self, user: Any, origin: str = "") -> Self:
         """The predictions whose pair was measured later, the newest settlement first; without the long answers."""

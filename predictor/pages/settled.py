@@ -42,6 +42,11 @@ def points_inside(named: Named) -> str:
     return f"{prediction.points_inside} of {prediction.points}" if prediction.points else DASH
 
 
+def counts(named: Named) -> str:
+    prediction, *_ = named
+    return "yes" if prediction.is_blind else f"no: {prediction.get_doubt_display() or 'leave-one-out'}"
+
+
 COLUMNS = (
     TableColumn("Workload", settled_workload_link, sort="workload", kind=NAME),
     TableColumn("Platform", lambda named: named[2], sort="target", kind=NAME),
@@ -51,7 +56,7 @@ COLUMNS = (
     TableColumn("t(1)", lambda named: percent(named[0].error_t1), sort="t1_error", kind=NUMBER, term="t"),
     TableColumn("Scaling", lambda named: percent(named[0].error_scaling), sort="scaling_error", kind=NUMBER),
     TableColumn("Inside the interval", points_inside, kind=NUMBER, term="coverage"),
-    TableColumn("Counts", lambda named: "yes" if named[0].is_blind else "no: leave-one-out"),
+    TableColumn("Counts", counts),
 )
 
 

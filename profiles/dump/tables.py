@@ -130,7 +130,9 @@ PROFILES_TABLE = DumpTable(
         DumpColumn("standard_error", "number", "of ln t(n), from its repeats"),
         _key("warnings", "array", ""),
         _key("outlier_reason", "string", "why it is kept out of predictions; empty: it is in"),
-        _key("outlier_judge", "string", "computed or moderator"),
+        _key(
+            "outlier_judge", "string", "computed, moderator, or second and differs: another owner's measurement counts"
+        ),
         DumpColumn("outlier_checked_at", "integer", "revision at which it was judged"),
         _key("created_at", "datetime", ""),
     ),

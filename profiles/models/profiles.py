@@ -35,6 +35,12 @@ def list_index(name: str, columns: tuple[str, ...], condition: Q = Q()) -> model
 class Profile(Owned):
     """One workload on one platform, from one source. Its runs are the truth; the rest `manage.py refit` rebuilds."""
 
+    class Judge(models.TextChoices):
+        COMPUTED = "computed", "computed"
+        MODERATOR = "moderator", "moderator"
+        SECOND = "second", "computed: another owner's measurement counts"
+        DIFFERS = "differs", "computed: differs from another owner's measurement"
+
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     platform = models.ForeignKey(Platform, on_delete=models.RESTRICT, related_name="profiles")
     workload = models.ForeignKey(Workload, on_delete=models.RESTRICT, related_name="profiles")
@@ -62,7 +68,7 @@ class Profile(Owned):
         max_length=10,
         blank=True,
         default="",
-        choices=[("computed", "computed"), ("moderator", "moderator")],
+        choices=Judge,
         help_text="who decided on that; what a moderator decided is not computed again",
     )
     outlier_checked_at = models.PositiveBigIntegerField(
@@ -85,6 +91,11 @@ class Profile(Owned):
 
     def __str__(self) -> str:
         return f"{self.workload} on {self.platform}"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Kept out of predictions for what it is, not because another owner measured the pair as well."""
+        return bool(self.outlier_reason) and self.outlier_judge != self.Judge.SECOND
 
 
 # Rows of a profile are stored before the profile is (profiles.staging): the database does not check that it is there.

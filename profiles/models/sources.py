@@ -78,6 +78,11 @@ class Source(Owned, LeasedWork):
         editable=False,
         help_text="operator, or user:<id> of the owner, which stays when the account goes",
     )
+    is_established = models.BooleanField(
+        db_default=True,
+        editable=False,
+        help_text="its owner was no new account when it came: it counts beside what others measured (profiles.owners)",
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     published_at = models.DateTimeField(
         null=True, editable=False, help_text="when its owner made it public; null: it is as it came"

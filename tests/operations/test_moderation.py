@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
+from predictor.models import Prediction
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
 from profiles.moderation_log import Decision, decide
 from profiles.withdrawal import withdraw
@@ -158,11 +159,26 @@ def queued_rows() -> dict[str, str]:
         run_count=20, disturbed_count=20, outlier_judge="computed", outlier_reason="secretly slow"
     )
     VisitorReport.objects.create(platform=profiles[0].platform, text="not that machine")
+    for private_to, measured in ((None, profiles[2]), (ada, Profile.objects.filter(private_to=ada).first())):
+        Prediction.objects.create(
+            private_to=private_to,
+            request_key=f"{measured.pk}",
+            workload="w",
+            target="p",
+            method="mpet",
+            method_version="1",
+            revision=1,
+            answer={},
+            settled_at=measured.created_at,
+            settled_by=measured,
+            doubt="close",
+        )
     return {
         "reports": "not that machine",
         "platforms": "machine-0",
         "uploads": "72 of 240 runs were disturbed",
         "outliers": "9 times too slow",
+        "agreeing": "agrees with a prediction of its pair closer",
         "refused": "machine",
     }
 
@@ -176,7 +192,7 @@ def test_each_part_of_the_queue_has_its_rows_and_nothing_private(client, moderat
         assert "1 row " in page, part
 
 
-@pytest.mark.parametrize("part", ["reports", "platforms", "uploads", "outliers", "refused"])
+@pytest.mark.parametrize("part", ["reports", "platforms", "uploads", "outliers", "agreeing", "refused"])
 def test_rows_are_taken_off_with_a_reason_and_put_back(client, moderator, part):
     queued_rows()
     address = reverse("moderation") + f"?part={part}"

@@ -10,7 +10,7 @@ from predictor.accuracy.outliers import batches_of_keys, judge_profiles
 from predictor.management.tables import text_table
 from profiles.management.executing import add_executor_options, chosen_executor
 from profiles.models import Profile
-from profiles.outliers import profiles_to_judge
+from profiles.outliers import judge_all_pairs, profiles_to_judge
 
 
 class Command(BaseCommand):
@@ -31,6 +31,8 @@ class Command(BaseCommand):
         ):
             for batch in batches_of_keys(keys):
                 changed += judge_profiles(batch, bar.update, executor)
+        if options["all"]:
+            changed += judge_all_pairs()
         outliers = (
             Profile.objects.filter(hidden=False).exclude(outlier_reason="").select_related("platform", "workload")
         )

@@ -23,6 +23,7 @@ from profiles.outliers import keep_verdicts
 from profiles.publication import publish_source
 from profiles.withdrawal import withdraw
 from tests.conftest import DATABASE_ONLY
+from tests.owners import new_account, old_account
 from tests.predictor.conftest import store
 from tests.predictor.stored import CURVE_N, store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
@@ -226,6 +227,21 @@ class TestWhichProfileStands:
         assert (low >= 0).all()
         assert (high <= 1).all()
         assert len(full_builds) == 0
+
+    def test_of_several_owners(self, db, full_builds):
+        """One displaces another, a third agrees, a new account does not count: always what all rows give."""
+        store(sample_measurements(3, 4), label="eve", owner=new_account("eve"))
+        read_snapshot()
+        for seed, name in enumerate(("ada", "bob", "cyd")):
+            source = store(sample_measurements(2, 4, seed=seed + 1), label=name, owner=old_account(name)).source
+            assert_as_built()
+        store(sample_measurements(3, 3, seed=9), label="eva", owner=new_account("eva"))
+        ids = assert_as_built().profile_ids.tolist()
+        assert set(Profile.objects.filter(outlier_reason="").values_list("pk", flat=True)) == set(ids)
+        assert len(ids) == 12
+        keep_verdicts(list(source.profiles.all()), {profile.pk: "far off" for profile in source.profiles.all()}, 1)
+        assert len(assert_as_built().profile_ids) == 12
+        assert len(full_builds) == 1
 
 
 def test_a_delivery_with_earlier_keys_that_came_later(grid, full_builds):

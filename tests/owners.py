@@ -1,0 +1,21 @@
+"""Accounts whose measurements count beside those of others, and accounts whose do not."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from accounts.addresses import confirm_address
+
+
+def new_account(name: str) -> Any:
+    return get_user_model().objects.create_user(name, f"{name}@example.org")
+
+
+def old_account(name: str, days: float = 60) -> Any:
+    """A user who signed up so many days ago and has confirmed the address."""
+    joined = timezone.now() - timedelta(days=days)
+    user = get_user_model().objects.create_user(name, f"{name}@example.org", date_joined=joined)
+    confirm_address(user)
+    return user
