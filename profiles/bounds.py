@@ -7,6 +7,7 @@ docs/decisions/bounds.md says why each is where it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +111,8 @@ MOST_JSON_CONTAINERS = 20_000  # objects and lists of one JSON member
 MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads fits
 DEEPEST_JSON = 32  # objects and lists inside each other
 
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
 
 def overlong_text(name: str, text: str | None) -> str | None:
     """What is wrong with the length of a text, or None.
@@ -119,6 +122,15 @@ def overlong_text(name: str, text: str | None) -> str | None:
     """
     most = LONGEST_TEXTS[name]
     return f"{name} is longer than {most} characters" if text and len(text) > most else None
+
+
+def is_unstorable(text: str) -> bool:
+    """Whether no database stores the text: it has NUL, or half a surrogate pair.
+
+    >>> is_unstorable(chr(0xD800)), is_unstorable("x")
+    (True, False)
+    """
+    return _UNSTORABLE.search(text) is not None
 
 
 def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from benchmarks.archive.problems import quoted
@@ -64,10 +65,8 @@ def _add(
         return
     threads = thread_parameter(parameters)
     if threads is None:
-        names = ", ".join(map(quoted, parameters)) or "none"
-        collected.problems.add(
-            file.name, line, f"no parameter counts threads (p, n, threads, ...): {names}", "parameter"
-        )
+        names = ", ".join(map(quoted, islice(parameters, MOST_PARAMETERS))) or "none"
+        collected.note(file.name, line, f"no parameter counts threads (p, n, threads, ...): {names}", "parameter")
         return
     name = str(region) if region not in ("", "<root>") else file.name.rpartition(".")[0] or file.name
     application, arrow, _ = name.partition("->")
@@ -100,7 +99,7 @@ class _Text:
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.startswith("#"):
                 continue
-            field, _, value = re.sub(r"\s+", " ", line.strip()).partition(" ")
+            field, _, value = " ".join(line.split()).partition(" ")
             if field == "PARAMETER":
                 self.parameters += value.split()
             elif field == "POINTS":

@@ -25,7 +25,7 @@ def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str
         threads = thread_parameter(parameters)
         if threads is None:
             reason = "has no parameter that counts threads: scan one named threads (hyperfine -P threads 1 8 ...)"
-            collected.problems.add(file.name, line, reason, "parameter")
+            collected.note(file.name, line, reason, "parameter")
             continue
         workload = WorkloadRecord(names[place], input=spell_parameters(parameters, threads))
         times, exit_codes = one.get("times"), one.get("exit_codes")
@@ -50,8 +50,9 @@ def _names(results: list[dict[str, Any]]) -> list[str]:
     for place, one in enumerate(results):
         parameters = _parameters(one)
         alike[len(tokens[place]), spell_parameters(parameters, thread_parameter(parameters))].append(place)
+    threads = [_thread_text(one) for one in results]
     for places in alike.values():
-        _mask(tokens, places, [_thread_text(one) for one in results])
+        _mask(tokens, places, threads)
     return ["".join(of_one)[:NAME_LENGTH] for of_one in tokens]
 
 
