@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
 from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES, is_unstorable
+
+if TYPE_CHECKING:
+    import jsonschema
 
 PROBLEMS_COUNTED = 1000  # of one document
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
@@ -154,6 +155,8 @@ def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProbl
 
 def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
     """Report in what a document differs from a published schema, up to PROBLEMS_COUNTED differences."""
+    import jsonschema  # noqa: PLC0415  takes as long as numpy, and most readers validate nothing
+
     validator = jsonschema.Draft202012Validator(
         load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
     )

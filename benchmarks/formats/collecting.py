@@ -27,6 +27,7 @@ LONGEST_FIELD = 300  # characters of a text that a regular expression looks at; 
 MOST_PROBLEMS = 100  # of one delivery, which is not read on then
 MOST_REASONS = 20  # why something was left out
 COUNTS_64_BIT = 1 << 63
+BLANK_OR_DASH = re.compile(r"[\s-]")
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ def thread_parameter(names: Mapping[str, Any]) -> str | None:
     >>> thread_parameter({"size": 1, "Threads": 2}), thread_parameter({"size": 1})
     ('Threads', None)
     """
-    known = {re.sub(r"[\s-]", "_", name.casefold()): name for name in names}
+    known = {BLANK_OR_DASH.sub("_", name.casefold()): name for name in names}
     known = {name.removeprefix("omp_"): original for name, original in known.items()}
     return next((known[name] for name in THREAD_NAMES if name in known), None)
 

@@ -25,6 +25,7 @@ TIME_METRICS = (
     "seconds",
 )
 MOST_PARAMETERS = 4
+POINT = re.compile(r"\(([^()]*)\)")
 
 
 def read_extra_p(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
@@ -117,7 +118,7 @@ class _Text:
     def _read_points(self, value: str, line: int) -> None:
         if not 1 <= len(self.parameters) <= MOST_PARAMETERS:
             self.collected.refuse(self.file, line, f"POINTS of {len(self.parameters)} parameters, not 1 to 4")
-        groups = re.findall(r"\(([^()]*)\)", value) if "(" in value else value.split()
+        groups = POINT.findall(value) if "(" in value else value.split()
         for group in groups:
             point = group.split()
             if len(point) != len(self.parameters):

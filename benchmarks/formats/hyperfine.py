@@ -11,6 +11,7 @@ from benchmarks.formats.collecting import Collected, ForeignFile, spell_paramete
 from profiles.measurements import WorkloadRecord
 
 NAME_LENGTH = 200
+BETWEEN_WORDS = re.compile(r"(\W+)")
 
 
 def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
@@ -45,7 +46,7 @@ def _parameters(one: dict[str, Any]) -> dict[str, Any]:
 
 def _names(results: list[dict[str, Any]]) -> list[str]:
     """The command of each result with `{threads}` where the thread count stands. Results of one scan have the same."""
-    tokens = [re.split(r"(\W+)", str(one.get("command", "")).strip()) for one in results]
+    tokens = [BETWEEN_WORDS.split(str(one.get("command", "")).strip()) for one in results]
     alike = defaultdict(list)
     for place, one in enumerate(results):
         parameters = _parameters(one)

@@ -23,12 +23,12 @@ from profiles.measurements import PlatformRecord, TimeKind, WorkloadRecord
 UNITS = {"seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
 MOST_ELEMENTS = 50_000  # a result has about twenty
 DEEPEST_ELEMENTS = DEEPEST_JSON
-# All three are applied to fields without runs of blanks, at most LONGEST_FIELD characters of each (`_field`).
+# All three are applied to fields without runs of blanks, to at most LONGEST_FIELD characters of each (`_field`).
 THREADS_NAMED = re.compile(
     r"(?:threads?|cores|cpus?|jobs) ?[:=]? ?(\d{1,5})(?!\d)|(?<!\S)-[tj] ?(\d{1,5})(?!\d)", re.IGNORECASE
 )
-SOCKETS = re.compile(r"(\d+) x ")
-CORES = re.compile(r"(\d+) Cores?(?: / (\d+) Threads?)?\)")
+SOCKETS = re.compile(r"(\d{1,9}) x ")
+CORES = re.compile(r"(\d{1,9}) Cores?(?: / (\d{1,9}) Threads?)?\)")
 
 
 class _TooLargeError(Exception):

@@ -15,6 +15,8 @@ TARBALL = "mpet-results"  # what `recognise` says of a results tarball, which is
 GZIP = b"\x1f\x8b"
 TARBALL_SUFFIXES = (".tar.gz", ".tgz")
 MOST_LOOKED_AT = 1 << 16  # bytes of a text: its first lines say what it is
+EXTRA_P = re.compile(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s")
+LIKWID = re.compile(r"(TABLE|STRUCT),|CPU name:,")
 TOO_MIXED = "Send files of one tool and one machine, or one results tarball alone."
 
 
@@ -49,9 +51,9 @@ def _form_of(file: ForeignFile, file_bytes: int) -> str | None:
     if text.startswith("<"):
         return "phoronix" if "<PhoronixTestSuite" in text else None
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if lines and re.match(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s", lines[0]):
+    if lines and EXTRA_P.match(lines[0]):
         return "extra-p"
-    if any(re.match(r"(TABLE|STRUCT),|CPU name:,", line) for line in lines[:50]):
+    if any(LIKWID.match(line) for line in lines[:50]):
         return "likwid"
     is_table = PurePath(file.name.casefold()).suffix in (".csv", ".txt", "") and bool(lines) and "," in lines[0]
     return "csv" if is_table and "\0" not in text else None
