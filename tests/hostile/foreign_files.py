@@ -21,15 +21,21 @@ MOST_BYTES = 2_500_000  # somewhat more than is read
 def foreign_mutation(seed: int, number: int, known: Known) -> Mutation:
     """The mutated file of that seed and number, most of them for a preview."""
     rng = random.Random(f"{seed}:{number}:foreign")
-    tool = rng.choice(list(FILES))
-    kind = rng.choice(list(CHANGES))
+    tool, kind, files = mutated_files(rng)
+    size = max(len(content) for _, content in files)
+    return Mutation(number, f"{tool}: {kind}", f"{size} bytes", _sent(rng, tool, files))
+
+
+def mutated_files(rng: random.Random) -> tuple[str, str, list[tuple[str, bytes]]]:
+    """A tool, a kind of change, and the specimens of that tool by name, one of which is changed so."""
+    tool, kind = rng.choice(list(FILES)), rng.choice(list(CHANGES))
     files = [(name, (SPECIMENS / name).read_bytes()) for name in FILES[tool]]
     place = rng.randrange(len(files))
     for _ in range(rng.choice((1, 1, 1, 2))):
         files[place] = (files[place][0], CHANGES[kind](rng, files[place][1])[:MOST_BYTES])
     if rng.random() < 0.05:
         files *= rng.choice((2, 30))
-    return Mutation(number, f"{tool}: {kind}", f"{len(files[place][1])} bytes", _sent(rng, tool, files))
+    return tool, kind, files
 
 
 def _sent(rng: random.Random, tool: str, files: list[tuple[str, bytes]]) -> Sent:
@@ -104,12 +110,11 @@ def repeated(rng: random.Random, content: bytes) -> bytes:
 
 
 def document(rng: random.Random, content: bytes) -> bytes:
-    """Values of a JSON document; of what is none, a word."""
+    """Values of a JSON document; of what is none, or too deep for this process, a word."""
     try:
-        value = json.loads(content)
-    except ValueError:
+        return change_document(rng, json.loads(content))[1].encode(errors="surrogatepass")
+    except (ValueError, RecursionError):
         return word(rng, content)
-    return change_document(rng, value)[1].encode(errors="surrogatepass")
 
 
 CHANGES: dict[str, Callable[[random.Random, bytes], bytes]] = {
