@@ -8,14 +8,15 @@ from django.conf import settings
 from django.template.defaultfilters import filesizeformat
 
 from benchmarks.archive import ArchiveError
-from benchmarks.archive.platforms import read_platform_file
-from benchmarks.foreign import MOST_FILES, RECOGNISED, ForeignReading, as_one_file, known_platform
+from benchmarks.foreign import RECOGNISED, as_one_file, known_platform
 from benchmarks.formats import FORMATS
-from benchmarks.formats.recognising import UnrecognisedError
+from benchmarks.formats.deliveries import MOST_FILES, ForeignReading
 from benchmarks.models import Upload
+from benchmarks.reading import read_sent_platform
 from profiles.bounds import RANGES
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
+from profiles.readers import UnreadableError
 
 FORM_TITLES = {
     "google-benchmark": "Google Benchmark (JSON)",
@@ -145,7 +146,7 @@ class UploadForm(forms.Form):
     def clean_platform_json(self) -> PlatformRecord | None:
         file = self.cleaned_data["platform_json"]
         try:
-            return read_platform_file(file.read(settings.UPLOAD_MAX_PACKED_BYTES), file.name) if file else None
+            return read_sent_platform(file, file.name) if file else None
         except ArchiveError as error:
             raise forms.ValidationError(str(error)) from error
 
@@ -183,7 +184,7 @@ class UploadForm(forms.Form):
     ) -> tuple[str, IO[bytes], ForeignReading | None] | None:
         try:
             return as_one_file([(file.name, file) for file in files], reading)
-        except UnrecognisedError as error:
+        except UnreadableError as error:
             self.add_error("file", str(error))
             return None
 

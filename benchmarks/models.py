@@ -11,6 +11,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from benchmarks.archive import ArchiveError
 from profiles.models import LeasedQuerySet, LeasedWork, Profile, Source
 
 KNOWN_SUFFIXES = (".json", ".jsonl", ".csv", ".xml", ".txt")
@@ -19,6 +20,12 @@ KNOWN_SUFFIXES = (".json", ".jsonl", ".csv", ".xml", ".txt")
 def report_entry(reason: str, member: str | None = None, line: int | None = None) -> dict[str, Any]:
     """An error of an upload's report: what is wrong, and where in the tarball."""
     return {"member": member, "line": line, "reason": reason}
+
+
+def error_entries(error: ArchiveError) -> list[dict[str, Any]]:
+    """Of a refusal: its problems, and how many more there were."""
+    entries = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
+    return entries + [report_entry(f"and {error.more} more")] * bool(error.more)
 
 
 class LeaseLostError(Exception):

@@ -29,7 +29,7 @@ SIZES_SHOWN = {
 
 
 def preview_of(found: Mapping[str, Any]) -> dict[str, Any]:
-    """`found`: what `understanding.understood` says."""
+    """`found`: what `reading.preview_upload` says."""
     workloads = found["workloads"]
     more = len(workloads) - WORKLOADS_SHOWN
     caption = f"{len(workloads)} workload{'' if len(workloads) == 1 else 's'}"

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
-from typing import IO
 
 from django.conf import settings
 from django.db import OperationalError
+from django.db.models import F
 
-from benchmarks.archive import ArchiveError, Limits, read_archive
-from benchmarks.foreign import ForeignReading
-from benchmarks.models import LeaseLostError, Quarantine, Upload, report_entry
+from benchmarks.archive import ArchiveError
+from benchmarks.formats.deliveries import ForeignReading
+from benchmarks.models import LeaseLostError, Quarantine, Upload, error_entries, report_entry
+from benchmarks.reading import read_upload
 from mpet_site.web.busy import is_storage_failure
 from profiles.ingest import IngestError, IngestResult, ingest
-from profiles.measurements import Measurements
 from profiles.models import Source, held
-from profiles.models.leases import MOST_ATTEMPTS
-from profiles.quality import quality_warnings
 
 logger = logging.getLogger(__name__)
-GIVEN_UP = f"was tried {MOST_ATTEMPTS} times, and every time the process that read it ended before it was done"
+GIVEN_UP = "was tried {count} times, and every time the process that had it in hand ended before it was done"
 FILE_GONE = "its file is no longer there: send it again"
 MEMBER_OF = {"platform": "platform.json", "workload": "workloads.json"}
 INTERNAL_ERROR = "internal error: nothing was stored, and the operators were told"
@@ -38,19 +37,20 @@ def process(upload: Upload) -> Upload:
         logger.warning("upload %s was taken over by another process", upload.uid)
     except (OperationalError, OSError):
         logger.warning("upload %s is left for later: nothing can be stored now", upload.uid, exc_info=True)
+        with suppress(OperationalError):  # no process ended: the attempt does not count
+            upload.while_held().update(attempts=F("attempts") - 1)
     return Upload.objects.filter(pk=upload.pk).first() or upload
 
 
 def _process_claimed(upload: Upload) -> Upload:
-    if upload.attempts > MOST_ATTEMPTS:
-        return upload.reject([report_entry(GIVEN_UP)])
+    if upload.attempts > settings.UPLOAD_MAX_ATTEMPTS:
+        return upload.reject([report_entry(GIVEN_UP.format(count=settings.UPLOAD_MAX_ATTEMPTS))])
     try:
         return _ingest_upload(upload)
     except (LeaseLostError, OperationalError):
         raise
     except ArchiveError as error:
-        errors = [report_entry(problem.reason, problem.member, problem.line) for problem in error.problems]
-        return upload.reject(errors + [report_entry(f"and {error.more} more")] * bool(error.more))
+        return upload.reject(error_entries(error))
     except FileNotFoundError:
         return upload.reject([report_entry(FILE_GONE)])
     except IngestError as error:
@@ -62,24 +62,8 @@ def _process_claimed(upload: Upload) -> Upload:
         return upload.reject([report_entry(INTERNAL_ERROR)])
 
 
-def archive_limits(rows: int | None = None) -> Limits:
-    """`rows`: at most so many; None: as the settings say."""
-    return Limits(
-        packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
-        unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
-        members=settings.UPLOAD_MAX_MEMBERS,
-        rows=settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS),
-        workloads=settings.UPLOAD_MAX_WORKLOADS,
-    )
-
-
 def reading_of(upload: Upload) -> ForeignReading | None:
     return None if upload.reading is None else ForeignReading.of_document(upload.form, upload.reading)
-
-
-def read_upload(file: IO[bytes], name: str, reading: ForeignReading | None, rows: int | None = None) -> Measurements:
-    """A results tarball of at most so many `rows`, or a file of another tool. Raises ArchiveError."""
-    return read_archive(file, limits=archive_limits(rows)) if reading is None else reading.read(file, name)
 
 
 def most_rows(upload: Upload) -> int | None:
@@ -89,10 +73,9 @@ def most_rows(upload: Upload) -> int | None:
 
 def _ingest_upload(upload: Upload) -> Upload:
     with upload.file.open("rb") as file:
-        measurements = read_upload(file, upload.filename, reading_of(upload), most_rows(upload))
+        measurements, doubts = read_upload(file, upload.filename, reading_of(upload), most_rows(upload))
     if upload.licence != Upload.Licence.AS_SOURCE:
         measurements = replace(measurements, licence=upload.licence)
-    doubts = quality_warnings(measurements)
 
     def accept(result: IngestResult) -> None:
         """In the transaction that makes the profiles visible: there is no moment between."""

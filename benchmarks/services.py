@@ -15,7 +15,7 @@ from django.core.files import File
 from django.db import DatabaseError, IntegrityError, transaction
 
 from benchmarks import tasks
-from benchmarks.foreign import ForeignReading
+from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload, report_entry
 from mpet_site.web.invisible import INVISIBLE
 

@@ -20,11 +20,12 @@ from benchmarks.notes import notes_of
 from benchmarks.ownership import delete_uploads, publish_upload
 from benchmarks.preview import preview_of
 from benchmarks.quarantine import is_open
+from benchmarks.reading import preview_upload
 from benchmarks.services import receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
-from benchmarks.understanding import understood
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
+from mpet_site.web.throttling import too_many_requests, wait_of_preview
 from profiles.columns import (
     DIFFERENCE_COLUMNS_OF_UPLOAD,
     PROFILE_COLUMNS_OF_UPLOAD,
@@ -63,6 +64,8 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: HttpRequest) -> HttpResponse:
     """The button "preview" stores nothing, and shows what would be."""
+    if "preview" in request.POST and (wait_s := wait_of_preview(request)):
+        return too_many_requests(request, wait_s)
     form, found = UploadForm(request.POST or None, request.FILES or None, user=request.user), None
     if form.is_valid():
         name, file, reading = form.cleaned_data["sent"]
@@ -70,7 +73,7 @@ def upload(request: HttpRequest) -> HttpResponse:
         if "preview" not in request.POST:
             received = receive_tarball(file, request.user, visibility, name, licence, reading=reading)
             return redirect("upload-report", uid=received.uid)
-        found = understood(file, name, reading)
+        found = preview_upload(file, name, reading)
     refused = bool(form.errors or (found and found["errors"]))
     context = {
         "form": form,

@@ -284,7 +284,16 @@ UPLOAD_MAX_PACKED_BYTES = env.int("MPET_UPLOAD_MAX_PACKED_BYTES", default=64 * 2
 UPLOAD_MAX_UNPACKED_BYTES = env.int("MPET_UPLOAD_MAX_UNPACKED_BYTES", default=512 * 2**20)
 UPLOAD_MAX_MEMBERS = env.int("MPET_UPLOAD_MAX_MEMBERS", default=10_000)
 UPLOAD_MAX_ROWS = env.int("MPET_UPLOAD_MAX_ROWS", default=MOST_ROWS)
+UPLOAD_MAX_ATTEMPTS = env.int("MPET_UPLOAD_MAX_ATTEMPTS", default=2)
 UPLOAD_MAX_WORKLOADS = env.int("MPET_UPLOAD_MAX_WORKLOADS", default=MOST_WORKLOADS)
+
+# Limits of a file of another tool (docs/formats-in.md), and of the process that reads what strangers send
+# (docs/decisions/reading-processes.md).
+FOREIGN_MAX_BYTES = env.int("MPET_FOREIGN_MAX_BYTES", default=2 * 2**20)
+READ_SECONDS = env.float("MPET_READ_SECONDS", default=5.0)
+READ_TARBALL_SECONDS = env.float("MPET_READ_TARBALL_SECONDS", default=20.0)
+READ_WALL_SECONDS = env.float("MPET_READ_WALL_SECONDS", default=60.0)
+READ_MEMORY_BYTES = env.int("MPET_READ_MEMORY_BYTES", default=512 * 2**20)
 
 # Uploads without an account: how long they are kept unless they are claimed (0: none are taken), how large they may
 # be, and how many there may be at once.
@@ -322,6 +331,7 @@ REST_FRAMEWORK = {
         "reset": env.str("MPET_THROTTLE_RESET", default="20/hour") or None,
         "report": env.str("MPET_THROTTLE_REPORT", default="5/hour") or None,
         "quarantine": env.str("MPET_THROTTLE_QUARANTINE", default="5/hour") or None,
+        "preview": env.str("MPET_THROTTLE_PREVIEW", default="10/min") or None,
         "export": env.str("MPET_THROTTLE_EXPORT", default="10/hour") or None,
         "mail": env.str("MPET_THROTTLE_MAIL", default="5/day") or None,
         "verification": env.str("MPET_THROTTLE_VERIFICATION", default="1/day") or None,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text
+from profiles.bounds import LONGEST_TEXTS, RANGES, bad_placement, bad_text, is_unstorable
 from profiles.measurements import PART_COLUMNS, Measurements, PlatformRecord, ProfileRecord, WorkloadRecord
 
 # Of a RunTable, where it has them.
@@ -46,6 +46,8 @@ def record_complaints(record: PlatformRecord | WorkloadRecord) -> Iterator[str]:
             complaint = RANGES[name].complaint(name, value) if value is not None and name in RANGES else None
         if complaint:
             yield complaint
+        if isinstance(value, str) and is_unstorable(value):
+            yield f"{name} has NUL or half a surrogate pair"
 
 
 def _column_complaints(name: str, columns: Iterable[Any], bound: str = "") -> Iterator[str]:

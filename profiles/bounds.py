@@ -7,6 +7,7 @@ docs/decisions/bounds.md says why each is where it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -111,6 +112,8 @@ MOST_JSON_CONTAINERS = 20_000  # objects and lists of one JSON member
 MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads fits
 DEEPEST_JSON = 32  # objects and lists inside each other
 
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
 
 def bad_text(name: str, text: str | None) -> str | None:
     """What is wrong with a text, or None.
@@ -125,6 +128,15 @@ def bad_text(name: str, text: str | None) -> str | None:
         return f"{name} is longer than {most} characters"
     code = invisible_character(text)
     return code and f"{name} has the invisible character {code}"
+
+
+def is_unstorable(text: str) -> bool:
+    """Whether no database stores the text: it has NUL, or half a surrogate pair.
+
+    >>> is_unstorable(chr(0xD800)), is_unstorable("x")
+    (True, False)
+    """
+    return _UNSTORABLE.search(text) is not None
 
 
 def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:

@@ -1,5 +1,6 @@
 """How the API reads and writes uploads, and writes the guide to the kit."""
 
+from io import BytesIO
 from typing import IO, Any, ClassVar
 
 from django.http import QueryDict
@@ -8,17 +9,18 @@ from drf_spectacular.utils import extend_schema_field, inline_serializer
 from rest_framework import serializers
 
 from benchmarks.archive import ArchiveError
-from benchmarks.archive.platforms import read_platform_file
-from benchmarks.foreign import MOST_FILES, RECOGNISED, ForeignReading, as_one_file, known_platform
+from benchmarks.foreign import RECOGNISED, as_one_file, known_platform
 from benchmarks.formats import FORMATS
-from benchmarks.formats.recognising import UnrecognisedError
+from benchmarks.formats.deliveries import MOST_FILES, ForeignReading
 from benchmarks.models import Upload
 from benchmarks.notes import notes_of
+from benchmarks.reading import read_sent_platform
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer
 from mpet_site.web.problems import InvalidRequest
 from profiles.descriptions import differences_in
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source
+from profiles.readers import UnreadableError
 
 ReportSerializer = inline_serializer(
     "UploadReport",
@@ -183,7 +185,7 @@ class UploadRequestSerializer(KnownFieldsSerializer):
         files = [(file.name, file) for file in self.validated_data["file"]]
         try:
             return as_one_file(files, self.reading())
-        except UnrecognisedError as error:
+        except UnreadableError as error:
             raise InvalidRequest([{"name": "file", "reason": str(error)}]) from error
 
     def reading(self) -> ForeignReading | None:
@@ -194,7 +196,7 @@ class UploadRequestSerializer(KnownFieldsSerializer):
         try:
             platform = known_platform(sent["platform"], user) if "platform" in sent else None
             if "platform_json" in sent:
-                platform = read_platform_file(sent["platform_json"].encode("utf-8", "replace"))
+                platform = read_sent_platform(BytesIO(sent["platform_json"].encode("utf-8", "replace")))
         except Platform.DoesNotExist as error:
             raise InvalidRequest([{"name": "platform", "reason": "There is no such platform."}]) from error
         except ArchiveError as error:

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import NotFound, PermissionDenied, Throttled
 from rest_framework.generics import get_object_or_404
 from rest_framework.permissions import SAFE_METHODS, IsAuthenticated
 from rest_framework.request import Request
@@ -29,15 +29,16 @@ from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_vers
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads, publish_upload
+from benchmarks.reading import preview_upload
 from benchmarks.services import MeasuredCommit, receive_tarball
 from benchmarks.stress_ng import stress_ng_versions
-from benchmarks.understanding import understood
 from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter, TextFilter
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.renderers import BytesRenderer, TarballRenderer
+from mpet_site.web.throttling import wait_of_preview
 from profiles.etags import database_etag
 from profiles.publication import PublicationError
 
@@ -95,9 +96,11 @@ class UploadList(ListView):
         if size_bytes > limit:
             raise PayloadTooLarge(f"The file has {size_bytes} bytes; at most {limit} are taken.", limit_bytes=limit)
         visibility, licence = sent.validated_data["visibility"], sent.validated_data["licence"]
+        if sent.validated_data["preview"] and (wait_s := wait_of_preview(request)):
+            raise Throttled(wait=wait_s)
         name, file, reading = sent.sent()
         if sent.validated_data["preview"]:
-            return Response(understood(file, name, reading))
+            return Response(preview_upload(file, name, reading))
         measured = MeasuredCommit(sent.validated_data.get("commit", ""), sent.validated_data.get("branch", ""))
         upload = receive_tarball(file, request.user, visibility, name, licence, reading=reading, measured=measured)
         data = UploadSerializer(upload, context={"request": request}).data

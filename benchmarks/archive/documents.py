@@ -6,23 +6,22 @@ import json
 import json.decoder
 import json.scanner
 import math
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import jsonschema
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.archive.problems import PROBLEMS_LISTED, ArchiveProblems, quoted
 from mpet_site.web.invisible import invisible_character
-from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES
+from profiles.bounds import DEEPEST_JSON, MOST_JSON_CONTAINERS, MOST_JSON_VALUES, is_unstorable
+
+if TYPE_CHECKING:
+    import jsonschema
 
 PROBLEMS_COUNTED = 1000  # of one document
 SCHEMA_FOLDER = Path(__file__).resolve().parent.parent / "schema"
 BYTE_ORDER_MARK = "\ufeff"
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 Scan = Callable[[str, int], tuple[Any, int]]
 
@@ -45,6 +44,7 @@ class Document:
         decoder = _LocatingDecoder()
         self.value: Any = decoder.decode(self._text)
         self._starts = decoder.starts
+        self._counted, self._lines = 0, 0  # up to this position there are so many ends of lines
 
     def line(self, path: Iterable[str | int]) -> int:
         """The line of the value at `path`; of the innermost value on the way there is none."""
@@ -54,7 +54,11 @@ class Document:
             if start is None:
                 break
             value, position = value[step], start
-        return self._text.count("\n", 0, position) + 1
+        if position < self._counted:
+            self._counted, self._lines = 0, 0
+        self._lines += self._text.count("\n", self._counted, position)  # readers ask in the order of the document
+        self._counted = position
+        return self._lines + 1
 
 
 class _LocatingDecoder(json.JSONDecoder):
@@ -132,7 +136,7 @@ def _scan_checked(scan_once: Scan, text: str, position: int) -> tuple[Any, int]:
 
 
 def _check_text(value: str, text: str, position: int) -> None:
-    if _UNSTORABLE.search(value):
+    if is_unstorable(value):
         raise json.JSONDecodeError("String with NUL or half a surrogate pair", text, position)
 
 
@@ -152,6 +156,8 @@ def parse_document(name: str, content: bytes, limit: int, problems: ArchiveProbl
 
 def validate_document(name: str, document: Document, schema: str, problems: ArchiveProblems) -> bool:
     """Report in what a document differs from a published schema, up to PROBLEMS_COUNTED differences."""
+    import jsonschema  # noqa: PLC0415  takes as long as numpy, and most readers validate nothing
+
     validator = jsonschema.Draft202012Validator(
         load_schema(schema), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
     )

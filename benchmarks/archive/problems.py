@@ -65,6 +65,11 @@ class ArchiveProblems:
     def __bool__(self) -> bool:
         return bool(self._found)
 
+    @property
+    def count(self) -> int:
+        """How many there are, named or not."""
+        return self._kinds.total()
+
     def add(self, member: str | None, line: int | None, reason: str, kind: str = "") -> None:
         """Problems of one `kind` and member are named PROBLEMS_LISTED_PER_KIND times, then only counted."""
         self._kinds[member, kind] += 1
@@ -90,7 +95,7 @@ class ArchiveProblems:
         listed = sorted(self._found, key=lambda p: (self._members[p.member], p.line is None, p.line or 0))[
             :PROBLEMS_LISTED
         ]
-        raise ArchiveError(listed, self._kinds.total() - len(listed))
+        raise ArchiveError(listed, self.count - len(listed))
 
 
 def quoted(value: object, length: int = 60) -> str:

@@ -28,6 +28,8 @@ LINES_A_ROW = 5  # blank lines and those inside quotes are read as well
 
 _INTEGER = r"-?[0-9]{1,19}"
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]{1,4})?"
+INTEGER, INTEGERS = re.compile(_INTEGER), re.compile(rf"{_INTEGER}(?:\n{_INTEGER})*")  # a cell, and a whole column
+NUMBER, NUMBERS = re.compile(_NUMBER), re.compile(rf"{_NUMBER}(?:\n{_NUMBER})*")
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,14 @@ class CsvRows:
     def integers(self, name: str, given: BoolArray | None = None) -> tuple[IntArray, BoolArray]:
         """A column of 64-bit integers (0 where bad or not `given`), and which of the given rows are good."""
         text = self.columns[name]
-        values, bad = _convert(text, _INTEGER, int, np.int64, given)
+        values, bad = _convert(text, INTEGERS, INTEGER, int, given)
         self.refuse(bad, name, lambda row: f"{name} {quoted(text[row])} is not a 64-bit integer")
         return values, ~bad if given is None else given & ~bad
 
     def numbers(self, name: str, given: BoolArray) -> tuple[FloatArray, BoolArray]:
         """A column of finite decimal numbers (NaN where not `given`), and which of the given rows are good."""
         text = self.columns[name]
-        values, bad = _convert(text, _NUMBER, float, np.float64, given)
+        values, bad = _convert(text, NUMBERS, NUMBER, float, given)
         bad |= ~np.isfinite(values)
         self.refuse(bad, name, lambda row: f"{name} {quoted(text[row])} is not a finite number")
         return np.where(given & ~bad, values, np.nan), given & ~bad
@@ -131,17 +133,21 @@ class WorkloadIndex:
 
 
 def _convert(
-    text: tuple[str, ...], pattern: str, kind: type, dtype: Any, given: BoolArray | None
+    text: tuple[str, ...],
+    whole: re.Pattern[str],
+    single: re.Pattern[str],
+    kind: type,
+    given: BoolArray | None,
 ) -> tuple[NDArray[Any], BoolArray]:
     """Convert a column at once; only a column that has a bad cell is looked at cell by cell."""
+    dtype = np.int64 if kind is int else np.float64
     cells = text if given is None else [cell if good else "0" for cell, good in zip(text, given.tolist(), strict=True)]
-    if re.fullmatch(rf"{pattern}(?:\n{pattern})*", "\n".join(cells)):
+    if whole.fullmatch("\n".join(cells)):
         try:
             return np.array(list(map(kind, cells)), dtype=dtype), np.zeros(len(cells), dtype=bool)
         except (OverflowError, ValueError):
             pass
     values, bad = np.zeros(len(cells), dtype=dtype), np.zeros(len(cells), dtype=bool)
-    single = re.compile(pattern)
     for row, cell in enumerate(cells):
         try:
             if single.fullmatch(cell) is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks.formats.collecting import Collected, ForeignFile
+from benchmarks.formats.collecting import Collected, ForeignFile, ForeignLimits
 from benchmarks.formats.extra_p import read_extra_p
 from benchmarks.formats.google_benchmark import read_google_benchmark
 from benchmarks.formats.hyperfine import read_hyperfine
@@ -15,9 +15,9 @@ from benchmarks.formats.likwid import read_likwid
 from benchmarks.formats.phoronix import read_phoronix
 from benchmarks.formats.plain_csv import read_plain_csv
 from benchmarks.formats.talp import read_talp
-from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
 from profiles.measurements import Measurements, PlatformRecord
 
+DEFAULT_LIMITS = ForeignLimits()
 ForeignReader = Callable[[Collected, ForeignFile, Mapping[str, str]], None]
 
 FORMATS: dict[str, ForeignReader] = {
@@ -37,8 +37,7 @@ def read_foreign(
     *,
     platform: PlatformRecord | None = None,
     columns: Mapping[str, str] | None = None,
-    most_rows: int = MOST_ROWS,
-    most_workloads: int = MOST_WORKLOADS,
+    limits: ForeignLimits = DEFAULT_LIMITS,
 ) -> Measurements:
     """Files of one format, measured on one machine, as one delivery: on `platform`, or where that is None on the one
     that the files describe. `columns` maps n, time_s, workload, ... to the header of a plain CSV.
@@ -46,7 +45,7 @@ def read_foreign(
     Raises ArchiveError with file, line and reason for each problem, KeyError for a format that is not in FORMATS.
     """
     reader = FORMATS[form]
-    collected = Collected(platform, most_rows=most_rows, most_workloads=most_workloads)
+    collected = Collected(platform, limits)
     for file in files:
         reader(collected, file, columns or {})
     return collected.measurements(form)

@@ -13,17 +13,21 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from benchmarks.archive.container import Limits
 from benchmarks.archive.documents import Document, parse_document
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from profiles.bound_checks import record_complaints
-from profiles.bounds import MOST_COLUMNS, RANGES
+from profiles.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS, RANGES
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, TimeKind, WorkloadRecord
 
-MOST_DOCUMENT_BYTES = Limits.json_bytes
 THREAD_NAMES = ("threads", "n", "p", "num_threads", "nthreads", "thread", "cores", "jobs", "procs", "processes")
 SECONDS_PER_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 LONGEST_CSV_LINE = 1 << 16
+LONGEST_NUMBER = 60  # characters of a number that is written as text
+LONGEST_FIELD = 300  # characters of a text that a regular expression looks at; names have 200 at most
+MOST_PROBLEMS = 100  # of one delivery, which is not read on then
+MOST_REASONS = 20  # why something was left out
+COUNTS_64_BIT = 1 << 63
+BLANK_OR_DASH = re.compile(r"[\s-]")
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,15 @@ class ForeignFile:
 
     name: str
     content: bytes
+
+
+@dataclass(frozen=True)
+class ForeignLimits:
+    """How much is read of files of other tools before they are refused: bytes of each, runs and workloads of all."""
+
+    file_bytes: int = 2 * 2**20
+    rows: int = MOST_ROWS
+    workloads: int = MOST_WORKLOADS
 
 
 @dataclass(frozen=True)
@@ -46,10 +59,10 @@ class _Run:
 class Collected:
     """The runs of all files of one delivery, and what is wrong with them."""
 
-    def __init__(self, platform: PlatformRecord | None, *, most_rows: int, most_workloads: int) -> None:
-        self.platform, self.most_rows, self.most_workloads = platform, most_rows, most_workloads
+    def __init__(self, platform: PlatformRecord | None, limits: ForeignLimits) -> None:
+        self.platform, self.limits = platform, limits
         self.given = platform is not None
-        self.problems = ArchiveProblems()
+        self._problems = ArchiveProblems()
         self.left_out: Counter[str] = Counter()
         self.environment: dict[str, Any] = {}
         self._runs: list[_Run] = []
@@ -74,43 +87,48 @@ class Collected:
         number, seconds = as_count(n), as_number(time_s)
         bounds = RANGES["time_s" if kind == "absolute" else "relative time_s"]
         if number is None or RANGES["n"].complaint("n", number):
-            self.problems.add(file.name, line, f"n is {quoted(n)}, not a number of threads", "n")
+            self.note(file.name, line, f"n is {quoted(n)}, not a number of threads", "n")
         elif seconds is None or not bounds.least <= seconds <= bounds.most:
-            self.problems.add(file.name, line, f"the time is {quoted(time_s)}, not a number of seconds", "time")
+            self.note(file.name, line, f"the time is {quoted(time_s)}, not a number of seconds", "time")
         elif not workload.name.strip():
-            self.problems.add(file.name, line, "the workload has no name", "name")
+            self.note(file.name, line, "the workload has no name", "name")
         elif self._kinds.setdefault(workload, kind) != kind:
-            self.problems.add(file.name, line, f"{quoted(workload.name)} has times in seconds and others", "kind")
+            self.note(file.name, line, f"{quoted(workload.name)} has times in seconds and others", "kind")
         else:
             self._runs.append(_Run(workload, number, seconds, file.name, line))
             self._refuse_too_many(file)
 
     def _refuse_too_many(self, file: ForeignFile) -> None:
-        if len(self._runs) > self.most_rows:
-            self.problems.add(file.name, None, f"has more than {self.most_rows} runs")
-        elif len(self._kinds) > self.most_workloads:
-            self.problems.add(file.name, None, f"has more than {self.most_workloads} workloads")
-        else:
-            return
-        self.problems.raise_if_any()
+        if len(self._runs) > self.limits.rows:
+            self.refuse(file, None, f"has more than {self.limits.rows} runs")
+        if len(self._kinds) > self.limits.workloads:
+            self.refuse(file, None, f"has more than {self.limits.workloads} workloads")
+
+    def note(self, file: str | None, line: int | None, reason: str, kind: str = "") -> None:
+        """One more problem. Raises ArchiveError at the last one of MOST_PROBLEMS."""
+        self._problems.add(file, line, reason, kind)
+        if self._problems.count >= MOST_PROBLEMS:
+            self._problems.raise_if_any()
 
     def measurements(self, form: str) -> Measurements:
         """All of it as one delivery. Raises ArchiveError."""
-        self.problems.raise_if_any()
+        self._problems.raise_if_any()
+        left_out = [f"{count} {reason}" for reason, count in self.left_out.most_common(MOST_REASONS)]
+        if len(self.left_out) > MOST_REASONS:
+            left_out.append(f"what {len(self.left_out) - MOST_REASONS} further reasons leave out")
         if not self._runs:
-            reasons = "; ".join(f"{count} {reason}" for reason, count in self.left_out.most_common())
-            self.problems.add(None, None, "there are no runs" + (f" ({reasons})" if reasons else ""))
+            self.note(None, None, "there are no runs" + (f" ({'; '.join(left_out)})" if left_out else ""))
         if self.platform is None:
-            self.problems.add(None, None, "the files do not say which machine this is: give the platform")
-        self.problems.raise_if_any()
+            self.note(None, None, "the files do not say which machine this is: give the platform")
+        self._problems.raise_if_any()
         assert self.platform is not None  # noqa: S101
         platform = self._fitting_platform(self.platform)
         workloads = list(dict.fromkeys(run.workload for run in self._runs))
         records: list[PlatformRecord | WorkloadRecord] = [platform, *workloads]
         for record in records:
             for complaint in record_complaints(record):
-                self.problems.add(None, None, f"{quoted(record.name)}: {complaint}")
-        self.problems.raise_if_any()
+                self.note(None, None, f"{quoted(record.name)}: {complaint}")
+        self._problems.raise_if_any()
         positions = {workload: position for position, workload in enumerate(workloads)}
         tables = self._tables(positions)
         return Measurements(
@@ -121,14 +139,14 @@ class Collected:
             profiles=[ProfileRecord(0, position, table) for position, table in sorted(tables.items())],
             generator=f"import_measurements {form}",
             environment=self.environment or None,
-            warnings=[f"left out: {count} {reason}" for reason, count in self.left_out.most_common()],
+            warnings=[f"left out: {text}" for text in left_out],
         )
 
     def _fitting_platform(self, platform: PlatformRecord) -> PlatformRecord:
         n_max = platform.n_max or platform.threads
         for run in self._runs:
             if n_max is not None and run.n > n_max:
-                self.problems.add(run.file, run.line, f"n is {run.n}, the platform has {n_max} threads", "n_max")
+                self.note(run.file, run.line, f"n is {run.n}, the platform has {n_max} threads", "n_max")
         return replace(platform, n_max=n_max or max(run.n for run in self._runs))
 
     def _tables(self, positions: Mapping[WorkloadRecord, int]) -> dict[int, RunTable]:
@@ -143,21 +161,26 @@ class Collected:
 
     def document(self, file: ForeignFile) -> Document:
         """A JSON file. Raises ArchiveError."""
-        document = parse_document(file.name, file.content, MOST_DOCUMENT_BYTES, self.problems)
-        self.problems.raise_if_any()
+        document = parse_document(file.name, file.content, self.limits.file_bytes, self._problems)
+        self._problems.raise_if_any()
         assert document is not None  # noqa: S101
         return document
 
     def refuse(self, file: ForeignFile, line: int | None, reason: str) -> NoReturn:
         """Add a problem, and stop reading."""
-        self.problems.add(file.name, line, reason)
-        self.problems.raise_if_any()
+        self._problems.add(file.name, line, reason)
+        self._problems.raise_if_any()
         raise AssertionError
+
+    def content(self, file: ForeignFile) -> bytes:
+        """All of a file. Raises ArchiveError where that is too much."""
+        if len(file.content) > self.limits.file_bytes:
+            self.refuse(file, None, f"is larger than {self.limits.file_bytes} bytes")
+        return file.content
 
     def lines(self, file: ForeignFile) -> list[str]:
         """A text file's lines. Raises ArchiveError."""
-        if len(file.content) > 4 * MOST_DOCUMENT_BYTES:
-            self.refuse(file, None, f"is larger than {4 * MOST_DOCUMENT_BYTES} bytes")
+        self.content(file)
         try:
             text = file.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -189,12 +212,15 @@ def _run_table(rows: list[tuple[int, int, float]]) -> RunTable:
 
 
 def as_number(value: Any) -> float | None:
-    """A finite number, also one written as text; None for everything else.
+    """A finite number, also one written as text; None for everything else. Every number of a file goes through here or
+    through `as_count`: `true` is a number to Python, 5,000 digits are one that it does not convert.
 
-    >>> as_number("1.5"), as_number(2), as_number("nan"), as_number(True), as_number([])
-    (1.5, 2.0, None, None, None)
+    >>> as_number("1.5"), as_number(2), as_number("nan"), as_number(True), as_number([]), as_number("1" * 5000)
+    (1.5, 2.0, None, None, None, None)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and "_" in value):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and (len(value) > LONGEST_NUMBER or "_" in value):
         return None
     try:
         number = float(value)
@@ -204,13 +230,15 @@ def as_number(value: Any) -> float | None:
 
 
 def as_count(value: Any) -> int | None:
-    """A whole number, or None.
+    """A whole number of 64 bits, or None.
 
-    >>> as_count("4"), as_count(4.0), as_count(4.5)
-    (4, 4, None)
+    >>> as_count("4"), as_count(4.0), as_count(4.5), as_count(True), as_count(1e300)
+    (4, 4, None, None, None)
     """
     number = as_number(value)
-    return int(number) if number is not None and number.is_integer() else None
+    if number is None or not number.is_integer() or abs(number) >= COUNTS_64_BIT:
+        return None
+    return value if isinstance(value, int) else int(number)
 
 
 def thread_parameter(names: Mapping[str, Any]) -> str | None:
@@ -219,7 +247,7 @@ def thread_parameter(names: Mapping[str, Any]) -> str | None:
     >>> thread_parameter({"size": 1, "Threads": 2}), thread_parameter({"size": 1})
     ('Threads', None)
     """
-    known = {re.sub(r"[\s-]", "_", name.casefold()): name for name in names}
+    known = {BLANK_OR_DASH.sub("_", name.casefold()): name for name in names}
     known = {name.removeprefix("omp_"): original for name, original in known.items()}
     return next((known[name] for name in THREAD_NAMES if name in known), None)
 

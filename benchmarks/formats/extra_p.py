@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from benchmarks.archive.problems import quoted
@@ -24,6 +25,7 @@ TIME_METRICS = (
     "seconds",
 )
 MOST_PARAMETERS = 4
+POINT = re.compile(r"\(([^()]*)\)")
 
 
 def read_extra_p(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
@@ -64,10 +66,8 @@ def _add(
         return
     threads = thread_parameter(parameters)
     if threads is None:
-        names = ", ".join(map(quoted, parameters)) or "none"
-        collected.problems.add(
-            file.name, line, f"no parameter counts threads (p, n, threads, ...): {names}", "parameter"
-        )
+        names = ", ".join(map(quoted, islice(parameters, MOST_PARAMETERS))) or "none"
+        collected.note(file.name, line, f"no parameter counts threads (p, n, threads, ...): {names}", "parameter")
         return
     name = str(region) if region not in ("", "<root>") else file.name.rpartition(".")[0] or file.name
     application, arrow, _ = name.partition("->")
@@ -100,7 +100,7 @@ class _Text:
         for number, line in enumerate(lines, start=1):
             if not line.strip() or line.startswith("#"):
                 continue
-            field, _, value = re.sub(r"\s+", " ", line.strip()).partition(" ")
+            field, _, value = " ".join(line.split()).partition(" ")
             if field == "PARAMETER":
                 self.parameters += value.split()
             elif field == "POINTS":
@@ -118,7 +118,7 @@ class _Text:
     def _read_points(self, value: str, line: int) -> None:
         if not 1 <= len(self.parameters) <= MOST_PARAMETERS:
             self.collected.refuse(self.file, line, f"POINTS of {len(self.parameters)} parameters, not 1 to 4")
-        groups = re.findall(r"\(([^()]*)\)", value) if "(" in value else value.split()
+        groups = POINT.findall(value) if "(" in value else value.split()
         for group in groups:
             point = group.split()
             if len(point) != len(self.parameters):

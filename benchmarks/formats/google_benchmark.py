@@ -6,10 +6,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.formats.collecting import SECONDS_PER_UNIT, Collected, ForeignFile, as_number
+from benchmarks.archive.problems import quoted
+from benchmarks.formats.collecting import (
+    LONGEST_FIELD,
+    SECONDS_PER_UNIT,
+    Collected,
+    ForeignFile,
+    as_count,
+    as_number,
+)
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 SUFFIXES = re.compile(r"/(?:threads|repeats|iterations|min_time|min_warmup_time):[^/]*|/(?:real|process|manual)_time")
+THREADS = re.compile(r"/threads:(\d+)")
 PREFERRED_AGGREGATES = ("median", "mean")  # where single repetitions are not reported
 
 
@@ -41,7 +50,7 @@ def _aggregates(benchmarks: list[dict[str, Any]], name: str) -> list[dict[str, A
 
 
 def _run_name(one: dict[str, Any]) -> str:
-    return str(one.get("run_name", one.get("name", "")))
+    return str(one.get("run_name", one.get("name", "")))[:LONGEST_FIELD]
 
 
 def _add_run(collected: Collected, file: ForeignFile, one: dict[str, Any], line: int) -> None:
@@ -49,9 +58,10 @@ def _add_run(collected: Collected, file: ForeignFile, one: dict[str, Any], line:
     unit = SECONDS_PER_UNIT.get(str(one.get("time_unit", "ns")))
     time = as_number(one.get("real_time"))
     if unit is None:
-        collected.problems.add(file.name, line, f"time_unit is {one.get('time_unit')!r}, not ns, us, ms or s", "unit")
+        unknown = quoted(one.get("time_unit"))
+        collected.note(file.name, line, f"time_unit is {unknown}, not ns, us, ms or s", "unit")
         return
-    suffix = re.search(r"/threads:(\d+)", name)
+    suffix = THREADS.search(name)
     short = SUFFIXES.sub("", name)
     family, _, arguments = short.partition("/")
     workload = WorkloadRecord(short, family, runtime="std::thread", input=arguments or None)
@@ -61,8 +71,8 @@ def _add_run(collected: Collected, file: ForeignFile, one: dict[str, Any], line:
 
 def _describe_platform(collected: Collected, context: dict[str, Any]) -> None:
     """Host, processors, clock and caches. The file names no processor."""
-    host, threads = context.get("host_name"), context.get("num_cpus")
-    if isinstance(host, str) and host.strip() and isinstance(threads, int) and threads > 0:
+    host, threads = context.get("host_name"), as_count(context.get("num_cpus"))
+    if isinstance(host, str) and host.strip() and threads is not None and threads > 0:
         mhz = as_number(context.get("mhz_per_cpu"))
         collected.describe(PlatformRecord(host, "", threads=threads, max_mhz=mhz, **_cache_bytes(context, threads)))
 
@@ -73,7 +83,7 @@ def _cache_bytes(context: dict[str, Any], threads: int) -> dict[str, Any]:
     for cache in caches if isinstance(caches, list) else []:
         if not isinstance(cache, dict) or cache.get("type") == "Instruction":
             continue
-        level, size, sharing = (cache.get(name) for name in ("level", "size", "num_sharing"))
-        if level in (1, 2, 3) and isinstance(size, int) and isinstance(sharing, int) and sharing > 0:
+        level, size, sharing = (as_count(cache.get(name)) for name in ("level", "size", "num_sharing"))
+        if level in (1, 2, 3) and size is not None and sharing is not None and sharing > 0:
             sizes[f"l{level}{'d' if level == 1 else ''}_bytes"] = size * max(1, threads // sharing)
     return sizes

@@ -11,6 +11,7 @@ from benchmarks.formats.collecting import Collected, ForeignFile, spell_paramete
 from profiles.measurements import WorkloadRecord
 
 NAME_LENGTH = 200
+BETWEEN_WORDS = re.compile(r"(\W+)")
 
 
 def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
@@ -25,7 +26,7 @@ def read_hyperfine(collected: Collected, file: ForeignFile, columns: Mapping[str
         threads = thread_parameter(parameters)
         if threads is None:
             reason = "has no parameter that counts threads: scan one named threads (hyperfine -P threads 1 8 ...)"
-            collected.problems.add(file.name, line, reason, "parameter")
+            collected.note(file.name, line, reason, "parameter")
             continue
         workload = WorkloadRecord(names[place], input=spell_parameters(parameters, threads))
         times, exit_codes = one.get("times"), one.get("exit_codes")
@@ -45,13 +46,14 @@ def _parameters(one: dict[str, Any]) -> dict[str, Any]:
 
 def _names(results: list[dict[str, Any]]) -> list[str]:
     """The command of each result with `{threads}` where the thread count stands. Results of one scan have the same."""
-    tokens = [re.split(r"(\W+)", str(one.get("command", "")).strip()) for one in results]
+    tokens = [BETWEEN_WORDS.split(str(one.get("command", "")).strip()) for one in results]
     alike = defaultdict(list)
     for place, one in enumerate(results):
         parameters = _parameters(one)
         alike[len(tokens[place]), spell_parameters(parameters, thread_parameter(parameters))].append(place)
+    threads = [_thread_text(one) for one in results]
     for places in alike.values():
-        _mask(tokens, places, [_thread_text(one) for one in results])
+        _mask(tokens, places, threads)
     return ["".join(of_one)[:NAME_LENGTH] for of_one in tokens]
 
 

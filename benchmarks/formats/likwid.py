@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from benchmarks.formats.collecting import Collected, ForeignFile, as_number
+from benchmarks.formats.collecting import LONGEST_FIELD, Collected, ForeignFile, as_number
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 RUNTIMES = ("RDTSC Runtime [s]", "Runtime (RDTSC) [s]")  # the first is that of a region alone
@@ -32,7 +32,7 @@ def read_likwid(collected: Collected, file: ForeignFile, columns: Mapping[str, s
         elif row[0] == "CPU name:" and cells:
             collected.describe(PlatformRecord(cells[0], cells[0]))
         elif row[0] in ("Event", "Metric", "Region Info") and threads:
-            threads = sum(HARDWARE_THREAD.fullmatch(cell) is not None for cell in cells)
+            threads = sum(HARDWARE_THREAD.fullmatch(cell[:LONGEST_FIELD]) is not None for cell in cells)
         elif row[0] in RUNTIMES and threads > 0:
             key = (region, group, executions[region, group])
             times = [time for cell in cells if (time := as_number(cell)) is not None][-threads:]

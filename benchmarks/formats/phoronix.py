@@ -4,40 +4,83 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
-from defusedxml import DefusedXmlException, ElementTree
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import DefusedXMLParser
 
-from benchmarks.formats.collecting import MOST_DOCUMENT_BYTES, SECONDS_PER_UNIT, Collected, ForeignFile, as_number
+from benchmarks.formats.collecting import (
+    LONGEST_FIELD,
+    SECONDS_PER_UNIT,
+    Collected,
+    ForeignFile,
+    as_count,
+    as_number,
+)
+from profiles.bounds import DEEPEST_JSON
 from profiles.measurements import PlatformRecord, TimeKind, WorkloadRecord
 
 UNITS = {"seconds": "s", "second": "s", "sec": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns"}
-THREADS_NAMED = re.compile(r"(?:threads?|cores|cpus?|jobs)\s*[:=]?\s*(\d{1,5})|(?<!\S)-[tj]\s*(\d{1,5})", re.IGNORECASE)
-PROCESSOR = re.compile(
-    r"Processor: *(?:(?P<sockets>\d+) x )?(?P<model>[^,(@]+?)(?: @ (?P<ghz>[\d.]+)GHz)?"
-    r" *\((?P<cores>\d+) Cores?(?: / (?P<threads>\d+) Threads?)?\)"
+MOST_ELEMENTS = 50_000  # a result has about twenty
+DEEPEST_ELEMENTS = DEEPEST_JSON
+# All three are applied to fields without runs of blanks, to at most LONGEST_FIELD characters of each (`_field`).
+THREADS_NAMED = re.compile(
+    r"(?:threads?|cores|cpus?|jobs) ?[:=]? ?(\d{1,5})(?!\d)|(?<!\S)-[tj] ?(\d{1,5})(?!\d)", re.IGNORECASE
 )
+SOCKETS = re.compile(r"(\d{1,9}) x ")
+CORES = re.compile(r"(\d{1,9}) Cores?(?: / (\d{1,9}) Threads?)?\)")
+
+
+class _TooLargeError(Exception):
+    """The document has more elements, or deeper ones, than are read."""
+
+
+class _BoundedBuilder(TreeBuilder):
+    """Builds the tree while its elements are few, flat and shortly named: an empty one is four bytes of text and a
+    hundred of memory, and a name has all of its namespace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = self.depth = 0
+
+    def start(self, tag: str, attrs: dict[str, str], /) -> Element:
+        self.count += 1
+        self.depth += 1
+        if self.count > MOST_ELEMENTS:
+            raise _TooLargeError(f"has more than {MOST_ELEMENTS} elements")
+        if self.depth > DEEPEST_ELEMENTS:
+            raise _TooLargeError(f"has elements nested more than {DEEPEST_ELEMENTS} deep")
+        if len(tag) > LONGEST_FIELD:
+            raise _TooLargeError(f"has an element whose name is longer than {LONGEST_FIELD} characters")
+        return super().start(tag, attrs)
+
+    def end(self, tag: str, /) -> Element:
+        self.depth -= 1
+        return super().end(tag)
 
 
 def read_phoronix(collected: Collected, file: ForeignFile, columns: Mapping[str, str]) -> None:
     root = _root(collected, file)
-    systems = [_text(system, "Identifier") for system in root.iter("System")]
-    if len(set(systems)) > 1:
-        collected.refuse(file, None, f"has the results of {len(set(systems))} systems: one file, one machine")
-    for system in root.iter("System"):
-        _describe_platform(collected, _text(system, "Hardware"), _text(system, "Identifier"))
+    systems = root.findall("System")
+    names = {_field(system, "Identifier") for system in systems}
+    if len(names) > 1:
+        collected.refuse(file, None, f"has the results of {len(names)} systems: one file, one machine")
+    for system in systems[:1]:
+        _describe_platform(collected, _field(system, "Hardware"), _field(system, "Identifier"))
     whole = None if collected.platform is None else collected.platform.n_max or collected.platform.threads
-    for place, result in enumerate(root.iter("Result"), start=1):
-        _add_result(collected, file, result, place, whole)
+    for result in root.iterfind("Result"):
+        _add_result(collected, file, result, whole)
 
 
 def _root(collected: Collected, file: ForeignFile) -> Element:
-    if len(file.content) > 4 * MOST_DOCUMENT_BYTES:
-        collected.refuse(file, None, f"is larger than {4 * MOST_DOCUMENT_BYTES} bytes")
+    parser = DefusedXMLParser(target=_BoundedBuilder())
     try:
-        root: Element = ElementTree.fromstring(file.content)
+        parser.feed(collected.content(file))
+        root: Element = parser.close()
     except ParseError as error:
         collected.refuse(file, error.position[0], f"is not valid XML: {error}")
+    except _TooLargeError as error:
+        collected.refuse(file, None, str(error))
     except (DefusedXmlException, ValueError, LookupError) as error:
         collected.refuse(file, None, f"is not XML that is read: {type(error).__name__}")
     if root.tag != "PhoronixTestSuite":
@@ -49,42 +92,55 @@ def _text(element: Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
 
 
+def _field(element: Element, path: str) -> str:
+    """A short text on one line, without runs of blanks."""
+    return " ".join(_text(element, path).split())[:LONGEST_FIELD]
+
+
 def _describe_platform(collected: Collected, hardware: str, name: str) -> None:
-    found = PROCESSOR.search(hardware)
-    if found is None:
+    """`Processor: 2 x AMD EPYC 7601 @ 2.20GHz (64 Cores / 128 Threads), Motherboard: ...`; what is not written so says
+    nothing."""
+    processor, _, counted = hardware.partition("Processor:")[2].strip().partition("(")
+    several = SOCKETS.match(processor)
+    model, _, clock = processor[several.end() if several else 0 :].partition("@")
+    model, found = model.strip(), CORES.match(counted)
+    cores = as_count(found[1]) if found else None
+    threads = as_count(found[2]) if found and found[2] else cores
+    sockets = as_count(several[1]) if several else 1
+    if not model or "," in processor or cores is None or threads is None:
         return
-    cores = int(found["cores"])
-    threads = int(found["threads"] or cores)
-    model = found["model"].strip()
+    ghz = as_number(clock.strip().removesuffix("GHz"))
     collected.describe(
         PlatformRecord(
             name or model,
             model,
-            sockets=int(found["sockets"] or 1),
+            sockets=sockets,
             physical_cores=cores,
             threads=threads,
             n_ht=cores if cores < threads else None,
-            max_mhz=float(found["ghz"]) * 1000 if found["ghz"] else None,
+            max_mhz=ghz * 1000 if ghz else None,
         )
     )
 
 
-def _add_result(collected: Collected, file: ForeignFile, result: Element, place: int, whole: int | None) -> None:
-    test, description = _text(result, "Identifier") or _text(result, "Title"), _text(result, "Description")
-    threads = THREADS_NAMED.search(f"{description} {_text(result, 'Arguments')}")
+def _add_result(collected: Collected, file: ForeignFile, result: Element, whole: int | None) -> None:
+    test, description = _field(result, "Identifier") or _field(result, "Title"), _field(result, "Description")
+    threads = THREADS_NAMED.search(description) or THREADS_NAMED.search(_field(result, "Arguments"))
     n = next(filter(None, threads.groups())) if threads else whole
     if n is None:
         collected.left_out["results that say no number of threads, on a machine whose number is unknown"] += 1
         return
-    name, _, version = test.rpartition("-") if re.search(r"-[\d.]+$", test) else (test, "", "")
+    name, dash, version = test.rpartition("-")
+    if not (dash and version and set(version) <= set("0123456789.")):
+        name, version = test, ""
     setting = _without_threads(description) if threads else description
     workload = WorkloadRecord(
         *(name, name.rpartition("/")[2] or None),
         input=setting[:200] or None,
-        version=(_text(result, "AppVersion") or version)[:50] or None,
+        version=(_field(result, "AppVersion") or version)[:50] or None,
     )
-    kind, factor = _scale(_text(result, "Scale"))
-    fewer_is_better = _text(result, "Proportion").upper() != "HIB"
+    kind, factor = _scale(_field(result, "Scale"))
+    fewer_is_better = _field(result, "Proportion").upper() != "HIB"
     for value in _values(result):
         usable = value is not None and value > 0
         time = None if not usable or value is None else value * factor if fewer_is_better else 1 / value
@@ -101,7 +157,7 @@ def _without_threads(description: str) -> str:
     >>> _without_threads("Grid: 1500 - Threads: 2 - Rate")
     'Grid: 1500 - Rate'
     """
-    settings = (THREADS_NAMED.sub("", setting).strip(" ,;-") for setting in re.split(r"\s-\s", description))
+    settings = (THREADS_NAMED.sub("", setting).strip(" ,;-") for setting in description.split(" - "))
     return " - ".join(filter(None, settings))
 
 
@@ -112,6 +168,6 @@ def _scale(scale: str) -> tuple[TimeKind, float]:
 
 def _values(result: Element) -> Iterator[float | None]:
     """Every single run where the file has them, else the one value."""
-    for entry in result.iter("Entry"):
+    for entry in result.iterfind("Data/Entry"):
         raw = [text for text in _text(entry, "RawString").split(":") if text]
         yield from (as_number(text) for text in raw or [_text(entry, "Value")])

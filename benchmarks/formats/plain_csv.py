@@ -25,7 +25,7 @@ def read_plain_csv(collected: Collected, file: ForeignFile, columns: Mapping[str
     stem = file.name.rpartition(".")[0] or file.name
     for number, row in rows:
         if len(row) != len(header):
-            collected.problems.add(file.name, number, f"has {len(row)} cells, the header has {len(header)}", "cells")
+            collected.note(file.name, number, f"has {len(row)} cells, the header has {len(header)}", "cells")
             continue
         texts: dict[str, Any] = {name: row[places[name]] or None for name in NAMED_BY_TEXT if name in places}
         name = texts.pop("workload", stem) or ""

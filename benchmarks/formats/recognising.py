@@ -8,22 +8,26 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from benchmarks.formats.collecting import MOST_DOCUMENT_BYTES, ForeignFile
+from benchmarks.formats.collecting import ForeignFile, ForeignLimits
+from profiles.readers import UnreadableError
 
 TARBALL = "mpet-results"  # what `recognise` says of a results tarball, which is none of FORMATS
 GZIP = b"\x1f\x8b"
 TARBALL_SUFFIXES = (".tar.gz", ".tgz")
 MOST_LOOKED_AT = 1 << 16  # bytes of a text: its first lines say what it is
+EXTRA_P = re.compile(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s")
+LIKWID = re.compile(r"(TABLE|STRUCT),|CPU name:,")
 TOO_MIXED = "Send files of one tool and one machine, or one results tarball alone."
 
 
-class UnrecognisedError(Exception):
+class UnrecognisedError(UnreadableError):
     """Files of no form that is known, or of several; in words for the sender."""
 
 
-def recognise(files: Sequence[ForeignFile]) -> str:
-    """The form of files that one upload is made of: TARBALL, or one of `FORMATS`. Raises UnrecognisedError."""
-    forms = {file.name: _form_of(file) for file in files}
+def recognise(files: Sequence[ForeignFile], file_bytes: int = ForeignLimits.file_bytes) -> str:
+    """The form of files that one upload is made of: TARBALL, or one of `FORMATS`; of a JSON document only so many bytes
+    are looked at. Raises UnrecognisedError."""
+    forms = {file.name: _form_of(file, file_bytes) for file in files}
     unknown = [name for name, form in forms.items() if form is None]
     if unknown:
         raise UnrecognisedError(f"{unknown[0]} is of no tool that is recognised: say its form.")
@@ -33,28 +37,32 @@ def recognise(files: Sequence[ForeignFile]) -> str:
     return found.pop()
 
 
-def _form_of(file: ForeignFile) -> str | None:
-    name = file.name.casefold()
-    if file.content.startswith(GZIP) or name.endswith(TARBALL_SUFFIXES):
+def is_tarball(name: str, start: bytes) -> bool:
+    """Whether a file is a results tarball, by its name or its first two bytes."""
+    return start.startswith(GZIP) or name.casefold().endswith(TARBALL_SUFFIXES)
+
+
+def _form_of(file: ForeignFile, file_bytes: int) -> str | None:
+    if is_tarball(file.name, file.content):
         return TARBALL
     text = file.content[:MOST_LOOKED_AT].decode("utf-8-sig", "replace").lstrip()
     if text.startswith("{"):
-        return _form_of_json(file.content)
+        return _form_of_json(file.content[: file_bytes + 1])
     if text.startswith("<"):
         return "phoronix" if "<PhoronixTestSuite" in text else None
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if lines and re.match(r"\s*(PARAMETER|POINTS|REGION|METRIC)\s", lines[0]):
+    if lines and EXTRA_P.match(lines[0]):
         return "extra-p"
-    if any(re.match(r"(TABLE|STRUCT),|CPU name:,", line) for line in lines[:50]):
+    if any(LIKWID.match(line) for line in lines[:50]):
         return "likwid"
-    is_table = PurePath(name).suffix in (".csv", ".txt", "") and bool(lines) and "," in lines[0]
+    is_table = PurePath(file.name.casefold()).suffix in (".csv", ".txt", "") and bool(lines) and "," in lines[0]
     return "csv" if is_table and "\0" not in text else None
 
 
 def _form_of_json(content: bytes) -> str | None:
     """The document as a whole, or the first line where each is a document."""
     try:
-        document = json.loads(content[: MOST_DOCUMENT_BYTES + 1])
+        document = json.loads(content)
     except (ValueError, RecursionError):
         return _form_of_json_lines(content)
     return _form_of_document(document)

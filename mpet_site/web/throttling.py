@@ -87,6 +87,11 @@ class UnstoredPredictionThrottle(RequestThrottle):
         return self.wait_s == 0
 
 
+def wait_of_preview(request: Any) -> int:
+    """Counts a file that a user has read without storing it, on a page or by the API; 0 or the seconds to wait."""
+    return seconds_to_wait("preview", str(request.user.pk))
+
+
 def too_many_requests(request: HttpRequest, wait_s: int) -> HttpResponse:
     """The page that says when to come back."""
     response = render(request, "429.html", {"wait_s": wait_s}, status=429)

@@ -10,6 +10,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads
 from benchmarks.processing import process
+from benchmarks.reading import read_upload
 from benchmarks.services import keep_tarball
 from profiles.ingest import IngestError
 from profiles.models import Profile
@@ -75,11 +76,11 @@ def test_the_page_asks_first(alice, signed_in):
 def test_one_that_is_deleted_while_it_is_read_stores_nothing(alice, media, monkeypatch):
     upload = keep_tarball(io.BytesIO(tarball()), alice, "public", "run.tar.gz")
 
-    def delete_meanwhile(measurements):
+    def delete_meanwhile(*arguments):
         delete_uploads(Upload.objects.filter(pk=upload.pk))
-        return []
+        return read_upload(*arguments)
 
-    monkeypatch.setattr("benchmarks.processing.quality_warnings", delete_meanwhile)
+    monkeypatch.setattr("benchmarks.processing.read_upload", delete_meanwhile)
     process(upload)
     assert set(stored_counts().values()) == {0}
     assert kept_files(media) == []

@@ -12,7 +12,6 @@ from django.utils import timezone
 from benchmarks import processing
 from benchmarks.models import Upload
 from profiles.models import Platform, Profile, Revision, Run, Source, StagedDelivery
-from profiles.models.leases import MOST_ATTEMPTS
 from tests.benchmarks.uploads import kept_files, receive, tarball
 from tests.profiles.deliveries import deliver, measured, stored_counts
 from tests.samples import sample_measurements, sample_platform
@@ -142,17 +141,17 @@ def test_what_another_process_has_in_hand_is_left_to_it(waiting):
 
 def test_who_lost_its_lease_stores_nothing(waiting, monkeypatch):
     """A process that was asleep for longer than its lease does not write over what the next one did."""
-    read = processing.read_archive
+    read = processing.read_upload
 
     def slow(*arguments, **options):
         Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
         with monkeypatch.context() as patch:
-            patch.setattr(processing, "read_archive", read)
+            patch.setattr(processing, "read_upload", read)
             assert processing.process(Upload.objects.get()).status == Upload.Status.ACCEPTED
         return read(*arguments, **options)
 
     monkeypatch.setattr(processing, "ingest", partial(ingest_as_other_bytes, processing.ingest))
-    monkeypatch.setattr(processing, "read_archive", slow)
+    monkeypatch.setattr(processing, "read_upload", slow)
     assert processing.process(waiting).status == Upload.Status.ACCEPTED
     assert waiting.attempts == 1
     assert Upload.objects.get().attempts == 2
@@ -177,14 +176,19 @@ def test_a_database_that_does_not_answer_leaves_the_upload_for_later(waiting, mo
     assert left.status == Upload.Status.PROCESSING
     assert left.report == {}
     assert left.lease_until > timezone.now()
+    assert left.attempts == 0, "no process ended"
 
 
 def test_a_tarball_that_takes_its_processes_along_is_given_up(waiting, media):
-    """trust 5: not retried for ever."""
-    Upload.objects.update(attempts=MOST_ATTEMPTS, status=Upload.Status.PROCESSING)
+    """trust 5, third audit 1: tried once again, and not for ever."""
+    for attempt in (1, 2):
+        assert Upload.objects.get().claim_to_process()
+        Upload.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert Upload.objects.get().attempts == attempt
     upload = processing.process(Upload.objects.get())
     assert upload.status == Upload.Status.REJECTED
-    assert upload.report["errors"] == [{"member": None, "line": None, "reason": processing.GIVEN_UP}]
+    (error,) = upload.report["errors"]
+    assert error["reason"] == processing.GIVEN_UP.format(count=2)
     assert kept_files(media) == []
 
 

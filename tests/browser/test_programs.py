@@ -9,7 +9,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from benchmarks.archive import read_archive
-from benchmarks.processing import archive_limits
+from benchmarks.reading import archive_limits
 from tests.benchmarks.uploads import receive, tarball
 from tests.browser.walk import drawn
 from tests.pages import user

@@ -1,12 +1,14 @@
 """Ten thousand things that a stranger may send, and what became of the database and of the site.
 
     python -m tests.hostile.campaign [--count 10000] [--seed 1] [--only K ...] [--database sqlite|postgresql] [--live]
+                                     [--formats]
 
 In a temporary installation with the demo. Each mutation is a function of seed and number: --only 17 sends number 17
-alone. --live sends to gunicorn as `make run` starts it, without it Django answers in this process, where processor
-time and memory are seen. After a refusal every count must be what it was and the reason must be told; nothing may
-answer 5xx, say "internal error" or take over --slow seconds; in the end every page and every address of the API must
-answer 200. Exits with 1 where one of this does not hold.
+alone. --live sends to gunicorn as `make run` starts it, and asks for /healthz all the while; without it Django answers
+in this process, where processor time and memory are seen. --formats sends files of other tools, damaged, long, deep
+and with large numbers, most of them for a preview. After a refusal every count must be what it was and the reason must
+be told; nothing may answer 5xx, say "internal error" or take over --slow seconds; in the end every page and every
+address of the API must answer 200. Exits with 1 where one of this does not hold.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import re
 import resource
 import sys
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tests.hostile.servers import DATABASES, installation, served
@@ -70,8 +73,11 @@ def main() -> int:
     parser.add_argument("--only", type=int, nargs="+", default=[], help="numbers of mutations; all else is left out")
     parser.add_argument("--database", choices=DATABASES, default="sqlite")
     parser.add_argument("--live", action="store_true", help="send to gunicorn instead of answering in this process")
-    parser.add_argument("--slow", type=float, default=10.0, help="most seconds of one answer")
+    parser.add_argument("--formats", action="store_true", help="send files of other tools")
+    parser.add_argument("--slow", type=float, help="most seconds of one answer; 10, of --formats 6")
+    parser.add_argument("--healthz", type=float, default=1.0, help="most seconds of /healthz meanwhile, with --live")
     arguments = parser.parse_args()
+    arguments.slow = arguments.slow or (6.0 if arguments.formats else 10.0)
     with installation(arguments.database) as made:
         os.environ |= made.environment | {
             "DJANGO_SETTINGS_MODULE": "mpet_site.settings_test",
@@ -93,7 +99,9 @@ def attack(arguments: argparse.Namespace, url: str) -> int:
     from accounts.models import ApiToken  # noqa: PLC0415
     from profiles.models import Profile  # noqa: PLC0415
     from tests.browser.walk import pages_of  # noqa: PLC0415
-    from tests.hostile.attack import Campaign, InProcess, Live, known_names, status_bytes  # noqa: PLC0415
+    from tests.hostile.attack import Campaign, InProcess, Live, known_names, probes, status_bytes  # noqa: PLC0415
+    from tests.hostile.foreign_files import foreign_mutation  # noqa: PLC0415
+    from tests.hostile.mutations import mutation  # noqa: PLC0415
     from tests.hostile.sweep import sweep  # noqa: PLC0415
     from tests.pages import user  # noqa: PLC0415
 
@@ -103,11 +111,13 @@ def attack(arguments: argparse.Namespace, url: str) -> int:
     profile = Profile.objects.visible_to(None).order_by("pk")[0]
     walk = pages_of(profile, owner, profile.workload.slug, profile.platform.slug)
     send = Live(url, secret) if url else InProcess(owner, secret)
-    campaign = Campaign(send, known_names(), arguments.seed, arguments.slow)
+    make = foreign_mutation if arguments.formats else mutation
+    campaign = Campaign(send, known_names(), arguments.seed, arguments.slow, make)
     gc.collect()
     before, start = status_bytes("VmRSS"), time.monotonic()
     numbers = arguments.only or range(arguments.first, arguments.first + arguments.count)
-    campaign.run(tqdm(numbers, desc="mutations", mininterval=5))
+    with probes(url, arguments.healthz, campaign) if url else nullcontext():
+        campaign.run(tqdm(numbers, desc="mutations", mininterval=5))
     if not url:  # some pages need somebody signed in
         print(f"swept: {sweep(campaign, walk)} addresses")
     print_report(campaign, time.monotonic() - start, before, status_bytes("VmRSS"))

@@ -89,6 +89,7 @@ class Site:
             "MPET_STATE_DIR": str(folder),
             "MPET_TASKS": mode,
             **{f"MPET_THROTTLE_{whose}": "" for whose in ("ANON", "USER", "QUARANTINE")},
+            "MPET_UPLOAD_MAX_ATTEMPTS": "20",  # none of the kills is a file's doing
             "OPENBLAS_NUM_THREADS": "1",
             **environment,
         }

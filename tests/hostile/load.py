@@ -1,11 +1,12 @@
 """How many readers and writers the server serves at once, and how long they wait.
 
-    python -m tests.hostile.load [--database sqlite postgresql] [--clients 50] [--seconds 60]
+    python -m tests.hostile.load [--database sqlite postgresql] [--clients 50] [--seconds 60] [--hostile-previews 1]
 
 For each database: a temporary MPET with the demo, served as `make run` does it, without rate limits since all clients
 have one address. Most clients read pages and the API without pausing; a few (`--writers`) store predictions, and one
-(`--uploaders`) sends tarballs and has them processed in the request. Exits with 1 where a request failed or where the
-99th percentile of the reads is over --p99 seconds.
+(`--uploaders`) sends tarballs and has them processed in the request. Beside them, `--hostile-previews` accounts send
+mutated files of other tools for a preview without a pause, under the rate of previews that a server has unless it is
+told otherwise. Exits with 1 where a request failed or where the 99th percentile of the reads is over --p99 seconds.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ import sys
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from urllib.parse import quote, urlsplit
 
 from tests.hostile.servers import DATABASES, Installation, installation, served
@@ -38,11 +40,12 @@ LISTS = (
 )  # fmt: skip
 SHARES = {"pages": 4, "details": 4, "lists": 3, "answers": 3, "predictions": 1}
 UPLOAD_PAUSE_S = 5.0
+PREVIEW_RATE = "10/min"  # the default: a stream of previews is what it is there for
 
 
 @dataclass(frozen=True)
 class Answer:
-    kind: str  # read or write
+    kind: str  # read, write or hostile
     path: str
     seconds: float
     status: int | str  # or what went wrong instead
@@ -172,8 +175,8 @@ def stored_prediction(rng: random.Random, there: Contents) -> str:
 class Crowd:
     """All clients of one measurement, and what they were answered."""
 
-    def __init__(self, url: str, token: str, seconds: float, seed: int) -> None:
-        self.url, self.token, self.seed = url, token, seed
+    def __init__(self, url: str, token: str, seconds: float, seed: int, hostile: Sequence[str] = ()) -> None:
+        self.url, self.token, self.seed, self.hostile = url, token, seed, hostile
         self.end = time.perf_counter() + seconds
         self.there = contents_of(url)
         self.answers: list[Answer] = []
@@ -184,6 +187,7 @@ class Crowd:
             threading.Thread(target=one, args=(random.Random(f"{self.seed}:{number}"),), daemon=True)
             for number, one in enumerate(work)
         ]
+        threads += [threading.Thread(target=self.attack, args=(token,), daemon=True) for token in self.hostile]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -204,6 +208,19 @@ class Crowd:
             question = json.dumps({"workload": workload, "target": target, "include_simulated": True}).encode()
             self.answers.append(client.timed("write", "POST", "/api/v1/predictions/", question, "application/json"))
             time.sleep(rng.random())
+
+    def attack(self, token: str) -> None:
+        """Previews of mutated files, one after another, from one account."""
+        from tests.hostile.foreign_files import foreign_mutation  # noqa: PLC0415  (needs settings)
+        from tests.hostile.mutations import Known  # noqa: PLC0415
+
+        client, there = Client(self.url, token), Known([], [], [], [])
+        for number in count():
+            sent = foreign_mutation(self.seed, number, there).sent
+            if time.perf_counter() > self.end:
+                return
+            if b'name="preview"' in sent.body and sent.path.startswith("/api/"):
+                self.answers.append(client.timed("hostile", "POST", sent.path, sent.body, sent.content_type))
 
     def upload(self, rng: random.Random) -> None:
         from tests.benchmarks.tarballs import packed  # noqa: PLC0415  (needs settings)
@@ -233,7 +250,8 @@ def measure(made: Installation, arguments: argparse.Namespace) -> list[Answer]:
     with served(made, WORKERS=str(arguments.workers)) if arguments.workers else served(made) as url:
         Crowd(url, token, arguments.warm, seed=0).run(8, 0, 0)
         readers = arguments.clients - arguments.writers - arguments.uploaders
-        crowd = Crowd(url, token, arguments.seconds, arguments.seed)
+        hostile = [made.manage("api_token", f"hostile-{number}") for number in range(arguments.hostile_previews)]
+        crowd = Crowd(url, token, arguments.seconds, arguments.seed, hostile)
         return crowd.run(readers, arguments.writers, arguments.uploaders)
 
 
@@ -244,12 +262,12 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def is_failure(answer: Answer) -> bool:
-    """Whatever is neither a success nor a redirect."""
-    return not isinstance(answer.status, int) or answer.status >= 400
+    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for."""
+    return not isinstance(answer.status, int) or answer.status >= (500 if answer.kind == "hostile" else 400)
 
 
 def print_answers(database: str, answers: list[Answer], seconds: float) -> None:
-    for kind in ("read", "write"):
+    for kind in ("read", "write", "hostile"):
         chosen = [answer for answer in answers if answer.kind == kind]
         times = [answer.seconds for answer in chosen]
         if not times:
@@ -279,6 +297,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--writers", type=int, default=3, help="of the clients, who store predictions")
     parser.add_argument("--uploaders", type=int, default=1, help="of the clients, who upload")
+    parser.add_argument("--hostile-previews", type=int, default=0, help="accounts that send mutated files, besides")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--warm", type=float, default=15, help="seconds of reading before it counts")
     parser.add_argument("--workers", type=int, default=0, help="processes of the server; 0: as `make run` has them")
@@ -289,7 +308,7 @@ def main() -> int:
     print(f"{platform.machine()}, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
     good = True
     for database in arguments.database:
-        with installation(database) as made:
+        with installation(database, MPET_THROTTLE_PREVIEW=PREVIEW_RATE) as made:
             answers = measure(made, arguments)
         print_answers(database, answers, arguments.seconds)
         print_slowest(answers, arguments.slowest)

@@ -19,9 +19,8 @@ from tests.paths import ROOT
 
 DATABASES = ("sqlite", "postgresql")
 STARTUP_S = 120
-NO_THROTTLES = {  # all requests of a campaign come from one address
-    f"MPET_THROTTLE_{name}": "" for name in ("ANON", "USER", "LOGIN", "SIGNUP", "RESET", "MAIL", "PREDICTION")
-}
+LIMITED = ("ANON", "USER", "LOGIN", "SIGNUP", "RESET", "MAIL", "PREDICTION", "PREVIEW")
+NO_THROTTLES = {f"MPET_THROTTLE_{name}": "" for name in LIMITED}  # all requests of a campaign come from one address
 
 
 @dataclass(frozen=True)

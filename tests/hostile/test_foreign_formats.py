@@ -1,37 +1,44 @@
-"""Files of other tools, damaged at random: each is read or refused with a reason, and nothing else happens."""
+"""Mutated files of other tools, read here: each is read or refused with a reason, in time, and nothing else happens."""
 
 import random
-
-import pytest
+import time
+from collections import Counter
 
 from benchmarks.archive import ArchiveError
 from benchmarks.formats import FORMATS, ForeignFile, read_foreign
+from benchmarks.formats.recognising import UnrecognisedError, recognise
 from profiles.bound_checks import number_outside
-from tests.benchmarks.formats.test_formats import CSV_COLUMNS, FILES, MACHINE, SPECIMENS
+from tests.benchmarks.formats.test_formats import CSV_COLUMNS, MACHINE
+from tests.hostile.foreign_files import mutated_files
 
-TOKENS = (b"null", b"-1", b"1e999", b"{}", b"[]", b'""', b"\0", b"\xff", b"NaN", b"9" * 400, b"<", b",", b"\n", b"true")
-
-
-def damaged(content: bytes, random_: random.Random) -> bytes:
-    for _ in range(random_.randint(1, 4)):
-        start = random_.randrange(len(content) + 1)
-        end = min(len(content), start + random_.choice((0, 1, 3, 40, 400)))
-        content = content[:start] + random_.choice((b"", *TOKENS)) + content[end:]
-    return content
+SLOW_S = 5.0  # of processor time, which a process that reads has
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_damaged_files_are_read_or_refused(form):
-    random_, refused = random.Random(form), 0
-    columns = CSV_COLUMNS if form == "csv" else {}
-    for _ in range(300):
-        files = [ForeignFile(name, damaged((SPECIMENS / name).read_bytes(), random_)) for name in FILES[form]]
-        try:
-            measurements = read_foreign(form, files, platform=MACHINE, columns=columns)
-        except ArchiveError as error:
-            assert error.problems
-            assert str(error).isprintable() or "\n" in str(error)
-            refused += 1
-        else:
-            assert number_outside(measurements) is None
-    assert refused > 20
+def read_or_refuse(seed: str) -> tuple[str, str]:
+    """The tool of a mutated file, and what became of it."""
+    rng = random.Random(seed)
+    tool, _, contents = mutated_files(rng)
+    files = [ForeignFile(name, content) for name, content in contents]
+    columns = CSV_COLUMNS if tool == "csv" and rng.random() < 0.8 else {}
+    platform = rng.choice((MACHINE, MACHINE, None))
+    try:
+        recognise(files)
+    except UnrecognisedError as error:
+        assert str(error)
+    try:
+        measurements = read_foreign(tool, files, platform=platform, columns=columns)
+    except ArchiveError as error:
+        assert error.problems
+        assert str(error).isprintable() or "\n" in str(error)
+        return tool, "refused"
+    assert number_outside(measurements) is None
+    return tool, "read"
+
+
+def test_mutated_files_are_read_or_refused():
+    became: Counter[tuple[str, str]] = Counter()
+    for number in range(250):
+        start = time.process_time()
+        became[read_or_refuse(f"files:{number}")] += 1
+        assert time.process_time() - start < SLOW_S, number
+    assert {*became} == {(form, outcome) for form in FORMATS for outcome in ("read", "refused")}

@@ -8,11 +8,14 @@ import time
 import pytest
 
 from accounts.models import ApiToken
+from benchmarks.reading import UNEXPECTED
+from tests.benchmarks.formats.test_formats import FILES
 from tests.benchmarks.tarballs import pack, read
 from tests.browser.walk import pages_of
 from tests.hostile.archives import FAMILIES, fresh_files, good_tarballs
 from tests.hostile.attack import Answered, Campaign, InProcess, is_told, known_names, outcome_of
 from tests.hostile.campaign import MEMORY_LIMIT
+from tests.hostile.foreign_files import CHANGES, foreign_mutation
 from tests.hostile.mutations import API, KINDS, Known, Sent, mutation
 from tests.hostile.sweep import api_addresses, sweep
 from tests.hostile.values import change_document, hostile_json
@@ -50,6 +53,21 @@ def test_the_slice_breaks_nothing_and_every_address_answers_afterwards(campaign)
     assert not figures.failures, "\n\n".join(f"{one.what}: {one.where}\n{one.detail}" for one in figures.failures)
     outcomes = {outcome for _, outcome in figures.families}
     assert outcomes >= {"accepted", "refused", "read"}
+
+
+def test_the_slice_of_foreign_files_breaks_nothing(campaign):
+    attack, _ = campaign
+    attack.make = foreign_mutation
+    figures = attack.run(range(40))
+    assert not figures.failures, "\n\n".join(f"{one.what}: {one.where}\n{one.detail}" for one in figures.failures)
+    assert {outcome for _, outcome in figures.families} >= {"refused", "read"}
+
+
+def test_every_change_of_every_format_is_sent():
+    made = [foreign_mutation(5, number, KNOWN) for number in range(400)]
+    assert {mutated.family for mutated in made} == {f"{tool}: {change}" for tool in FILES for change in CHANGES}
+    assert foreign_mutation(5, 7, KNOWN) == made[7]
+    assert max(len(mutated.sent.body) for mutated in made) > 2_000_000
 
 
 def test_the_same_seed_and_number_send_the_same_bytes(monkeypatch):
@@ -114,6 +132,7 @@ def test_the_campaign_sees_what_is_wrong():
     assert failures_of(good) == set()
     assert failures_of(Answered(500, b"", "", 0.1)) == {"500"}
     assert failures_of(Answered(201, rejection(reason="internal error"), "", 0.1)) == {"internal error"}
+    assert failures_of(Answered(201, rejection(reason=UNEXPECTED), "", 0.1)) == {"internal error"}
     assert failures_of(Answered(201, rejection(member=None), "", 0.1)) == {"no reason, member or line"}
     assert failures_of(Answered(201, rejection(), "", 2.0)) == {"slow"}
     assert failures_of(Answered(400, b"{}", "text/html", 0.1)) == {"no problem document"}
@@ -146,6 +165,9 @@ def test_what_became_of_a_request():
     outcomes = {status: outcome_of(post, Answered(status, b"{}", "", 0))[0] for status in (201, 400, 500)}
     assert outcomes == {201: "accepted", 400: "refused", 500: "failed"}
     assert outcome_of(Sent("GET", "/"), Answered(200, b"", "", 0))[0] == "read"
+    previews = [{"errors": errors, "workloads": []} for errors in ([], [{"reason": "x"}])]
+    answers = [Answered(200, json.dumps(preview).encode(), "", 0) for preview in previews]
+    assert [outcome_of(Sent("POST", f"{API}uploads/"), answer)[0] for answer in answers] == ["read", "refused"]
 
 
 @pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from rest_framework.test import APIClient
 
 from accounts.models import ApiToken
-from benchmarks.foreign import ForeignReading
+from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
 from benchmarks.services import receive_tarball
 from profiles.measurements import PlatformRecord

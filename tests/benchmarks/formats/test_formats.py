@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.archive import ArchiveError
 from benchmarks.formats import FORMATS, ForeignFile, read_foreign
+from benchmarks.formats.collecting import ForeignLimits
 from profiles.bound_checks import number_outside
 from profiles.measurements import PlatformRecord
 
@@ -296,8 +297,8 @@ def test_without_a_machine_it_is_refused():
 
 def test_too_many_runs_or_workloads_are_refused():
     rows = "workload,n,time_s\n" + "".join(f"w{i},1,1\n" for i in range(5))
-    assert "has more than 3 runs" in refused("csv", rows, most_rows=3)
-    assert "has more than 4 workloads" in refused("csv", rows, most_workloads=4)
+    assert "has more than 3 runs" in refused("csv", rows, limits=ForeignLimits(rows=3))
+    assert "has more than 4 workloads" in refused("csv", rows, limits=ForeignLimits(workloads=4))
 
 
 def test_a_name_that_is_too_long_is_refused():

@@ -1,0 +1,167 @@
+"""Files that strangers send are read in a process of its own, with limits of processor time, memory and time.
+
+Whatever a file does to its reader, the server goes on (docs/decisions/reading-processes.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from django.conf import settings
+
+from benchmarks import child_reader
+from benchmarks.archive import ArchiveError, ArchiveProblem, Limits
+from benchmarks.formats.collecting import ForeignLimits
+from benchmarks.formats.deliveries import ForeignReading
+from benchmarks.formats.recognising import TARBALL, UnrecognisedError, is_tarball
+from benchmarks.models import error_entries
+from profiles.measurements import Measurements, PlatformRecord
+
+logger = logging.getLogger(__name__)
+UNEXPECTED = "has something that its reader does not expect: nothing was stored, and the operators were told"
+MOST_ANSWER_BYTES = 256 * 2**20  # 200,000 runs are 19 MB
+INHERITED = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR")  # no secret, no address
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",  # each further thread reserves memory, and no reader multiplies matrices
+    "OMP_NUM_THREADS": "1",
+    "PYTHONWARNINGS": "ignore",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+MAY_BE_MADE = {
+    *(("profiles.measurements", name) for name in (
+        "CounterTable", "Measurements", "PlatformRecord", "ProfileRecord", "RunTable", "WorkloadRecord"
+    )),
+    *(("numpy", name) for name in ("dtype", "ndarray")),
+    *((f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")),
+    *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
+}  # fmt: skip
+
+
+def archive_limits(rows: int | None = None) -> Limits:
+    """`rows`: at most so many; None: as the settings say."""
+    return Limits(
+        packed_bytes=settings.UPLOAD_MAX_PACKED_BYTES,
+        unpacked_bytes=settings.UPLOAD_MAX_UNPACKED_BYTES,
+        members=settings.UPLOAD_MAX_MEMBERS,
+        rows=settings.UPLOAD_MAX_ROWS if rows is None else min(rows, settings.UPLOAD_MAX_ROWS),
+        workloads=settings.UPLOAD_MAX_WORKLOADS,
+    )
+
+
+def foreign_limits() -> ForeignLimits:
+    return ForeignLimits(settings.FOREIGN_MAX_BYTES, settings.UPLOAD_MAX_ROWS, settings.UPLOAD_MAX_WORKLOADS)
+
+
+def read_upload(
+    file: IO[bytes], name: str, reading: ForeignReading | None, rows: int | None = None
+) -> tuple[Measurements, list[str]]:
+    """A results tarball of at most so many `rows`, or a file of another tool, and what is odd about its times. Raises
+    ArchiveError."""
+    options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits()}
+    seconds = settings.READ_TARBALL_SECONDS if reading is None else settings.READ_SECONDS
+    measurements, doubts = run_reader("read_measurements", file, options, seconds)
+    return measurements, doubts
+
+
+def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -> dict[str, Any]:
+    """The form, the platform, each workload with the median time of each n, and what is wrong or odd."""
+    form = TARBALL if reading is None else reading.form
+    options = {"name": name, "reading": reading, "limits": archive_limits(), "foreign_limits": foreign_limits()}
+    try:
+        found: dict[str, Any] = run_reader("describe", file, options)
+    except ArchiveError as error:
+        return {"form": form, "errors": error_entries(error), "warnings": [], "platform": None, "workloads": []}
+    return {"form": form, "errors": [], **found}
+
+
+def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
+    """The form of a file, or of several in one archive. Raises UnreadableError."""
+    start = file.read(2)
+    file.seek(0)
+    if not packed and is_tarball(name, start):
+        return TARBALL  # as most are, which spares a process
+    form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
+    return form
+
+
+def read_sent_platform(file: IO[bytes], name: str = "platform.json") -> PlatformRecord:
+    """The machine that a file by itself describes. Raises ArchiveError."""
+    platform: PlatformRecord = run_reader("read_platform", file, {"name": name})
+    return platform
+
+
+def run_reader(task: str, file: IO[bytes], options: Mapping[str, Any], seconds: float | None = None) -> Any:
+    """What a task of `child_reader` says of the file, from its start; it takes at most so many seconds of processor
+    time. Raises ArchiveError, also where the process exceeds a limit or dies, and UnrecognisedError."""
+    seconds = settings.READ_SECONDS if seconds is None else seconds
+    with TemporaryFile() as question, TemporaryFile() as answer:
+        pickle.dump((task, options), question)
+        file.seek(0)
+        shutil.copyfileobj(file, question)
+        file.seek(0)
+        question.seek(0)
+        _run_process(question, answer, seconds)
+        if answer.seek(0, os.SEEK_END) > MOST_ANSWER_BYTES:
+            raise _refusal(f"holds more than is read: its measurements take {MOST_ANSWER_BYTES} bytes")
+        answer.seek(0)
+        outcome, value = _Answer(answer).load()
+    if outcome == "refused":
+        raise ArchiveError([ArchiveProblem(*problem) for problem in value[0]], value[1])
+    if outcome == "unrecognised":
+        raise UnrecognisedError(value)
+    if outcome == "failed":
+        logger.error("a reader failed at %s: %s", task, value)
+        raise _refusal(UNEXPECTED)
+    return value
+
+
+def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None:
+    """Returns where it ended well; raises ArchiveError for a limit that it met."""
+    memory_bytes = settings.READ_MEMORY_BYTES
+    limits = (math.ceil(seconds), memory_bytes, max(settings.UPLOAD_MAX_UNPACKED_BYTES, MOST_ANSWER_BYTES) + 1)
+    process = subprocess.Popen(  # noqa: S603  this program, and numbers
+        [sys.executable, "-m", child_reader.__name__, *map(str, limits)],
+        stdin=question,
+        stdout=answer,
+        cwd=settings.BASE_DIR,
+        env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
+        start_new_session=True,
+    )
+    try:
+        status = process.wait(settings.READ_WALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise _refusal(f"took more than {settings.READ_WALL_SECONDS:g} s to read") from None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if status in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise _refusal(f"took more than {seconds:g} s of processor time to read")
+    if status == child_reader.MEMORY_STATUS:
+        raise _refusal(f"took more than {memory_bytes / 2**20:g} MiB of memory to read")
+    if status:
+        logger.error("a process that read a file ended with status %d", status)
+        raise _refusal(UNEXPECTED)
+
+
+def _refusal(reason: str) -> ArchiveError:
+    return ArchiveError([ArchiveProblem(None, None, reason)])
+
+
+class _Answer(pickle.Unpickler):
+    """Makes measurements, numbers, texts and nothing else, should a file ever have taken its reader over."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in MAY_BE_MADE:
+            raise pickle.UnpicklingError(f"{module}.{name} is no part of an answer")
+        return super().find_class(module, name)

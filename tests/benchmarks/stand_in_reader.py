@@ -1,0 +1,49 @@
+"""A reader for tests that does what a file might make a reader do: `benchmarks.child_reader` with further tasks."""
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from benchmarks import child_reader
+
+MEMORY_STATUS = child_reader.MEMORY_STATUS
+
+
+def spin(content: Any, **options: Any) -> None:
+    while True:
+        pass
+
+
+def sleep(content: Any, **options: Any) -> None:
+    time.sleep(600)
+
+
+def allocate(content: Any, **options: Any) -> None:
+    held = []
+    while True:
+        held.append(bytearray(1 << 20))
+
+
+def die(content: Any, **options: Any) -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def fail(content: Any, **options: Any) -> None:
+    raise ZeroDivisionError("told to the operators alone")
+
+
+def forge(content: Any, **options: Any) -> Any:
+    """What a reader that was taken over may answer."""
+    return os.system
+
+
+def environment(content: Any, **options: Any) -> dict[str, str]:
+    return dict(os.environ)
+
+
+if __name__ == "__main__":
+    tasks = (spin, sleep, allocate, die, fail, forge, environment)
+    child_reader.TASKS = {**child_reader.TASKS, **{task.__name__: task for task in tasks}}
+    child_reader.main(*map(int, sys.argv[1:]))

@@ -1,0 +1,204 @@
+"""Files of strangers are read in a process of its own, whose end is a refusal and nothing else."""
+
+import io
+import json
+import os
+import pickle
+import time
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from benchmarks import child_reader, reading
+from benchmarks.archive import ArchiveError, read_archive
+from benchmarks.formats.deliveries import ForeignReading
+from benchmarks.models import Upload
+from benchmarks.understanding import describe_measurements
+from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
+from tests.benchmarks import stand_in_reader
+from tests.benchmarks.uploads import tarball
+from tests.mpet_site.api_samples import API, client_of, make_user
+
+MACHINE = {"name": "laptop", "cpu_model": "ACME 1000", "threads": 8}
+CSV = b"workload,n,time_s\nfft,1,2.0\nfft,2,1.0\n"
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    monkeypatch.setattr(reading, "child_reader", stand_in_reader)
+
+
+def refused(task: str, seconds: float | None = None) -> str:
+    with pytest.raises(ArchiveError) as caught:
+        reading.run_reader(task, io.BytesIO(b"x"), {}, seconds)
+    return str(caught.value)
+
+
+def test_too_much_processor_time_is_refused(stand_in):
+    before = os.times().children_user
+    assert refused("spin", seconds=1) == "took more than 1 s of processor time to read"
+    assert os.times().children_user - before < 3
+
+
+def test_too_much_time_is_refused(stand_in, settings):
+    settings.READ_WALL_SECONDS = 2.0
+    start = time.monotonic()
+    assert refused("sleep") == "took more than 2 s to read"
+    assert time.monotonic() - start < 60
+
+
+def test_too_much_memory_is_refused(stand_in, settings):
+    settings.READ_MEMORY_BYTES = 256 << 20
+    assert refused("allocate") == "took more than 256 MiB of memory to read"
+
+
+@pytest.mark.parametrize(
+    ("task", "logged"), [("die", "ended with status -11"), ("fail", "told to the operators alone")]
+)
+def test_a_reader_that_dies_or_fails_refuses_the_file_and_tells_the_operators(stand_in, caplog, task, logged):
+    assert refused(task) == reading.UNEXPECTED
+    assert logged in caplog.text
+
+
+def test_an_answer_makes_measurements_and_nothing_else(stand_in):
+    with pytest.raises(pickle.UnpicklingError, match="system is no part of an answer"):
+        reading.run_reader("forge", io.BytesIO(b"x"), {})
+
+
+def test_the_reader_gets_no_secret(stand_in, monkeypatch):
+    for name in ("DATABASE_URL", "MPET_SECRET_KEY", "MPET_METRICS_TOKEN", "SECRET_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "planted")
+    found = reading.run_reader("environment", io.BytesIO(b"x"), {})
+    assert "planted" not in found.values()
+    assert found["OPENBLAS_NUM_THREADS"] == "1"
+    assert {*found} <= {*reading.INHERITED, *reading.ENVIRONMENT, "LC_CTYPE"}
+
+
+def test_what_is_read_there_is_what_is_read_here():
+    content = tarball()
+    measurements, doubts = reading.read_upload(io.BytesIO(content), "run.tar.gz", None)
+    here = read_archive(io.BytesIO(content))
+    assert (measurements.platforms, measurements.workloads) == (here.platforms, here.workloads)
+    for there, own in zip(measurements.profiles, here.profiles, strict=True):
+        np.testing.assert_array_equal(there.runs.time_ns, own.runs.time_ns)
+        np.testing.assert_array_equal(there.runs.parts_ns, own.runs.parts_ns)
+        assert there.runs.output_checksum == own.runs.output_checksum
+        assert (there.counters is None) == (own.counters is None)
+    assert isinstance(doubts, list)
+
+
+def test_problems_come_back_with_member_and_line():
+    reading_of_csv = ForeignReading("csv", PlatformRecord("laptop", "ACME", threads=8))
+    with pytest.raises(ArchiveError) as caught:
+        reading.read_upload(io.BytesIO(b"n,time_s\n1,1\n9,1\n"), "table.csv", reading_of_csv)
+    assert (caught.value.member, caught.value.line, caught.value.more) == ("table.csv", 3, 0)
+
+
+def test_a_preview_of_many_thread_counts_is_linear():
+    """65,536 of them, each with its median, compared every run with every count."""
+    n = np.arange(1, 65_537, dtype=np.int64)
+    runs = RunTable(n, np.ones_like(n), np.zeros(len(n), np.bool_), 1.0 / n)
+    found = Measurements("measured", {}, [PlatformRecord("a", "A")], [WorkloadRecord("w")], [ProfileRecord(0, 0, runs)])
+    start = time.process_time()
+    (workload,) = describe_measurements(found)["workloads"]
+    assert time.process_time() - start < 10, "it was minutes"
+    assert workload["n"] == n.tolist()
+    assert workload["time_s"] == runs.time_s.tolist()
+
+
+# The doors through which files of strangers come, each with what tells that the file was refused.
+FIELDS = {"form": "auto", "visibility": "private"}
+
+
+def by_api(content: bytes, name: str, **fields) -> str:
+    file = SimpleUploadedFile(name, content)
+    user = make_user("mallory")
+    return client_of(user).post(f"{API}uploads/", {**FIELDS, "file": file, **fields}).content.decode()
+
+
+def by_page(content: bytes, name: str, **fields) -> str:
+    client = Client()
+    client.force_login(make_user("mallory"))
+    sent = {**FIELDS, "file": SimpleUploadedFile(name, content), **fields}
+    return client.post(reverse("upload"), sent, follow=True).content.decode()
+
+
+def by_quarantine(content: bytes, name: str) -> str:
+    return client_of().post(f"{API}quarantine/", {"file": SimpleUploadedFile(name, content)}).content.decode()
+
+
+def platform_file(**fields) -> dict:
+    return {"platform_json": SimpleUploadedFile("platform.json", json.dumps(MACHINE).encode()), **fields}
+
+
+DOORS = {
+    "API": lambda: by_api(CSV, "table.csv", platform_json=json.dumps(MACHINE)),
+    "API, preview": lambda: by_api(CSV, "table.csv", platform_json=json.dumps(MACHINE), preview="true"),
+    "API, its form said": lambda: by_api(CSV, "table.csv", form="csv"),
+    "API, tarball": lambda: by_api(tarball(), "run.tar.gz"),
+    "page": lambda: by_page(CSV, "table.csv", **platform_file()),
+    "page, preview": lambda: by_page(CSV, "table.csv", **platform_file(preview="")),
+    "page, tarball": lambda: by_page(tarball(), "run.tar.gz"),
+    "page, preview of a tarball": lambda: by_page(tarball(), "run.tar.gz", preview=""),
+    "without an account": lambda: by_quarantine(tarball(), "run.tar.gz"),
+}
+
+
+@pytest.fixture
+def doors(settings, tmp_path, db):
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+@pytest.mark.usefixtures("doors")
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_refuses_with_the_limit(door, settings):
+    settings.READ_WALL_SECONDS = 0.02  # less than an interpreter needs to start
+    assert "took more than 0.02 s to read" in DOORS[door]()
+    assert not Upload.objects.filter(status="accepted").exists()
+
+
+@pytest.mark.usefixtures("doors")
+@pytest.mark.parametrize("door", [door for door in DOORS if "said" not in door])
+def test_no_reader_runs_in_the_server(door, monkeypatch):
+    def never(*arguments, **options):
+        raise AssertionError("read in the server's process")
+
+    for name in ("read_archive", "read_foreign", "read_platform_file", "recognise"):
+        monkeypatch.setattr(child_reader, name, never)
+        for module in ("archive", "archive.reading", "archive.platforms", "formats", "formats.recognising"):
+            monkeypatch.setattr(f"benchmarks.{module}.{name}", never, raising=False)
+    monkeypatch.setattr("benchmarks.archive.documents.Document", never)
+    answer = DOORS[door]()
+    assert "took more than" not in answer
+    assert '"errors":[]' in answer.replace(" ", "") or "What was understood" in answer or "accepted" in answer
+
+
+@pytest.mark.usefixtures("doors")
+def test_a_refused_file_is_not_tried_again(settings):
+    settings.READ_WALL_SECONDS = 0.02
+    by_api(tarball(), "run.tar.gz")
+    upload = Upload.objects.get()
+    assert (upload.status, upload.attempts, upload.lease_until) == ("rejected", 1, None)
+
+
+@pytest.mark.usefixtures("doors")
+def test_previews_have_a_rate_on_the_page_and_by_the_api(settings, tmp_path):
+    settings.RATES_FILE = tmp_path / "rates.sqlite3"
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"preview": "2/hour"}}
+    user = make_user("mallory")
+    page = Client()
+    page.force_login(user)
+
+    def preview(number: int) -> int:
+        sent = {"file": SimpleUploadedFile("a.tar.gz", tarball()), "preview": "true", "visibility": "private"}
+        if number % 2:
+            return client_of(user).post(f"{API}uploads/", sent).status_code
+        return page.post(reverse("upload"), sent).status_code
+
+    assert [preview(number) for number in range(4)] == [200, 200, 429, 429]
+    sent = {"file": SimpleUploadedFile("a.tar.gz", tarball()), "visibility": "private"}
+    assert client_of(user).post(f"{API}uploads/", sent).status_code == 201, "what is stored has no rate of previews"
+    assert client_of(make_user("ada")).post(f"{API}uploads/", sent | {"preview": "true"}).status_code != 429
