@@ -58,6 +58,7 @@ def test_there_are_limits_unless_somebody_takes_them_away():
         "quarantine": "5/hour",
         "report": "5/hour",
         "prediction": "20/min",
+        "preview": "10/min",
         "export": "10/hour",
         "signup": "20/hour",
         "reset": "20/hour",
