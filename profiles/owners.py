@@ -31,7 +31,7 @@ from profiles.stored import stored_curves
 COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
 SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS
 AGREE = 1.5  # factor between measurements of one pair
-HALF_WIDTHS_BEYOND = 2.0  # of the 90 % interval that the repeats give
+OWNER_HALF_WIDTHS = 2.0  # of the 90 % interval that the repeats give
 OF_ANOTHER = "another owner's measurement of the same pair counts"
 OF_NEW_ACCOUNT = "it came from a new account, and another owner's measurement of the same pair counts"
 
@@ -80,7 +80,7 @@ class _Row(NamedTuple):
         return self.is_agreed, self.is_established
 
 
-COLUMNS = (
+COMPARED_COLUMNS = (
     *("pk", "workload", "origin", "decomposed", "n_measured", "standard_error", "outlier_reason", "outlier_judge"),
     *("source__deliverer", "source", "source__is_established", "since"),
 )
@@ -99,15 +99,15 @@ class Measurement:
         return self.row.n_measured, self.row.key
 
 
-Kind = tuple[str, bool]  # the owner, and whether it is decomposed
-Verdict = tuple[str, str]  # the reason, and the code of the judge; both empty: it counts
-COUNTS: Verdict = ("", "")
+OwnersKind = tuple[str, bool]  # the owner, and whether it is decomposed
+OwnerVerdict = tuple[str, str]  # the reason, and the code of the judge; both empty: it counts
+COUNTS: OwnerVerdict = ("", "")
 
 
 def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
     """Decide whose measurement of each of these pairs counts, in the caller's transaction; the primary keys of the
     profiles that came into predictions or went out."""
-    changed: dict[Verdict, list[int]] = defaultdict(list)
+    changed: dict[OwnerVerdict, list[int]] = defaultdict(list)
     moved = set()
     for contested in _rows_of_pairs(pairs):
         chosen = [_measured_by_owners(rows) for rows in contested]
@@ -136,7 +136,9 @@ def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
     for platform, keys in workloads.items():
         for part in key_chunks(keys):
             of_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
-            for row in map(_Row._make, shown.filter(platform=platform, workload__in=part).values_list(*COLUMNS)):
+            for row in map(
+                _Row._make, shown.filter(platform=platform, workload__in=part).values_list(*COMPARED_COLUMNS)
+            ):
                 if row.is_agreed or row.judge in ("", SECOND, DIFFERS):
                     of_pair[row.workload, row.origin].append(row)
             yield list(of_pair.values())
@@ -146,7 +148,7 @@ def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime
     """One row of each owner, decomposed or not, and since when it is public, in whichever row: what counts for most,
     then the most thread counts, then the newest. However often somebody uploads, others read no more. Nothing where
     there is one owner."""
-    of_kind: dict[Kind, list[_Row]] = defaultdict(list)
+    of_kind: dict[OwnersKind, list[_Row]] = defaultdict(list)
     for row in rows:
         of_kind[row.owner, row.decomposed].append(row)
     if len({owner for owner, _ in of_kind}) < 2:
@@ -169,11 +171,11 @@ def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
     return curves
 
 
-def judge_pair(measurements: Sequence[Measurement]) -> dict[Kind, Verdict]:
+def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVerdict]:
     """Why those do not count that do not. Decomposed profiles and others are no alternatives to each other, but have to
     agree."""
     counting = counting_measurement(measurements)
-    verdicts: dict[Kind, Verdict] = {}
+    verdicts: dict[OwnersKind, OwnerVerdict] = {}
     for one in measurements:
         factor = _factor_beyond(one, counting)
         if one.row.owner != counting.row.owner and factor:
@@ -221,4 +223,4 @@ def _factor_beyond(one: Measurement, counting: Measurement) -> float:
     """How many times the time of what counts a measurement takes, where that is beyond the interval; else 0."""
     ratio = mean_log_ratio(one, counting)
     half_width = CONFIDENCE * (counting.row.standard_error or 0.0)
-    return float(np.exp(ratio)) if abs(ratio) > max(np.log(AGREE), HALF_WIDTHS_BEYOND * half_width) else 0.0
+    return float(np.exp(ratio)) if abs(ratio) > max(np.log(AGREE), OWNER_HALF_WIDTHS * half_width) else 0.0

@@ -40,11 +40,11 @@ SETTLEMENT_FIELDS: dict[str, serializers.Field] = {
     "scaling_error_percent": number(),
     "points": serializers.IntegerField(help_text="Measured thread counts that have an interval."),
     "points_inside": serializers.IntegerField(help_text="Of these, how many times lie inside it."),
-    "doubt": serializers.ChoiceField(
-        Prediction.Doubt.choices,
-        allow_blank=True,
-        help_text="Why a measurement does not count for the track record although nobody had measured the pair before; "
-        "empty: it counts, or the pair was known.",
+    "doubt": serializers.CharField(
+        allow_null=True,
+        help_text="Why a measurement does not count for the track record although nobody had measured the pair before: "
+        "`asked`, its owner had asked for the prediction; `new`, it came from a new account; `close`, it agrees closer "
+        "than its repeats with each other. null: it counts, or the pair was known.",
     ),
 }
 SettlementSerializer: Any = type(inline_serializer("Settlement", dict(SETTLEMENT_FIELDS)))
@@ -65,7 +65,7 @@ def settlement_document(prediction: Prediction) -> dict[str, Any] | None:
         "scaling_error_percent": in_percent(prediction.error_scaling),
         "points": prediction.points,
         "points_inside": prediction.points_inside,
-        "doubt": prediction.doubt,
+        "doubt": prediction.doubt or None,
     }
 
 

@@ -151,6 +151,7 @@ class TestAgainstAPlatform:
         doubted = Profile.objects.exclude(outlier_reason="")
         assert set(doubted.values_list("source__label", flat=True)) == {f"fake{index}" for index in range(ACCOUNTS)}
 
+    @pytest.mark.parametrize("deliver", [False], ids=["before it is judged"], indirect=True)
     def test_its_pages_say_so(self, attack):
         attack(1)
         faked = Profile.objects.filter(source__label="fake0").first()
