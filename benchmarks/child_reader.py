@@ -30,7 +30,7 @@ from profiles.quality import quality_warnings
 MEMORY_STATUS = 70
 
 
-def main(processor_s: int, memory_bytes: int, file_bytes: int) -> None:
+def answer_question(processor_s: int, memory_bytes: int, file_bytes: int) -> None:
     for kind, most in (
         (resource.RLIMIT_CPU, processor_s),
         (resource.RLIMIT_AS, memory_bytes),
@@ -49,7 +49,7 @@ def main(processor_s: int, memory_bytes: int, file_bytes: int) -> None:
 def _answer(question: IO[bytes]) -> tuple[str, Any]:
     task, options = pickle.load(question)  # noqa: S301  the server wrote it; what a stranger sent comes behind
     try:
-        return "done", TASKS[task](question, **options)
+        return "done", READER_TASKS[task](question, **options)
     except ArchiveError as error:
         return "refused", ([(problem.member, problem.line, problem.reason) for problem in error.problems], error.more)
     except UnrecognisedError as error:
@@ -66,12 +66,12 @@ def recognise_form(content: IO[bytes], *, name: str, packed: bool, limits: Forei
     return recognise(unpack_files(name, held) if packed else [ForeignFile(name, held)], limits.file_bytes)
 
 
-def read_platform(content: IO[bytes], *, name: str) -> Any:
+def read_platform_alone(content: IO[bytes], *, name: str) -> Any:
     """The machine that a file by itself describes. Raises ArchiveError."""
     return read_platform_file(content.read(), name)
 
 
-def read_measurements(
+def read_upload_file(
     content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> tuple[Measurements, list[str]]:
     """A results tarball, or a file of another tool, and what is odd about its times. Raises ArchiveError."""
@@ -79,7 +79,7 @@ def read_measurements(
     return measurements, quality_warnings(measurements)
 
 
-def describe(
+def describe_file(
     content: IO[bytes], *, name: str, reading: ForeignReading | None, limits: Limits, foreign_limits: ForeignLimits
 ) -> dict[str, Any]:
     """What would be understood of it. Raises ArchiveError."""
@@ -96,9 +96,9 @@ def _read(
     return read_foreign(reading.form, files, platform=reading.platform, columns=reading.columns, limits=foreign_limits)
 
 
-TASKS: Mapping[str, Callable[..., Any]] = {
-    task.__name__: task for task in (recognise_form, read_platform, read_measurements, describe)
+READER_TASKS: Mapping[str, Callable[..., Any]] = {
+    task.__name__: task for task in (recognise_form, read_platform_alone, read_upload_file, describe_file)
 }
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    answer_question(*map(int, sys.argv[1:]))

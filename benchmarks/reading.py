@@ -69,7 +69,7 @@ def read_upload(
     ArchiveError."""
     options = {"name": name, "reading": reading, "limits": archive_limits(rows), "foreign_limits": foreign_limits()}
     seconds = settings.READ_TARBALL_SECONDS if reading is None else settings.READ_SECONDS
-    measurements, doubts = run_reader("read_measurements", file, options, seconds)
+    measurements, doubts = run_reader("read_upload_file", file, options, seconds)
     return measurements, doubts
 
 
@@ -78,7 +78,7 @@ def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -
     form = TARBALL if reading is None else reading.form
     options = {"name": name, "reading": reading, "limits": archive_limits(), "foreign_limits": foreign_limits()}
     try:
-        found: dict[str, Any] = run_reader("describe", file, options)
+        found: dict[str, Any] = run_reader("describe_file", file, options)
     except ArchiveError as error:
         return {"form": form, "errors": error_entries(error), "warnings": [], "platform": None, "workloads": []}
     return {"form": form, "errors": [], **found}
@@ -96,7 +96,7 @@ def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
 
 def read_sent_platform(file: IO[bytes], name: str = "platform.json") -> PlatformRecord:
     """The machine that a file by itself describes. Raises ArchiveError."""
-    platform: PlatformRecord = run_reader("read_platform", file, {"name": name})
+    platform: PlatformRecord = run_reader("read_platform_alone", file, {"name": name})
     return platform
 
 

@@ -23,7 +23,7 @@ from profiles.bounds import MOST_COLUMNS, RANGES, Range
 CSV_ROWS_AT_ONCE = 1 << 14
 CSV_CHARACTERS_AT_ONCE = 1 << 22
 LONGEST_LINE = 1 << 20
-LONGEST_NUMBER = 60
+LONGEST_NUMBER = 60  # characters of a number that is written as text
 LINES_A_ROW = 5  # blank lines and those inside quotes are read as well
 
 _INTEGER = r"-?[0-9]{1,19}"

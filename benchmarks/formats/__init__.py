@@ -17,7 +17,7 @@ from benchmarks.formats.plain_csv import read_plain_csv
 from benchmarks.formats.talp import read_talp
 from profiles.measurements import Measurements, PlatformRecord
 
-DEFAULT_LIMITS = ForeignLimits()
+FOREIGN_LIMITS = ForeignLimits()
 ForeignReader = Callable[[Collected, ForeignFile, Mapping[str, str]], None]
 
 FORMATS: dict[str, ForeignReader] = {
@@ -37,7 +37,7 @@ def read_foreign(
     *,
     platform: PlatformRecord | None = None,
     columns: Mapping[str, str] | None = None,
-    limits: ForeignLimits = DEFAULT_LIMITS,
+    limits: ForeignLimits = FOREIGN_LIMITS,
 ) -> Measurements:
     """Files of one format, measured on one machine, as one delivery: on `platform`, or where that is None on the one
     that the files describe. `columns` maps n, time_s, workload, ... to the header of a plain CSV.

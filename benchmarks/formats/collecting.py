@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.archive.documents import Document, parse_document
 from benchmarks.archive.problems import ArchiveProblems, quoted
+from benchmarks.archive.tables import LONGEST_NUMBER
 from profiles.bound_checks import record_complaints
 from profiles.bounds import MOST_COLUMNS, MOST_ROWS, MOST_WORKLOADS, RANGES
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, TimeKind, WorkloadRecord
@@ -22,7 +23,6 @@ from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, R
 THREAD_NAMES = ("threads", "n", "p", "num_threads", "nthreads", "thread", "cores", "jobs", "procs", "processes")
 SECONDS_PER_UNIT = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 LONGEST_CSV_LINE = 1 << 16
-LONGEST_NUMBER = 60  # characters of a number that is written as text
 LONGEST_FIELD = 300  # characters of a text that a regular expression looks at; names have 200 at most
 MOST_PROBLEMS = 100  # of one delivery, which is not read on then
 MOST_REASONS = 20  # why something was left out

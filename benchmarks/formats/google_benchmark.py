@@ -18,7 +18,7 @@ from benchmarks.formats.collecting import (
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 SUFFIXES = re.compile(r"/(?:threads|repeats|iterations|min_time|min_warmup_time):[^/]*|/(?:real|process|manual)_time")
-THREADS = re.compile(r"/threads:(\d+)")
+THREADS_SUFFIX = re.compile(r"/threads:(\d+)")
 PREFERRED_AGGREGATES = ("median", "mean")  # where single repetitions are not reported
 
 
@@ -61,7 +61,7 @@ def _add_run(collected: Collected, file: ForeignFile, one: dict[str, Any], line:
         unknown = quoted(one.get("time_unit"))
         collected.note(file.name, line, f"time_unit is {unknown}, not ns, us, ms or s", "unit")
         return
-    suffix = THREADS.search(name)
+    suffix = THREADS_SUFFIX.search(name)
     short = SUFFIXES.sub("", name)
     family, _, arguments = short.partition("/")
     workload = WorkloadRecord(short, family, runtime="std::thread", input=arguments or None)

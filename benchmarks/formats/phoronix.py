@@ -27,8 +27,8 @@ DEEPEST_ELEMENTS = DEEPEST_JSON
 THREADS_NAMED = re.compile(
     r"(?:threads?|cores|cpus?|jobs) ?[:=]? ?(\d{1,5})(?!\d)|(?<!\S)-[tj] ?(\d{1,5})(?!\d)", re.IGNORECASE
 )
-SOCKETS = re.compile(r"(\d{1,9}) x ")
-CORES = re.compile(r"(\d{1,9}) Cores?(?: / (\d{1,9}) Threads?)?\)")
+SOCKETS_COUNTED = re.compile(r"(\d{1,9}) x ")
+CORES_COUNTED = re.compile(r"(\d{1,9}) Cores?(?: / (\d{1,9}) Threads?)?\)")
 
 
 class _TooLargeError(Exception):
@@ -101,9 +101,9 @@ def _describe_platform(collected: Collected, hardware: str, name: str) -> None:
     """`Processor: 2 x AMD EPYC 7601 @ 2.20GHz (64 Cores / 128 Threads), Motherboard: ...`; what is not written so says
     nothing."""
     processor, _, counted = hardware.partition("Processor:")[2].strip().partition("(")
-    several = SOCKETS.match(processor)
+    several = SOCKETS_COUNTED.match(processor)
     model, _, clock = processor[several.end() if several else 0 :].partition("@")
-    model, found = model.strip(), CORES.match(counted)
+    model, found = model.strip(), CORES_COUNTED.match(counted)
     cores = as_count(found[1]) if found else None
     threads = as_count(found[2]) if found and found[2] else cores
     sockets = as_count(several[1]) if several else 1

@@ -45,5 +45,5 @@ def environment(content: Any, **options: Any) -> dict[str, str]:
 
 if __name__ == "__main__":
     tasks = (spin, sleep, allocate, die, fail, forge, environment)
-    child_reader.TASKS = {**child_reader.TASKS, **{task.__name__: task for task in tasks}}
-    child_reader.main(*map(int, sys.argv[1:]))
+    child_reader.READER_TASKS = {**child_reader.READER_TASKS, **{task.__name__: task for task in tasks}}
+    child_reader.answer_question(*map(int, sys.argv[1:]))

@@ -34,7 +34,7 @@ from tests.hostile.mutations import API, Known, Mutation, Sent, mutation
 HANGS_AFTER_S = 120
 WHOLE_MEMBER = re.compile(  # what is wrong with a CSV as a whole, and no line to blame
     r"missing|is larger|UTF-8|UTF-16|sha256|bytes, |columns?\b|no good row|no row|not listed|twice|path|not a plain"
-    r"|folder|empty|members?\b"
+    r"|folder|empty|members?\b|is not CSV|more than \d+ (?:runs|workloads)|is mapped"
 )
 IN_MEMBER = {"tarball: json", "tarball: cells", "tarball: topology"}
 DEFECTS = (b"internal error", UNEXPECTED.encode())  # what is said where the fault is ours

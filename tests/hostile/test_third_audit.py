@@ -21,6 +21,7 @@ from tests.paths import ROOT
 MACHINE = PlatformRecord("laptop", "ACME 1000", threads=8, n_max=8)
 FAST_S = 2.0
 LARGE = 2 * 2**20
+BLANKS = "<Identifier>a</Identifier><Hardware>Processor: " + " " * 200 + "x</Hardware>"
 NESTED = "<Result><Data><Entry><Value>1</Value></Entry></Data>"
 
 
@@ -74,10 +75,10 @@ def many(text: str, size: int = LARGE - 200) -> str:
     "content",
     [
         pytest.param(composite("<Hardware>Processor: " + " " * 4_000 + "x</Hardware>", result()), id="PROCESSOR"),
-        pytest.param(composite(results=result("threads" + " " * 40_000)), id="THREADS_NAMED"),
+        pytest.param(composite(results=result("threads" + " " * 40_000 + "x")), id="THREADS_NAMED"),
         pytest.param(composite(results=NESTED * 6_000 + "</Result>" * 6_000), id="nested"),
-        pytest.param(composite(many("<Hardware>Processor: " + " " * 200 + "x</Hardware>"), result()), id="hardware"),
-        pytest.param(composite(results=many(result("threads" + " " * 280))), id="descriptions"),
+        pytest.param(composite(results=many(f"<System>{BLANKS}</System>")), id="hardware"),
+        pytest.param(composite(results=many(result("threads" + " " * 280 + "x"))), id="descriptions"),
     ],
 )
 def test_third_1_a_phoronix_file_takes_no_more_time_than_it_is_long(content):
