@@ -24,7 +24,8 @@ DUMP_ROWS_AT_ONCE = 20_000
 LARGEST_CELL = 1 << 27  # characters; a stored prediction is one
 SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
 DumpRow = tuple[Any, ...]
-RowWriter = Callable[[Sequence[DumpRow]], Any]
+DumpBatch = list[Sequence[Any]]  # some rows of a table, column by column
+BatchWriter = Callable[[DumpBatch], Any]
 
 
 class DumpError(Exception):
@@ -48,16 +49,17 @@ def member_name(table: DumpTable, form: str) -> str:
 def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[DumpRow]) -> int:
     """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`); how many rows there were. They are read
     once for all forms."""
-    plain = (tuple(_plain(column, value) for column, value in zip(table.columns, row, strict=True)) for row in rows)
-    count = 0
+    read, count = iter(rows), 0
     with ExitStack() as opened:
         writers = [
             opened.enter_context(_WRITERS[form](folder / member_name(table, form), table))
             for form, folder in folders.items()
         ]
-        while batch := list(islice(plain, DUMP_ROWS_AT_ONCE)):
+        while batch := list(islice(read, DUMP_ROWS_AT_ONCE)):
+            columns = zip(table.columns, zip(*batch, strict=True), strict=True)
+            plain = [_plain(column, values) for column, values in columns]
             for write in writers:
-                write(batch)
+                write(plain)
             count += len(batch)
     return count
 
@@ -71,15 +73,15 @@ def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
         yield tuple(_value(column, cell, path.name, number) for column, cell in zip(table.columns, cells, strict=True))
 
 
-def _plain(column: DumpColumn, value: Any) -> Any:
-    """A value as every form can hold it: JSON as text, times as ISO text, NaN as null."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
+def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
+    """The values of one column as every form can hold them: JSON as text, times as ISO text, NaN as null."""
+    if column.type == "number":
+        return [None if value != value else value for value in values]  # noqa: PLR0124  NaN alone is unequal to itself
     if column.type in JSON_TYPES:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return [None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
     if column.type == "datetime":
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value
+        return [value and value.astimezone(UTC).isoformat().replace("+00:00", "Z") for value in values]
+    return values
 
 
 def _value(column: DumpColumn, cell: Any, member: str, row: int) -> Any:
@@ -150,15 +152,18 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
 
 
 @contextmanager
-def _csv_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _csv_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     truths = {True: "true", False: "false"}
-    booleans = {place for place, column in enumerate(table.columns) if column.type == "boolean"}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.names)
-        yield lambda batch: writer.writerows(
-            [truths.get(cell, cell) if place in booleans else cell for place, cell in enumerate(row)] for row in batch
-        )
+
+        def write(batch: DumpBatch) -> None:
+            columns = zip(table.columns, batch, strict=True)
+            texts = [map(truths.get, values) if column.type == "boolean" else values for column, values in columns]
+            writer.writerows(zip(*texts, strict=True))
+
+        yield write
 
 
 def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
@@ -188,7 +193,7 @@ def _rows_of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     columns = [
         f"{_quoted(column.name)} {SQLITE_TYPES.get(column.type, 'TEXT')}{' NOT NULL' if column.required else ''}"
         for column in table.columns
@@ -202,7 +207,7 @@ def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(columns)})")
         into = f"INSERT INTO {_quoted(table.name)} VALUES ({', '.join('?' * len(table.columns))})"  # noqa: S608
-        yield lambda batch: database.executemany(into, batch)
+        yield lambda batch: database.executemany(into, zip(*batch, strict=True))
         for column, _, _ in table.refers:
             index = _quoted(f"{table.name}_{column}")
             database.execute(f"CREATE INDEX {index} ON {_quoted(table.name)} ({_quoted(column)})")
@@ -224,7 +229,7 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def _parquet_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _parquet_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     import pyarrow as pa  # noqa: PLC0415  CSV and SQLite need no library
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -236,9 +241,8 @@ def _parquet_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
         ]
     )
 
-    def write(batch: Sequence[DumpRow]) -> None:
-        columns = zip(zip(*batch, strict=True), schema, strict=True)
-        arrays = [pa.array(column, type=field.type) for column, field in columns]
+    def write(batch: DumpBatch) -> None:
+        arrays = [pa.array(column, type=field.type) for column, field in zip(batch, schema, strict=True)]
         writer.write_batch(pa.record_batch(arrays, schema=schema))
 
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
@@ -266,7 +270,7 @@ def _check_names(member: str, table: DumpTable, names: Sequence[str]) -> None:
         raise DumpError(member, None, f"lacks the columns {', '.join(missing)}" if missing else "has other columns")
 
 
-_WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[RowWriter]]] = {
+_WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[BatchWriter]]] = {
     "parquet": _parquet_writer,
     "csv": _csv_writer,
     "sqlite": _sqlite_writer,

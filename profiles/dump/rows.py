@@ -155,22 +155,28 @@ def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys, spelled: d
 
 def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     for first, chunk in _chunks(keys):
-        stored = ScalingCurves.objects.in_bulk(chunk)
-        for place, key in enumerate(chunk):
-            curves: Any = stored.get(key)
-            if curves is not None and len(curves.values) == (1 + len(CURVE_NAMES)) * len(curves.n):
-                values = _known(curves.values.reshape(1 + len(CURVE_NAMES), -1).T)
-                for n, row in zip(curves.n.tolist(), values, strict=True):
-                    yield (first + place, n, *row)
+        stored: dict[int, Any] = {key: arrays for key, *arrays in _stored(ScalingCurves, chunk, "n", "values")}
+        for number, key in enumerate(chunk, start=first):
+            n, values = stored.get(key, ((), ()))
+            if len(n) and len(values) == (1 + len(CURVE_NAMES)) * len(n):
+                for count, row in zip(n.tolist(), _known(values.reshape(1 + len(CURVE_NAMES), -1).T), strict=True):
+                    yield (number, count, *row)
 
 
 def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     for first, chunk in _chunks(keys):
-        stored = FeatureVector.objects.in_bulk(chunk)
-        for place, key in enumerate(chunk):
-            vector: Any = stored.get(key)
-            if vector is not None and (len(vector.values), len(vector.rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
-                yield (first + place, *_known(vector.values), *_known(vector.rms), vector.code_version)
+        stored: dict[int, Any] = {
+            key: rest for key, *rest in _stored(FeatureVector, chunk, "values", "rms", "code_version")
+        }
+        for number, key in enumerate(chunk, start=first):
+            values, rms, code_version = stored.get(key, ([], [], ""))
+            if (len(values), len(rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
+                yield (number, *_known(values), *_known(rms), code_version)
+
+
+def _stored(model: Any, chunk: Sequence[int], *columns: str) -> Iterator[tuple[Any, ...]]:
+    """The columns of these profiles' rows, without an object for each: there are as many as profiles."""
+    return model.objects.filter(pk__in=chunk).order_by().values_list("pk", *columns).iterator(ROWS_PER_FETCH)
 
 
 def _known(numbers: Any) -> Any:
