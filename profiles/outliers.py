@@ -91,5 +91,5 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
         stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
     )
     for owner, keys in changed.items():
-        Revision.raise_for(owner, judged=keys if owner is None else ())
+        Revision.raise_for(owner, judged=keys if owner is None else (), takes_away=False)
     return sum(map(len, changed.values()))

@@ -294,5 +294,5 @@ def _follow_revision(revision: int, *, was_empty: bool) -> None:
         Revision.hold()
         public = Revision.objects.select_for_update().get(key=Revision.PUBLIC)
         public.number = max(public.number, revision) + (0 if was_empty else 1)
-        public.outdate()
-        public.save(update_fields=["number", "oldest_answering", "generation"])
+        public.begin_generation()
+        public.save(update_fields=["number", "generation"])
