@@ -69,8 +69,11 @@ def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
     path = folder / member_name(table, form)
     if not path.is_file():
         raise DumpError(path.name, None, "is missing")
-    for number, cells in enumerate(_READERS[form](path, table), start=1):
-        yield tuple(_value(column, cell, path.name, number) for column, cell in zip(table.columns, cells, strict=True))
+    first = 1
+    for batch in _READERS[form](path, table):
+        columns = zip(table.columns, batch, strict=True)
+        yield from zip(*(_values(column, cells, path.name, first) for column, cells in columns), strict=True)
+        first += len(batch[0])
 
 
 def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
@@ -82,6 +85,17 @@ def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
     if column.type == "datetime":
         return [value and value.astimezone(UTC).isoformat().replace("+00:00", "Z") for value in values]
     return values
+
+
+def _values(column: DumpColumn, cells: Sequence[Any], member: str, first: int) -> Sequence[Any]:
+    """The values of one column of the rows from `first` on. Numbers and truths that a typed file has need no look at
+    each of them."""
+    kinds = set(map(type, cells))
+    if kinds == {_TYPED.get(column.type)} and (column.type != "number" or all(map(math.isfinite, cells))):
+        return cells
+    if kinds == {type(None)} and not column.required:
+        return cells
+    return [_value(column, cell, member, row) for row, cell in enumerate(cells, start=first)]
 
 
 def _value(column: DumpColumn, cell: Any, member: str, row: int) -> Any:
@@ -139,6 +153,7 @@ def _read_json(kind: type) -> Callable[[Any], Any]:
     return read
 
 
+_TYPED: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
 _TRUTHS = {True: True, False: False, "true": True, "false": False}
 _CONVERT: dict[str, Callable[[Any], Any]] = {
     "string": _read_text,
@@ -166,15 +181,18 @@ def _csv_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         yield write
 
 
-def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_csv(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = _rows_of_any_length(csv.reader(file, strict=True))
             _check_names(path.name, table, next(rows, []))
-            for number, cells in enumerate(rows, start=1):
-                if len(cells) != len(table.columns):
-                    raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
-                yield cells
+            first = 1
+            while batch := list(islice(rows, DUMP_ROWS_AT_ONCE)):
+                for number, cells in enumerate(batch, start=first):
+                    if len(cells) != len(table.columns):
+                        raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
+                yield list(zip(*batch, strict=True))
+                first += len(batch)
     except (csv.Error, UnicodeDecodeError) as error:
         raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
 
@@ -214,12 +232,13 @@ def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         database.commit()
 
 
-def _read_sqlite(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_sqlite(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  names of ours
             _check_names(path.name, table, [name for name, *_ in rows.description])
-            yield from rows
+            while batch := rows.fetchmany(DUMP_ROWS_AT_ONCE):
+                yield list(zip(*batch, strict=True))
     except sqlite3.Error as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -249,7 +268,7 @@ def _parquet_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         yield write
 
 
-def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_parquet(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
     try:
         import pyarrow as pa  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
@@ -259,7 +278,7 @@ def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
         with parquet.ParquetFile(path) as file:
             _check_names(path.name, table, file.schema_arrow.names)
             for batch in file.iter_batches(DUMP_ROWS_AT_ONCE):
-                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                yield [column.to_pylist() for column in batch.columns]
     except (pa.ArrowException, OSError) as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -275,7 +294,7 @@ _WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[BatchWrit
     "csv": _csv_writer,
     "sqlite": _sqlite_writer,
 }
-_READERS: dict[str, Callable[[Path, DumpTable], Iterator[Sequence[Any]]]] = {
+_READERS: dict[str, Callable[[Path, DumpTable], Iterator[DumpBatch]]] = {
     "parquet": _read_parquet,
     "csv": _read_csv,
     "sqlite": _read_sqlite,

@@ -1,0 +1,246 @@
+"""Every page, API list, chore, dump and command of a database as it is: processor time, and the queries that read a
+table of over LARGE_ROWS rows whole. `python -m tests.performance.fleet --walk` calls it (docs/scale.md)."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from tests.paths import ROOT
+
+LARGE_ROWS = 100_000
+SECONDS = 600  # of processor time, after which a command is ended
+WALKS = ("pages", "chores", "commands")
+NOT_WALKED = {  # commands, and why
+    "accuracy_tables": "reads datasets, not the database",
+    "api_token": "writes one row",
+    "case_study": "reads a dataset",
+    "collectstatic": "files alone",
+    "db_worker": "does not end",
+    "encrypt_second_factors": "rows of users",
+    "evaluate_parallelisation": "needs decomposed profiles",
+    "fetch_data": "measured by itself",
+    "import_dataset": "measured by itself",
+    "import_measurements": "an upload, which is measured by itself",
+    "import_prices": "rows of prices",
+    "import_results": "an upload, which is measured by itself",
+    "load_demo": "an upload, which is measured by itself",
+    "paper_figures": "reads a dataset",
+    "publish_dump": "the chore `public dump`",
+    "restore": "needs a backup, and replaces the database",
+}
+
+
+def walk(environment: dict[str, str], seconds: int = SECONDS, walks: tuple[str, ...] = WALKS) -> str:
+    """The tables of a database, as Markdown. Each command, and all pages, have a process of their own."""
+    rows: list[dict[str, Any]] = []
+    if "pages" in walks:
+        rows += _in_a_process("pages", [], environment, seconds=10 * seconds)
+    if "chores" in walks:
+        rows += _in_a_process("chores", [], environment, seconds=10 * seconds)
+    if "commands" in walks:
+        with tempfile.TemporaryDirectory(prefix="mpet-walk-") as folder:
+            for command in commands(Path(folder), environment):
+                rows += _in_a_process("command", command, environment, seconds)
+    return "".join(tables(rows))
+
+
+def commands(folder: Path, environment: dict[str, str]) -> Iterator[list[str]]:
+    """The commands that read the whole database, each with what it needs. Those that compute for hours get a sample."""
+    asked = _in_a_process("pair", [], environment, SECONDS)[0]
+    yield ["doctor"]
+    yield ["export", str(folder / "parquet")]
+    yield ["backup", str(folder / "backup.tar.gz")]
+    yield ["apply_retention"]
+    yield ["refit", "--stale"]
+    yield ["predict", "--workload", asked["workload"], "--target", asked["target"]]
+    yield ["rank_everything", str(folder / "rankings"), "--workloads", asked["workload"]]
+    yield ["all_distances", str(folder / "distances"), "--of", "workloads"]
+    yield ["evaluate", "--sample", "20"]
+    yield ["evaluate_scaling", "--database", "--models", "amdahl"]
+    yield ["evaluate_programs", "--draws", "2"]
+    yield ["find_outliers"]
+
+
+def _in_a_process(part: str, arguments: list[str], environment: dict[str, str], seconds: int) -> list[dict[str, Any]]:
+    code = "import sys; from tests.performance.walk import report; report(sys.argv[1], sys.argv[2:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, part, *arguments],
+        cwd=ROOT,
+        env=environment | {"DJANGO_SETTINGS_MODULE": "mpet_site.settings"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
+    )
+    if done.returncode == 0:
+        rows: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
+        return rows
+    ended = f"over {seconds} s" if done.returncode in {-signal.SIGXCPU, -signal.SIGKILL} else "failed"
+    return [{"kind": part, "name": " ".join(arguments[:1]) or part, "seconds": ended, "queries": 0, "whole": []}]
+
+
+def report(part: str, arguments: list[str]) -> None:
+    import django  # noqa: PLC0415  settings are of the folder that the caller made
+
+    django.setup()
+    walked = {"pages": walk_pages, "chores": walk_chores, "command": walk_command, "pair": walk_pair}[part]
+    sys.stdout.write("\n" + json.dumps(list(walked(*arguments))) + "\n")
+
+
+def walk_pair() -> Iterator[dict[str, str]]:
+    profile = _walked_profile()
+    yield {"workload": profile.workload.slug, "target": profile.platform.slug}
+
+
+def _walked_profile() -> Any:
+    """A profile of the platform that has the most, and of a workload with a curve where there is one."""
+    from django.db.models import Count  # noqa: PLC0415
+
+    from profiles.models import Profile  # noqa: PLC0415
+
+    public = Profile.objects.visible_to(None).order_by()
+    platform = public.values("platform").annotate(many=Count("pk")).order_by("-many").values_list("platform")[0][0]
+    return public.filter(platform=platform).select_related("platform", "workload").order_by("-n_measured", "pk")[0]
+
+
+def walk_pages() -> Iterator[dict[str, Any]]:
+    """Every page and every list of the API, without what is kept of an answer before."""
+    from django.core.cache import caches  # noqa: PLC0415
+    from django.test import Client  # noqa: PLC0415
+
+    from mpet_site.starting import load_what_visitors_need  # noqa: PLC0415
+    from predictor.snapshot.cache import read_database  # noqa: PLC0415
+    from tests.hostile.answering import addresses_of  # noqa: PLC0415
+
+    profile = _walked_profile()
+    load_what_visitors_need()
+    yield measured_row("snapshot", "of all rows", read_database)
+    yield measured_row("snapshot", "its first prediction", lambda: read_database().prepare())
+    client = Client(headers={"host": "localhost"}, raise_request_exception=False)
+    for address in (*addresses_of(profile), *fixed_addresses()):
+
+        def opened(address: str = address) -> None:
+            for cache in caches.all():
+                cache.clear()
+            response: Any = client.get(address)
+            deque(response.streaming_content if response.streaming else (), maxlen=0)
+            if response.status_code >= 400:
+                raise LookupError(response.status_code)
+
+        yield measured_row("page", address.replace("&", " &"), opened)
+
+
+def fixed_addresses() -> list[str]:
+    """Of the pages that are about no profile: all routes without a parameter that an anonymous visitor can open."""
+    from django.urls import URLPattern, get_resolver  # noqa: PLC0415
+
+    def routes(patterns: Any, before: str = "") -> Iterator[str]:
+        for one in patterns:
+            route = before + str(one.pattern)
+            if isinstance(one, URLPattern):
+                yield f"/{route}"
+            elif not route.startswith(("admin", "accounts")):
+                yield from routes(one.url_patterns, route)
+
+    fixed = dict.fromkeys(
+        route for route in routes(get_resolver().url_patterns) if "<" not in route and "^" not in route
+    )
+    return [*fixed, "/profiles/?search=stress-ng", "/platforms/?page=20", "/api/v1/profiles/?page=1000"]
+
+
+def walk_chores() -> Iterator[dict[str, Any]]:
+    from mpet_site.web.keeper import registered_chores  # noqa: PLC0415
+    from profiles.dump.published import publish_dump  # noqa: PLC0415
+
+    for chore in registered_chores():
+        # The chore starts a process for the dump, whose queries this one would not see.
+        yield measured_row("chore", chore.name, publish_dump if chore.name == "public dump" else chore.function)
+
+
+def walk_command(*arguments: str) -> Iterator[dict[str, Any]]:
+    from django.core.management import call_command  # noqa: PLC0415
+
+    def called() -> None:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            call_command(*arguments)
+
+    yield measured_row("command", arguments[0], called)
+
+
+def measured_row(kind: str, name: str, function: Callable[[], Any]) -> dict[str, Any]:
+    """Processor time of the function, of the processes that it starts too, and the plans of its queries."""
+    from tests.plans import captured_queries  # noqa: PLC0415
+
+    error, begun = "", _processor_seconds()
+    with captured_queries() as queries:
+        try:
+            function()
+        except (Exception, SystemExit) as raised:  # a page or command that fails is a row of the table
+            error = f"{type(raised).__name__}: {str(raised)[:80]}"
+    seconds = _processor_seconds() - begun
+    found = [one for sql, params in queries.items() if (one := _whole(sql, params))]
+    sys.stderr.write(f"{kind} {name}: {seconds:.2f} s, {len(queries)} queries, {len(found)} read whole {error}\n")
+    return {"kind": kind, "name": name, "seconds": seconds, "queries": len(queries), "whole": found, "error": error}
+
+
+def _processor_seconds() -> float:
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
+def _whole(sql: str, params: Any) -> dict[str, Any] | None:
+    """What the plan says where the query reads a large table whole, with its processor time alone."""
+    from django.db import connection  # noqa: PLC0415
+
+    from tests.plans import plan_of, repeated_reads, shortened, whole_reads  # noqa: PLC0415
+
+    if connection.vendor != "sqlite":
+        return None
+    large = large_tables()
+    plan = plan_of(sql, params)
+    details, repeated = whole_reads(sql, plan, large), repeated_reads(sql, plan, large)
+    return {"sql": shortened(sql), "plan": "; ".join(details), "repeated": bool(repeated)} if details else None
+
+
+_large: set[str] = set()
+
+
+def large_tables() -> frozenset[str]:
+    """The tables of over LARGE_ROWS rows, counted once a process."""
+    from django.apps import apps  # noqa: PLC0415
+
+    if not _large:
+        models = [model for model in apps.get_models() if model._meta.managed]
+        _large.update(
+            model._meta.db_table
+            for model in models
+            if model._default_manager.order_by()[LARGE_ROWS : LARGE_ROWS + 1].exists()
+        )
+    return frozenset(_large or {""})
+
+
+def tables(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """One table of times, and one of the plans that read a large table whole."""
+    yield "| | | processor time (s) | queries | of them read a large table whole |\n|---|---|---|---|---|\n"
+    plans: dict[tuple[str, str, bool], list[str]] = {}
+    for row in rows:
+        seconds = row["seconds"] if isinstance(row["seconds"], str) else f"{row['seconds']:.3g}"
+        error = f" ({row['error']})" if row.get("error") else ""
+        yield f"| {row['kind']} | `{row['name']}`{error} | {seconds} | {row['queries']} | {len(row['whole'])} |\n"
+        for one in row["whole"]:
+            plans.setdefault((one["sql"], one["plan"], one["repeated"]), []).append(row["name"])
+    yield "\n| query | plan | for each row of another table | of |\n|---|---|---|---|\n"
+    for (sql, plan, repeated), names in sorted(plans.items(), key=lambda item: -len(item[1])):
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"| `{sql}` | {plan} | {'**yes**' if repeated else 'no'} | `{names[0]}`{more} |\n"
