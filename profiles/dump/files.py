@@ -11,11 +11,13 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from profiles.dump.tables import JSON_TYPES, DumpColumn, DumpTable
 
@@ -66,13 +68,31 @@ def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[Du
 
 def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
     """The rows of one table, in the order in which they were written. Raises DumpError where one is not of its form."""
+    for batch in _read_batches(folder, table, form, table.names):
+        yield from zip(*batch, strict=True)
+
+
+def read_arrays(folder: Path, table: DumpTable, form: str, names: Sequence[str]) -> dict[str, Any]:
+    """These columns of one table as arrays: numbers as 64-bit floats, null as NaN; integers that are never null and
+    truths as such; all else as objects. Raises DumpError."""
+    columns = [column for name in names for column in table.columns if column.name == name]
+    dtypes = [_DTYPES.get((column.type, column.required), _DTYPES.get((column.type, False))) for column in columns]
+    parts = [
+        [np.array(values, dtype=dtype) for values, dtype in zip(batch, dtypes, strict=True)]
+        for batch in _read_batches(folder, table, form, names)
+    ]
+    parts = parts or [[np.zeros(0, dtype=dtype) for dtype in dtypes]]
+    return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+
+
+def _read_batches(folder: Path, table: DumpTable, form: str, names: Sequence[str]) -> Iterator[DumpBatch]:
     path = folder / member_name(table, form)
     if not path.is_file():
         raise DumpError(path.name, None, "is missing")
+    columns = {column.name: column for column in table.columns}
     first = 1
-    for batch in _READERS[form](path, table):
-        columns = zip(table.columns, batch, strict=True)
-        yield from zip(*(_values(column, cells, path.name, first) for column, cells in columns), strict=True)
+    for batch in _READERS[form](path, table, names):
+        yield [_values(columns[name], cells, path.name, first) for name, cells in zip(names, batch, strict=True)]
         first += len(batch[0])
 
 
@@ -88,12 +108,17 @@ def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _values(column: DumpColumn, cells: Sequence[Any], member: str, first: int) -> Sequence[Any]:
-    """The values of one column of the rows from `first` on. Numbers and truths that a typed file has need no look at
-    each of them."""
+    """The values of one column of the rows from `first` on. What is right, as nearly all is, is converted at once; each
+    cell is looked at by itself where one is not."""
     kinds = set(map(type, cells))
-    if kinds == {_TYPED.get(column.type)} and (column.type != "number" or all(map(math.isfinite, cells))):
-        return cells
     if kinds == {type(None)} and not column.required:
+        return cells
+    if column.type in _NUMBERS and not column.required and kinds == {str}:
+        with suppress(ValueError, OverflowError):
+            values = [_NUMBERS[column.type](cell) if cell else None for cell in cells]
+            if all(value is None or math.isfinite(value) for value in values):
+                return values
+    if kinds == {_TYPED.get(column.type)} and (column.type != "number" or all(map(math.isfinite, cells))):
         return cells
     return [_value(column, cell, member, row) for row, cell in enumerate(cells, start=first)]
 
@@ -153,7 +178,14 @@ def _read_json(kind: type) -> Callable[[Any], Any]:
     return read
 
 
+_NUMBERS: dict[str, Callable[[Any], float]] = {"integer": int, "number": float}
 _TYPED: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
+_DTYPES: dict[tuple[str, bool], Any] = {
+    ("integer", True): np.int64,
+    ("integer", False): np.float64,
+    ("number", False): np.float64,
+    ("boolean", True): np.bool_,
+}
 _TRUTHS = {True: True, False: False, "true": True, "false": False}
 _CONVERT: dict[str, Callable[[Any], Any]] = {
     "string": _read_text,
@@ -181,7 +213,8 @@ def _csv_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         yield write
 
 
-def _read_csv(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
+def _read_csv(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
+    chosen = [table.names.index(name) for name in names]
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = _rows_of_any_length(csv.reader(file, strict=True))
@@ -191,7 +224,8 @@ def _read_csv(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
                 for number, cells in enumerate(batch, start=first):
                     if len(cells) != len(table.columns):
                         raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
-                yield list(zip(*batch, strict=True))
+                columns = list(zip(*batch, strict=True))
+                yield [columns[place] for place in chosen]
                 first += len(batch)
     except (csv.Error, UnicodeDecodeError) as error:
         raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
@@ -232,13 +266,15 @@ def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         database.commit()
 
 
-def _read_sqlite(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
+def _read_sqlite(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
+    chosen = [table.names.index(name) for name in names]
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  names of ours
             _check_names(path.name, table, [name for name, *_ in rows.description])
             while batch := rows.fetchmany(DUMP_ROWS_AT_ONCE):
-                yield list(zip(*batch, strict=True))
+                columns = list(zip(*batch, strict=True))
+                yield [columns[place] for place in chosen]
     except sqlite3.Error as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -268,7 +304,7 @@ def _parquet_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
         yield write
 
 
-def _read_parquet(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
+def _read_parquet(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
     try:
         import pyarrow as pa  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
@@ -277,8 +313,8 @@ def _read_parquet(path: Path, table: DumpTable) -> Iterator[DumpBatch]:
     try:
         with parquet.ParquetFile(path) as file:
             _check_names(path.name, table, file.schema_arrow.names)
-            for batch in file.iter_batches(DUMP_ROWS_AT_ONCE):
-                yield [column.to_pylist() for column in batch.columns]
+            for batch in file.iter_batches(DUMP_ROWS_AT_ONCE, columns=list(names)):
+                yield [batch.column(name).to_pylist() for name in names]
     except (pa.ArrowException, OSError) as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -294,7 +330,7 @@ _WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[BatchWrit
     "csv": _csv_writer,
     "sqlite": _sqlite_writer,
 }
-_READERS: dict[str, Callable[[Path, DumpTable], Iterator[DumpBatch]]] = {
+_READERS: dict[str, Callable[[Path, DumpTable, Sequence[str]], Iterator[DumpBatch]]] = {
     "parquet": _read_parquet,
     "csv": _read_csv,
     "sqlite": _read_sqlite,
