@@ -27,7 +27,6 @@ NOT_WALKED = {  # commands, and why
     "accuracy_tables": "reads datasets, not the database",
     "api_token": "writes one row",
     "case_study": "reads a dataset",
-    "collectstatic": "files alone",
     "db_worker": "does not end",
     "encrypt_second_factors": "rows of users",
     "evaluate_parallelisation": "needs decomposed profiles",
@@ -52,21 +51,21 @@ def walk(environment: dict[str, str], seconds: int = SECONDS, walks: tuple[str, 
         rows += _in_a_process("chores", [], environment, seconds=10 * seconds)
     if "commands" in walks:
         with tempfile.TemporaryDirectory(prefix="mpet-walk-") as folder:
-            for command in commands(Path(folder), environment):
+            asked = _in_a_process("pair", [], environment, seconds)[0]
+            for command in commands(Path(folder), asked["workload"], asked["target"]):
                 rows += _in_a_process("command", command, environment, seconds)
     return "".join(tables(rows))
 
 
-def commands(folder: Path, environment: dict[str, str]) -> Iterator[list[str]]:
+def commands(folder: Path, workload: str, target: str) -> Iterator[list[str]]:
     """The commands that read the whole database, each with what it needs. Those that compute for hours get a sample."""
-    asked = _in_a_process("pair", [], environment, SECONDS)[0]
     yield ["doctor"]
     yield ["export", str(folder / "parquet")]
     yield ["backup", str(folder / "backup.tar.gz")]
     yield ["apply_retention"]
     yield ["refit", "--stale"]
-    yield ["predict", "--workload", asked["workload"], "--target", asked["target"]]
-    yield ["rank_everything", str(folder / "rankings"), "--workloads", asked["workload"]]
+    yield ["predict", "--workload", workload, "--target", target]
+    yield ["rank_everything", str(folder / "rankings"), "--workloads", workload]
     yield ["all_distances", str(folder / "distances"), "--of", "workloads"]
     yield ["evaluate", "--sample", "20"]
     yield ["evaluate_scaling", "--database", "--models", "amdahl"]
