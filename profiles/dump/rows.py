@@ -28,7 +28,6 @@ from profiles.dump.tables import (
     WORKLOADS_TABLE,
     DumpTable,
 )
-from profiles.matching import key_chunks
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves, Source, Workload
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 
@@ -106,7 +105,7 @@ def credited_sources() -> list[CreditedSource]:
 
 
 def _source_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
-    for part in key_chunks(keys.sources):
+    for _, part in _chunks(keys.sources):
         sources = Source.objects.in_bulk(part)
         for source in (sources[key] for key in part if key in sources):
             yield (
@@ -126,7 +125,7 @@ def _object(document: Any) -> dict[str, Any] | None:
 
 def _described_rows(model: Any, table: DumpTable, keys: Sequence[int]) -> Iterator[DumpRow]:
     columns = ["slug", *table.names[1:]]
-    for part in key_chunks(keys):
+    for _, part in _chunks(keys):
         yield from model.objects.filter(pk__in=part).order_by("pk").values_list(*columns)
 
 
@@ -138,15 +137,15 @@ def _profile_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
         yield (number, str(uid), str(source), *rest)
 
 
-def _chunks(keys: DumpedKeys) -> Iterator[tuple[int, Sequence[int]]]:
-    """Keys of profiles, and the number of the first in the dump."""
-    for start in range(0, len(keys.profiles), PROFILES_PER_QUERY):
-        yield start + 1, keys.profiles[start : start + PROFILES_PER_QUERY]
+def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+    """As many keys as one query may name, and the number of the first in the dump."""
+    for start in range(0, len(keys), PROFILES_PER_QUERY):
+        yield start + 1, keys[start : start + PROFILES_PER_QUERY]
 
 
 def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys, spelled: dict[str, str]) -> Iterator[DumpRow]:
     columns = [spelled.get(name, name) for name in table.names[1:]]
-    for first, chunk in _chunks(keys):
+    for first, chunk in _chunks(keys.profiles):
         number = {key: first + place for place, key in enumerate(chunk)}
         rows = model.objects.filter(profile__in=chunk).order_by("profile", "pk").values_list("profile_id", *columns)
         for key, *rest in rows.iterator(ROWS_PER_FETCH):
@@ -154,7 +153,7 @@ def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys, spelled: d
 
 
 def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
-    for first, chunk in _chunks(keys):
+    for first, chunk in _chunks(keys.profiles):
         stored: dict[int, Any] = {key: arrays for key, *arrays in _stored(ScalingCurves, chunk, "n", "values")}
         for number, key in enumerate(chunk, start=first):
             n, values = stored.get(key, ((), ()))
@@ -164,7 +163,7 @@ def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
 
 
 def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
-    for first, chunk in _chunks(keys):
+    for first, chunk in _chunks(keys.profiles):
         stored: dict[int, Any] = {
             key: rest for key, *rest in _stored(FeatureVector, chunk, "values", "rms", "code_version")
         }
