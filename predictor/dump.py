@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
@@ -10,7 +10,7 @@ from django.db import transaction
 from predictor.models import Prediction
 from profiles.dump.files import DumpRow
 from profiles.dump.registry import FurtherTable
-from profiles.dump.rows import DumpedTable
+from profiles.dump.rows import DumpedKeys, DumpedTable
 from profiles.dump.tables import DumpColumn, DumpTable
 from profiles.models import Profile
 
@@ -50,7 +50,7 @@ PREDICTIONS_TABLE = DumpTable(
 _NOT_AS_STORED = ("prediction", "settled_by")
 
 
-def validated_prediction_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+def validated_prediction_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     """The validated predictions that everybody sees: one that is still open is known to those alone who asked."""
     columns = [name for name in PREDICTIONS_TABLE.names if name not in _NOT_AS_STORED]
     rows = Prediction.objects.public().settled().order_by("pk")

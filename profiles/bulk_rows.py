@@ -29,7 +29,8 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
 
 
 def insert_instances(instances: Sequence[models.Model]) -> None:
-    """Insert instances of one model that have their keys, with what `pre_save` gives them."""
+    """Insert instances of one model that have their keys, with what `pre_save` gives them; a date of creation that an
+    instance has already stays."""
     for start in range(0, len(instances), INSERTED_AT_ONCE):
         some = instances[start : start + INSERTED_AT_ONCE]
         fields = some[0]._meta.concrete_fields
@@ -50,7 +51,9 @@ def _stored_column(field: Any, instances: Sequence[models.Model]) -> list[Any]:
     if type(field).pre_save is models.Field.pre_save and isinstance(field, PLAIN_FIELDS):
         return list(map(attrgetter(field.attname), instances))
     prepare: Callable[..., Any] = field.get_db_prep_save
-    return [prepare(field.pre_save(instance, add=True), connection) for instance in instances]
+    is_date = getattr(field, "auto_now_add", False)
+    values = ((is_date and getattr(one, field.attname)) or field.pre_save(one, add=True) for one in instances)
+    return [prepare(value, connection) for value in values]
 
 
 def _insert_batch(cursor: Any, into: str, batch: Sequence[tuple[Any, ...]]) -> None:

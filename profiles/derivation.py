@@ -136,7 +136,7 @@ def _refit_chunk(keys: list[int], executor: Executor | None) -> int:
         Revision.hold()
         profiles = _rebuild(keys, executor)
         for owner in {profile.private_to for profile in profiles}:
-            Revision.raise_for(owner)
+            Revision.raise_for(owner, takes_away=False)
     return len(keys)
 
 

@@ -48,10 +48,12 @@ def ingest(
     progress: Callable[[int], Any] | None = None,
     on_stored: Callable[[IngestResult], Any] = lambda result: None,
     announced: bool = True,
+    known: Sequence[Mapping[str, Any]] = (),
 ) -> IngestResult:
     """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
     of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
-    last transaction: what it raises undoes everything. Other applications are told of it where `announced`.
+    last transaction: what it raises undoes everything. Other applications are told of it where `announced`. `known`:
+    columns of each profile that are not computed, such as the UUIDs of a dump.
 
     Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
     """
@@ -79,7 +81,7 @@ def ingest(
     try:
         earlier = _find_earlier(source)
         if earlier is None:
-            return _stage_and_publish(measurements, source, progress, on_stored, announced)
+            return _stage_and_publish(measurements, source, progress, on_stored, announced=announced, known=known)
         on_stored(earlier)
         return earlier
     except (IntegrityError, DataError) as error:
@@ -91,11 +93,16 @@ def _stage_and_publish(
     source: Source,
     progress: Callable[[int], Any] | None,
     on_stored: Callable[[IngestResult], Any],
+    *,
     announced: bool,
+    known: Sequence[Mapping[str, Any]],
 ) -> IngestResult:
     drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
     with staged_delivery(len(measurements.profiles)) as staged:
         profiles = stage(staged, drafts[0], measurements.profiles, progress)
+        for profile, columns in zip(profiles, known, strict=bool(known)):
+            for name, value in columns.items():
+                setattr(profile, name, value)
         with transaction.atomic():
             result = _publish(measurements, source, drafts, staged, profiles)
             if announced and not result.existing:

@@ -103,7 +103,8 @@ def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revis
     )
     for owner, keys in changed.items():
         beside = judge_pairs(contested_pairs(Profile.objects.filter(pk__in=keys)))
-        Revision.raise_for(owner, judged=sorted({*keys, *beside}) if owner is None else ())
+        judged = sorted({*keys, *beside}) if owner is None else ()
+        Revision.raise_for(owner, judged=judged, takes_away=False)
     return sum(map(len, changed.values()))
 
 

@@ -47,8 +47,8 @@ def publish_source(source: Source) -> list[str]:
         restate(columns, left)
     for columns, keys in described_by([source]):
         restate(columns, keys)
-    for changed in (None, owner):
-        Revision.raise_for(changed)
+    Revision.raise_for(None, takes_away=False)
+    Revision.raise_for(owner)  # whose private platforms and workloads may be gone
     take_announcement(source)
     transaction.on_commit(lambda: announce(source))
     return notes.warnings()

@@ -7,15 +7,13 @@ dump.predict("fft", "i9-9900k").time_s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from predictor.core.arrays import slug_index
+from predictor.core.arrays import slug_index, stretch_positions
 from predictor.core.assembly import (
     MEASURED,
     PLATFORM_FIELDS,
@@ -29,14 +27,14 @@ from predictor.core.assembly import (
     drop_faulty,
     faults_of_platforms,
     place_profiles,
+    positions_of_ids,
     thinned_curves,
 )
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.methods import DEFAULT_METHOD, Answer, Query, get_method
 from predictor.core.threads import single_thread
-from profiles.arrays import FloatArray, IntArray
-from profiles.dump.files import DumpRow, read_table
+from profiles.dump.files import DumpRow, read_arrays, read_table
 from profiles.dump.package import DumpPackage, open_dump
 from profiles.dump.tables import (
     CURVES_TABLE,
@@ -49,6 +47,8 @@ from profiles.dump.tables import (
 from profiles.scaling.names import FEATURE_NAMES
 from profiles.scaling.validity import profile_faults, slug_faults
 
+RECORD_COLUMNS = ("profile", "platform", "workload", "outlier_reason")
+TAKEN_COLUMNS = ("origin", "decomposed", "t1_s", "n_measured", "run_count", "disturbed_count", "standard_error")
 READ_TABLES = (PLATFORMS_TABLE, WORKLOADS_TABLE, PROFILES_TABLE, CURVES_TABLE, FEATURES_TABLE)
 
 
@@ -171,79 +171,56 @@ def _named(package: DumpPackage, table: DumpTable) -> dict[str, tuple[str, ...]]
 
 
 def _profile_columns(package: DumpPackage, platforms: Columns, workloads: Columns) -> ProfileColumns:
-    """The profiles that predictions may use: with curves and features, and no outliers."""
-    curves, features = _curves(package), _features(package)
-    records = [dict(zip(PROFILES_TABLE.names, row, strict=True)) for row in _rows(package, PROFILES_TABLE)]
-    records = [
-        record
-        for record in records
-        if record["outlier_reason"] == ""
-        and record["origin"] in PREDICTION_ORIGINS
-        and record["profile"] in curves
-        and record["profile"] in features
-    ]
-    records = _without_faults(records, curves, features)
-    keys = [record["profile"] for record in records]
-    lengths, points = thinned_curves(
-        np.array([len(curves[key][0]) for key in keys], dtype=np.int64),
-        _joined([curves[key][0] for key in keys], "<i4"),
+    """The profiles that predictions may use: with curves and features, and no outliers. Of the tables only the columns
+    that a prediction needs are read."""
+    records = _arrays(package, PROFILES_TABLE, (*RECORD_COLUMNS, *TAKEN_COLUMNS))
+    curves = _arrays(package, CURVES_TABLE, ("profile", "n", "time_s"))
+    elements = _arrays(package, FEATURES_TABLE, ("profile", *FEATURE_NAMES))
+    of_features = elements.pop("profile")
+    features = np.stack(list(elements.values()), axis=1)
+    del elements
+    in_order = np.argsort(curves["profile"], kind="stable")
+    owners, starts, lengths = np.unique(curves["profile"][in_order], return_index=True, return_counts=True)
+    curve_of = positions_of_ids(owners, records["profile"])
+    features_of = positions_of_ids(of_features, records["profile"])
+    rows = np.flatnonzero(
+        (records["outlier_reason"] == "")
+        & np.isin(records["origin"], PREDICTION_ORIGINS)
+        & (curve_of >= 0)
+        & (features_of >= 0)
     )
-    of_platform = dict(zip(platforms["slug"], platforms["pk"], strict=True))
-    of_workload = dict(zip(workloads["slug"], workloads["pk"], strict=True))
-    nothing: list[None] = [None] * len(records)
-    values = {
-        "pk": np.array(keys, dtype=np.int64),
-        "platform_id": np.array([of_platform.get(record["platform"], -1) for record in records], dtype=np.int64),
-        "workload_id": np.array([of_workload.get(record["workload"], -1) for record in records], dtype=np.int64),
-        "private_to_id": np.array(nothing, dtype=np.object_),
-        "origin": np.array([record["origin"] for record in records], dtype=np.object_),
-        "decomposed": np.array([record["decomposed"] for record in records], dtype=np.bool_),
-    } | {
-        name: np.array([record[name] for record in records], dtype=kind)
-        for name, kind in (
-            *((name, np.float64) for name in ("t1_s", "run_count", "disturbed_count", "standard_error")),
-            ("n_measured", np.int64),
-        )
-    }
-    return ProfileColumns(
-        values=values,
-        features=np.array([features[key] for key in keys], dtype=np.float64).reshape(-1, len(FEATURE_NAMES)),
+    lengths, starts = lengths[curve_of[rows]], starts[curve_of[rows]]
+    points = in_order[stretch_positions(starts, lengths)]
+    slugs = {"platform": platforms, "workload": workloads}
+    keys = {noun: dict(zip(columns["slug"], columns["pk"], strict=True)) for noun, columns in slugs.items()}
+    profiles = ProfileColumns(
+        values={name: records[name][rows] for name in TAKEN_COLUMNS}
+        | {
+            f"{noun}_id": np.array([keys[noun].get(slug, -1) for slug in records[noun][rows]], dtype=np.int64)
+            for noun in keys
+        }
+        | {"pk": records["profile"][rows], "private_to_id": np.full(len(rows), None, dtype=np.object_)},
+        features=features[features_of[rows]],
         lengths=lengths,
-        curve_n=_joined([curves[key][0] for key in keys], "<i4")[points],
-        curve_time_s=_joined([curves[key][1] for key in keys], "<f8")[points],
+        curve_n=curves["n"][points].astype("<i4"),
+        curve_time_s=curves["time_s"][points],
     )
+    return _thinned(_without_faults(profiles))
 
 
-def _without_faults(
-    records: list[dict[str, Any]], curves: dict[int, tuple[IntArray, FloatArray]], features: dict[int, FloatArray]
-) -> list[dict[str, Any]]:
+def _arrays(package: DumpPackage, table: DumpTable, names: Sequence[str]) -> dict[str, Any]:
+    return read_arrays(package.folder, table, package.form, names)
+
+
+def _without_faults(profiles: ProfileColumns) -> ProfileColumns:
     """Those that can be computed with, by the rules that the server has for its rows."""
-    keys = [record["profile"] for record in records]
     faults = profile_faults(
-        np.array([record["t1_s"] for record in records], dtype=np.float64),
-        np.array([features[key] for key in keys], dtype=np.float64).reshape(-1, len(FEATURE_NAMES)),
-        np.array([len(curves[key][0]) for key in keys], dtype=np.int64),
-        _joined([curves[key][0] for key in keys], "<i4"),
-        _joined([curves[key][1] for key in keys], "<f8"),
+        profiles.values["t1_s"], profiles.features, profiles.lengths, profiles.curve_n, profiles.curve_time_s
     )
-    return [record for place, record in enumerate(records) if place not in faults]
+    return profiles.take(np.setdiff1d(np.arange(len(profiles.lengths)), list(faults))) if faults else profiles
 
 
-def _joined(arrays: Sequence[Any], dtype: str) -> Any:
-    return np.concatenate([np.zeros(0, dtype=dtype), *arrays]).astype(dtype)
-
-
-def _curves(package: DumpPackage) -> dict[int, tuple[IntArray, FloatArray]]:
-    """n and t(n) by profile."""
-    time = CURVES_TABLE.names.index("time_s")
-    curves = {}
-    for profile, rows in groupby(_rows(package, CURVES_TABLE), key=itemgetter(0)):
-        points = [(row[1], row[time]) for row in rows]
-        n, times = zip(*points, strict=True)
-        curves[profile] = (np.array(n, dtype="<i4"), np.array(times, dtype="<f8"))
-    return curves
-
-
-def _features(package: DumpPackage) -> dict[int, FloatArray]:
-    elements = slice(1, 1 + len(FEATURE_NAMES))
-    return {row[0]: np.array(row[elements], dtype=np.float64) for row in _rows(package, FEATURES_TABLE)}
+def _thinned(profiles: ProfileColumns) -> ProfileColumns:
+    lengths, points = thinned_curves(profiles.lengths, profiles.curve_n)
+    curve_n, curve_time_s = profiles.curve_n[points], profiles.curve_time_s[points]
+    return replace(profiles, lengths=lengths, curve_n=curve_n, curve_time_s=curve_time_s)

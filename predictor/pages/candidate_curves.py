@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.core.arrays import slug_index
 from predictor.core.assembly import MEASURED, SIMULATED
 from predictor.core.database import Database
@@ -36,11 +37,16 @@ def weightiest_candidates(
 
 
 def candidate_curves(answer: Mapping[str, Any], user: Any) -> list[CandidateCurves]:
-    """The curves that the database has now. A candidate that has lost one of its three curves is left out."""
+    """The curves that the database has now. A candidate that has lost one of its three curves is left out, and all are
+    while the database is being read: a stored answer needs none of them."""
     origins = (*MEASURED, *SIMULATED) if answer.get("include_simulated") else MEASURED
     if answer.get("simulated") and not answer.get("include_simulated"):
         origins = SIMULATED
-    database = read_database(user, origins=origins)
+    try:
+        database = read_database(user, origins=origins)
+    except NotReadyYet:
+        note_outdated()
+        return []
     candidates = answer["candidates"]["scaling"] or answer["candidates"]["t1"]
     curves = [curves_of_candidate(database, answer, candidate) for candidate in weightiest_candidates(candidates)]
     return [three_curves for three_curves in curves if three_curves]

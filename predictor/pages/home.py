@@ -8,7 +8,9 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from mpet_site.web.busy import RETRY_AFTER_S
 from mpet_site.web.pages import json_address
+from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
 from predictor.figures.platforms import sequential_charts
 from predictor.models import Evaluation, Prediction
@@ -28,9 +30,14 @@ LATEST = 5
 def home(request: HttpRequest) -> HttpResponse:
     """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
     workload, target = request.GET.get("workload", ""), request.GET.get("target", "")
-    if not (workload and target):
-        first, second = first_pair(request.user)
-        workload, target = workload or first, target or second
+    try:
+        if not (workload and target):
+            first, second = first_pair(request.user)
+            workload, target = workload or first, target or second
+        prediction = live_prediction(request.user, workload, target)
+    except NotReadyYet:
+        note_outdated()
+        prediction = {"retry_after_s": RETRY_AFTER_S}
     context = {
         "workload": workload,
         "target": target,
@@ -43,7 +50,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "sources": Source.objects.credited_to(request.user).credits(),
         "twin": json_address("api-root"),
     }
-    return render(request, "predictor/home.html", context | live_prediction(request.user, workload, target))
+    return render(request, "predictor/home.html", context | prediction)
 
 
 def visible_counts(user: Any) -> dict[str, int]:

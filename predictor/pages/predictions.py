@@ -10,6 +10,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
 from mpet_site.web.pages import json_address
+from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.computations.asking import LongAnswer
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin, measured_label
 from predictor.figures.candidates import candidate_charts
@@ -88,11 +89,14 @@ def named_fields(request: HttpRequest) -> QueryDict:
 
 
 def possibility_of_form(form: PredictionForm, user: Any) -> Possibility | None:
-    """None while something that the form needs is missing or wrong."""
+    """None while something that the form needs is missing or wrong, or the database is being read."""
     if not form.is_valid():
         return None
     try:
         return possibility(form.prediction_request(), user)
+    except NotReadyYet:
+        note_outdated()
+        return None
     except RequestError:  # of a setting or another field: sending the form says it there
         return None
 

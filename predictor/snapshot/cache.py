@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,13 +102,19 @@ def read_snapshot(user: Any = None, *, origins: Sequence[str] = MEASURED, outlie
     """The snapshot of everything that the user may predict from. Two small queries when this process has it already.
 
     A request does not wait for a large one of a new revision (mpet_site.web.patience): it is built behind, and until it
-    is there the last one answers, unless something was taken away since. Raises NotReadyYet where none may answer.
+    is there the last one answers, unless something was taken away since; for an owner of private rows who has none, the
+    public's. Raises NotReadyYet where none may answer: when the first one is built, and after something was hidden or
+    deleted.
     """
     wanted = WantedSnapshot.of(user, tuple(sorted(set(origins))), outliers)
     if can_wait() or wanted.is_at_hand() or not wanted.is_large():
         return wanted.get()
     build_behind(wanted.folder, wanted.get)
     earlier = wanted.earlier()
+    if earlier is None and wanted.viewer is not None:
+        public = read_snapshot(None, origins=origins, outliers=outliers)
+        # What the owner stores of it stays private, under a key that no answer from the owner's own rows has.
+        earlier = replace(public, holds_private=True, private_revision=0)
     if earlier is None:
         raise NotReadyYet
     note_outdated()

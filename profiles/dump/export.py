@@ -17,7 +17,7 @@ from profiles.consistency import consistent_reads
 from profiles.dump.files import SQLITE_FILE, DumpRow, write_table
 from profiles.dump.package import PACKAGE_FILE, package_document
 from profiles.dump.registry import dumped_tables
-from profiles.dump.rows import credited_sources, public_profiles
+from profiles.dump.rows import DumpedKeys, credited_sources
 from profiles.dump.tables import DumpTable
 from profiles.models import Revision
 
@@ -73,7 +73,7 @@ def _write_all(folders: Mapping[str, Path], progress: TableProgress) -> Exported
     """All files as of one moment; None where the database changed meanwhile."""
     with consistent_reads() as is_consistent:
         revision = Revision.current()[0]
-        keys = list(public_profiles().values_list("pk", flat=True))
+        keys = DumpedKeys.read()
         counts: list[tuple[DumpTable, int]] = []
         for dumped in dumped_tables():
             rows = progress(dumped.table.name, dumped.rows(keys))

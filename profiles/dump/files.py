@@ -11,11 +11,13 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from profiles.dump.tables import JSON_TYPES, DumpColumn, DumpTable
 
@@ -24,7 +26,8 @@ DUMP_ROWS_AT_ONCE = 20_000
 LARGEST_CELL = 1 << 27  # characters; a stored prediction is one
 SQLITE_TYPES = {"integer": "INTEGER", "number": "REAL", "boolean": "INTEGER"}
 DumpRow = tuple[Any, ...]
-RowWriter = Callable[[Sequence[DumpRow]], Any]
+DumpBatch = list[Sequence[Any]]  # some rows of a table, column by column
+BatchWriter = Callable[[DumpBatch], Any]
 
 
 class DumpError(Exception):
@@ -48,38 +51,76 @@ def member_name(table: DumpTable, form: str) -> str:
 def write_table(folders: Mapping[str, Path], table: DumpTable, rows: Iterable[DumpRow]) -> int:
     """Write one table to a folder for each form (`parquet`, `csv`, `sqlite`); how many rows there were. They are read
     once for all forms."""
-    plain = (tuple(_plain(column, value) for column, value in zip(table.columns, row, strict=True)) for row in rows)
-    count = 0
+    read, count = iter(rows), 0
     with ExitStack() as opened:
         writers = [
             opened.enter_context(_WRITERS[form](folder / member_name(table, form), table))
             for form, folder in folders.items()
         ]
-        while batch := list(islice(plain, DUMP_ROWS_AT_ONCE)):
+        while batch := list(islice(read, DUMP_ROWS_AT_ONCE)):
+            columns = zip(table.columns, zip(*batch, strict=True), strict=True)
+            plain = [_plain(column, values) for column, values in columns]
             for write in writers:
-                write(batch)
+                write(plain)
             count += len(batch)
     return count
 
 
 def read_table(folder: Path, table: DumpTable, form: str) -> Iterator[DumpRow]:
     """The rows of one table, in the order in which they were written. Raises DumpError where one is not of its form."""
+    for batch in _read_batches(folder, table, form, table.names):
+        yield from zip(*batch, strict=True)
+
+
+def read_arrays(folder: Path, table: DumpTable, form: str, names: Sequence[str]) -> dict[str, Any]:
+    """These columns of one table as arrays: numbers as 64-bit floats, null as NaN; integers that are never null and
+    truths as such; all else as objects. Raises DumpError."""
+    columns = [column for name in names for column in table.columns if column.name == name]
+    dtypes = [_DTYPES.get((column.type, column.required), _DTYPES.get((column.type, False))) for column in columns]
+    parts = [
+        [np.array(values, dtype=dtype) for values, dtype in zip(batch, dtypes, strict=True)]
+        for batch in _read_batches(folder, table, form, names)
+    ]
+    parts = parts or [[np.zeros(0, dtype=dtype) for dtype in dtypes]]
+    return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+
+
+def _read_batches(folder: Path, table: DumpTable, form: str, names: Sequence[str]) -> Iterator[DumpBatch]:
     path = folder / member_name(table, form)
     if not path.is_file():
         raise DumpError(path.name, None, "is missing")
-    for number, cells in enumerate(_READERS[form](path, table), start=1):
-        yield tuple(_value(column, cell, path.name, number) for column, cell in zip(table.columns, cells, strict=True))
+    columns = {column.name: column for column in table.columns}
+    first = 1
+    for batch in _READERS[form](path, table, names):
+        yield [_values(columns[name], cells, path.name, first) for name, cells in zip(names, batch, strict=True)]
+        first += len(batch[0])
 
 
-def _plain(column: DumpColumn, value: Any) -> Any:
-    """A value as every form can hold it: JSON as text, times as ISO text, NaN as null."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
+def _plain(column: DumpColumn, values: Sequence[Any]) -> Sequence[Any]:
+    """The values of one column as every form can hold them: JSON as text, times as ISO text, NaN as null."""
+    if column.type == "number":
+        return [None if value != value else value for value in values]  # noqa: PLR0124  NaN alone is unequal to itself
     if column.type in JSON_TYPES:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return [None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
     if column.type == "datetime":
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value
+        return [value and value.astimezone(UTC).isoformat().replace("+00:00", "Z") for value in values]
+    return values
+
+
+def _values(column: DumpColumn, cells: Sequence[Any], member: str, first: int) -> Sequence[Any]:
+    """The values of one column of the rows from `first` on. What is right, as nearly all is, is converted at once; each
+    cell is looked at by itself where one is not."""
+    kinds = set(map(type, cells))
+    if kinds == {type(None)} and not column.required:
+        return cells
+    if column.type in _NUMBERS and not column.required and kinds == {str}:
+        with suppress(ValueError, OverflowError):
+            values = [_NUMBERS[column.type](cell) if cell else None for cell in cells]
+            if all(value is None or math.isfinite(value) for value in values):
+                return values
+    if kinds == {_TYPED.get(column.type)} and (column.type != "number" or all(map(math.isfinite, cells))):
+        return cells
+    return [_value(column, cell, member, row) for row, cell in enumerate(cells, start=first)]
 
 
 def _value(column: DumpColumn, cell: Any, member: str, row: int) -> Any:
@@ -137,6 +178,14 @@ def _read_json(kind: type) -> Callable[[Any], Any]:
     return read
 
 
+_NUMBERS: dict[str, Callable[[Any], float]] = {"integer": int, "number": float}
+_TYPED: dict[str, type] = {"integer": int, "number": float, "boolean": bool}
+_DTYPES: dict[tuple[str, bool], Any] = {
+    ("integer", True): np.int64,
+    ("integer", False): np.float64,
+    ("number", False): np.float64,
+    ("boolean", True): np.bool_,
+}
 _TRUTHS = {True: True, False: False, "true": True, "false": False}
 _CONVERT: dict[str, Callable[[Any], Any]] = {
     "string": _read_text,
@@ -150,26 +199,34 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
 
 
 @contextmanager
-def _csv_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _csv_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     truths = {True: "true", False: "false"}
-    booleans = {place for place, column in enumerate(table.columns) if column.type == "boolean"}
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.names)
-        yield lambda batch: writer.writerows(
-            [truths.get(cell, cell) if place in booleans else cell for place, cell in enumerate(row)] for row in batch
-        )
+
+        def write(batch: DumpBatch) -> None:
+            columns = zip(table.columns, batch, strict=True)
+            texts = [map(truths.get, values) if column.type == "boolean" else values for column, values in columns]
+            writer.writerows(zip(*texts, strict=True))
+
+        yield write
 
 
-def _read_csv(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_csv(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
+    chosen = [table.names.index(name) for name in names]
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = _rows_of_any_length(csv.reader(file, strict=True))
             _check_names(path.name, table, next(rows, []))
-            for number, cells in enumerate(rows, start=1):
-                if len(cells) != len(table.columns):
-                    raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
-                yield cells
+            first = 1
+            while batch := list(islice(rows, DUMP_ROWS_AT_ONCE)):
+                for number, cells in enumerate(batch, start=first):
+                    if len(cells) != len(table.columns):
+                        raise DumpError(path.name, number, f"has {len(cells)} cells, not {len(table.columns)}")
+                columns = list(zip(*batch, strict=True))
+                yield [columns[place] for place in chosen]
+                first += len(batch)
     except (csv.Error, UnicodeDecodeError) as error:
         raise DumpError(path.name, None, f"is not valid CSV: {error}") from error
 
@@ -188,7 +245,7 @@ def _rows_of_any_length(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     columns = [
         f"{_quoted(column.name)} {SQLITE_TYPES.get(column.type, 'TEXT')}{' NOT NULL' if column.required else ''}"
         for column in table.columns
@@ -202,19 +259,22 @@ def _sqlite_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"CREATE TABLE {_quoted(table.name)} ({', '.join(columns)})")
         into = f"INSERT INTO {_quoted(table.name)} VALUES ({', '.join('?' * len(table.columns))})"  # noqa: S608
-        yield lambda batch: database.executemany(into, batch)
+        yield lambda batch: database.executemany(into, zip(*batch, strict=True))
         for column, _, _ in table.refers:
             index = _quoted(f"{table.name}_{column}")
             database.execute(f"CREATE INDEX {index} ON {_quoted(table.name)} ({_quoted(column)})")
         database.commit()
 
 
-def _read_sqlite(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_sqlite(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
+    chosen = [table.names.index(name) for name in names]
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(f"SELECT * FROM {_quoted(table.name)} ORDER BY rowid")  # noqa: S608  names of ours
             _check_names(path.name, table, [name for name, *_ in rows.description])
-            yield from rows
+            while batch := rows.fetchmany(DUMP_ROWS_AT_ONCE):
+                columns = list(zip(*batch, strict=True))
+                yield [columns[place] for place in chosen]
     except sqlite3.Error as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -224,7 +284,7 @@ def _quoted(name: str) -> str:
 
 
 @contextmanager
-def _parquet_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
+def _parquet_writer(path: Path, table: DumpTable) -> Iterator[BatchWriter]:
     import pyarrow as pa  # noqa: PLC0415  CSV and SQLite need no library
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -236,16 +296,15 @@ def _parquet_writer(path: Path, table: DumpTable) -> Iterator[RowWriter]:
         ]
     )
 
-    def write(batch: Sequence[DumpRow]) -> None:
-        columns = zip(zip(*batch, strict=True), schema, strict=True)
-        arrays = [pa.array(column, type=field.type) for column, field in columns]
+    def write(batch: DumpBatch) -> None:
+        arrays = [pa.array(column, type=field.type) for column, field in zip(batch, schema, strict=True)]
         writer.write_batch(pa.record_batch(arrays, schema=schema))
 
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         yield write
 
 
-def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
+def _read_parquet(path: Path, table: DumpTable, names: Sequence[str]) -> Iterator[DumpBatch]:
     try:
         import pyarrow as pa  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
@@ -254,8 +313,8 @@ def _read_parquet(path: Path, table: DumpTable) -> Iterator[Sequence[Any]]:
     try:
         with parquet.ParquetFile(path) as file:
             _check_names(path.name, table, file.schema_arrow.names)
-            for batch in file.iter_batches(DUMP_ROWS_AT_ONCE):
-                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            for batch in file.iter_batches(DUMP_ROWS_AT_ONCE, columns=list(names)):
+                yield [batch.column(name).to_pylist() for name in names]
     except (pa.ArrowException, OSError) as error:
         raise DumpError(path.name, None, f"cannot be read: {error}") from error
 
@@ -266,12 +325,12 @@ def _check_names(member: str, table: DumpTable, names: Sequence[str]) -> None:
         raise DumpError(member, None, f"lacks the columns {', '.join(missing)}" if missing else "has other columns")
 
 
-_WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[RowWriter]]] = {
+_WRITERS: dict[str, Callable[[Path, DumpTable], AbstractContextManager[BatchWriter]]] = {
     "parquet": _parquet_writer,
     "csv": _csv_writer,
     "sqlite": _sqlite_writer,
 }
-_READERS: dict[str, Callable[[Path, DumpTable], Iterator[Sequence[Any]]]] = {
+_READERS: dict[str, Callable[[Path, DumpTable, Sequence[str]], Iterator[DumpBatch]]] = {
     "parquet": _read_parquet,
     "csv": _read_csv,
     "sqlite": _read_sqlite,

@@ -170,9 +170,10 @@ def _restore_source(
     if Source.objects.filter(uid=source["source"]).exists():
         return False
 
-    def keep_names(result: IngestResult) -> None:
+    def keep_name(result: IngestResult) -> None:
+        """UUID and date of the delivery as they are in the dump; in the transaction that stores it."""
         if not result.existing:
-            _keep_names(result, source, [one.record for one in delivery])
+            Source.objects.filter(pk=result.source.pk).update(uid=source["source"], created_at=source["created_at"])
 
     try:
         result = ingest(
@@ -182,21 +183,13 @@ def _restore_source(
             sha256=source["sha256"] or hashlib.sha256(f"mpet-dump {source['source']}".encode()).hexdigest(),
             owner=None,
             private=False,
-            on_stored=keep_names,
+            on_stored=keep_name,
             announced=False,
+            known=[{name: one.record[name] for name in KEPT_COLUMNS} for one in delivery],
         )
     except IngestError as error:
         raise DumpError(f"source {source['source']}", None, str(error)) from error
     return not result.existing
-
-
-def _keep_names(result: IngestResult, source: DumpRecord, records: Sequence[DumpRecord]) -> None:
-    """UUIDs, dates and verdicts as they are in the dump; in the transaction that stores the delivery."""
-    Source.objects.filter(pk=result.source.pk).update(uid=source["source"], created_at=source["created_at"])
-    for profile, record in zip(result.profiles, records, strict=True):
-        for name in KEPT_COLUMNS:
-            setattr(profile, name, record[name])
-    Profile.objects.bulk_update(result.profiles, KEPT_COLUMNS, batch_size=200)
 
 
 def _measurements(
@@ -262,10 +255,11 @@ def _run_table(package: DumpPackage, one: _DumpedProfile) -> RunTable:
         raise DumpError(member_name(RUNS_TABLE, package.form), None, f"profile {one.record['profile']} has no run")
     columns = dict(zip(RUNS_TABLE.names, zip(*one.runs, strict=True), strict=True))
     exact = None not in columns["time_ns"]
-    parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS]
+    parts = [[-1 if value is None else value for value in columns[name]] for name in PART_COLUMNS] if exact else []
     further: dict[str, Any] = {
         name: column_or_none(np.array(columns[name], dtype=np.float64))
         for name in ("size", "clock_mhz", "tasks", "waits", "disturbed")
+        if any(value is not None for value in columns[name])
     }
     return RunTable(
         n=np.array(columns["n"], dtype=np.int64),
@@ -294,5 +288,5 @@ def _follow_revision(revision: int, *, was_empty: bool) -> None:
         Revision.hold()
         public = Revision.objects.select_for_update().get(key=Revision.PUBLIC)
         public.number = max(public.number, revision) + (0 if was_empty else 1)
-        public.outdate()
-        public.save(update_fields=["number", "oldest_answering", "generation"])
+        public.begin_generation()
+        public.save(update_fields=["number", "generation"])

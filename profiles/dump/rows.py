@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from profiles.derivation import PROFILES_PER_QUERY
 from profiles.dump.files import DumpRow
@@ -48,10 +48,23 @@ def public_profiles() -> QuerySet[Profile]:
     return Profile.objects.filter(PUBLIC, **beside).exclude(origin="emulated").order_by("pk")
 
 
-def public_sources() -> QuerySet[Source]:
-    """Those of public profiles, in the order of these."""
-    keys = public_profiles().order_by().values("source")
-    return Source.objects.filter(pk__in=keys).annotate(first=Min("profiles__pk")).order_by("first")
+@dataclass(frozen=True)
+class DumpedKeys:
+    """Primary keys of the public profiles and of the rows that these name: sources in the order of their first profile,
+    platforms and workloads ascending."""
+
+    profiles: list[int]
+    sources: list[int]
+    platforms: list[int]
+    workloads: list[int]
+
+    @classmethod
+    def read(cls) -> DumpedKeys:
+        """One pass over the profiles. A subquery for each table would be evaluated for each of its rows: on SQLite it
+        took hours of half a million profiles."""
+        rows = public_profiles().values_list("pk", "source_id", "platform_id", "workload_id").iterator(ROWS_PER_FETCH)
+        profiles, sources, platforms, workloads = list(zip(*rows, strict=True)) or [()] * 4
+        return cls(list(profiles), list(dict.fromkeys(sources)), sorted(set(platforms)), sorted(set(workloads)))
 
 
 @dataclass(frozen=True)
@@ -59,15 +72,15 @@ class DumpedTable:
     """A table and where its rows come from."""
 
     table: DumpTable
-    rows: Callable[[Sequence[int]], Iterator[DumpRow]]
+    rows: Callable[[DumpedKeys], Iterator[DumpRow]]
 
 
 def measured_tables() -> tuple[DumpedTable, ...]:
-    """What this application has for a dump. The rows are asked for with the primary keys of the public profiles."""
+    """What this application has for a dump."""
     return (
         DumpedTable(SOURCES_TABLE, _source_rows),
-        DumpedTable(PLATFORMS_TABLE, _platform_rows),
-        DumpedTable(WORKLOADS_TABLE, _workload_rows),
+        DumpedTable(PLATFORMS_TABLE, lambda keys: _described_rows(Platform, PLATFORMS_TABLE, keys.platforms)),
+        DumpedTable(WORKLOADS_TABLE, lambda keys: _described_rows(Workload, WORKLOADS_TABLE, keys.workloads)),
         DumpedTable(PROFILES_TABLE, _profile_rows),
         DumpedTable(RUNS_TABLE, lambda keys: _rows_of_profiles(Run, RUNS_TABLE, keys, {"pass": "pass_kind"})),
         DumpedTable(
@@ -91,38 +104,32 @@ def credited_sources() -> list[CreditedSource]:
     return [CreditedSource(*key, many) for key, many in sorted(counts.items())]
 
 
-def _source_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
-    for source in public_sources().iterator(ROWS_PER_FETCH):
-        yield (
-            str(source.uid),
-            source.kind,
-            source.origin,
-            source.label,
-            None if source.kind == Source.Kind.TARBALL else source.sha256,
-            *(source.licence, source.citation, source.note, source.generator, _object(source.environment), source.log),
-            source.created_at,
-        )
+def _source_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
+    for _, part in _chunks(keys.sources):
+        sources = Source.objects.in_bulk(part)
+        for source in (sources[key] for key in part if key in sources):
+            yield (
+                str(source.uid),
+                source.kind,
+                source.origin,
+                source.label,
+                None if source.kind == Source.Kind.TARBALL else source.sha256,
+                *(source.licence, source.citation, source.note, source.generator),
+                *(_object(source.environment), source.log, source.created_at),
+            )
 
 
 def _object(document: Any) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _platform_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
-    return _described_rows(Platform, PLATFORMS_TABLE)
-
-
-def _workload_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
-    return _described_rows(Workload, WORKLOADS_TABLE)
-
-
-def _described_rows(model: Any, table: DumpTable) -> Iterator[DumpRow]:
+def _described_rows(model: Any, table: DumpTable, keys: Sequence[int]) -> Iterator[DumpRow]:
     columns = ["slug", *table.names[1:]]
-    named = model.objects.filter(PUBLIC, profiles__in=public_profiles()).distinct().order_by("pk")
-    yield from named.values_list(*columns).iterator(ROWS_PER_FETCH)
+    for _, part in _chunks(keys):
+        yield from model.objects.filter(pk__in=part).order_by("pk").values_list(*columns)
 
 
-def _profile_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
+def _profile_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
     related = {"source": "source__uid", "platform": "platform__slug", "workload": "workload__slug"}
     columns = [related.get(name, name) for name in PROFILES_TABLE.names[1:]]
     rows = public_profiles().values_list(*columns).iterator(ROWS_PER_FETCH)
@@ -131,38 +138,44 @@ def _profile_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
 
 
 def _chunks(keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-    """Keys of profiles, and the number of the first in the dump."""
+    """As many keys as one query may name, and the number of the first in the dump."""
     for start in range(0, len(keys), PROFILES_PER_QUERY):
         yield start + 1, keys[start : start + PROFILES_PER_QUERY]
 
 
-def _rows_of_profiles(model: Any, table: DumpTable, keys: Sequence[int], spelled: dict[str, str]) -> Iterator[DumpRow]:
+def _rows_of_profiles(model: Any, table: DumpTable, keys: DumpedKeys, spelled: dict[str, str]) -> Iterator[DumpRow]:
     columns = [spelled.get(name, name) for name in table.names[1:]]
-    for first, chunk in _chunks(keys):
+    for first, chunk in _chunks(keys.profiles):
         number = {key: first + place for place, key in enumerate(chunk)}
         rows = model.objects.filter(profile__in=chunk).order_by("profile", "pk").values_list("profile_id", *columns)
         for key, *rest in rows.iterator(ROWS_PER_FETCH):
             yield (number[key], *rest)
 
 
-def _curve_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
-    for first, chunk in _chunks(keys):
-        stored = ScalingCurves.objects.in_bulk(chunk)
-        for place, key in enumerate(chunk):
-            curves: Any = stored.get(key)
-            if curves is not None and len(curves.values) == (1 + len(CURVE_NAMES)) * len(curves.n):
-                values = _known(curves.values.reshape(1 + len(CURVE_NAMES), -1).T)
-                for n, row in zip(curves.n.tolist(), values, strict=True):
-                    yield (first + place, n, *row)
+def _curve_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
+    for first, chunk in _chunks(keys.profiles):
+        stored: dict[int, Any] = {key: arrays for key, *arrays in _stored(ScalingCurves, chunk, "n", "values")}
+        for number, key in enumerate(chunk, start=first):
+            n, values = stored.get(key, ((), ()))
+            if len(n) and len(values) == (1 + len(CURVE_NAMES)) * len(n):
+                for count, row in zip(n.tolist(), _known(values.reshape(1 + len(CURVE_NAMES), -1).T), strict=True):
+                    yield (number, count, *row)
 
 
-def _feature_rows(keys: Sequence[int]) -> Iterator[DumpRow]:
-    for first, chunk in _chunks(keys):
-        stored = FeatureVector.objects.in_bulk(chunk)
-        for place, key in enumerate(chunk):
-            vector: Any = stored.get(key)
-            if vector is not None and (len(vector.values), len(vector.rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
-                yield (first + place, *_known(vector.values), *_known(vector.rms), vector.code_version)
+def _feature_rows(keys: DumpedKeys) -> Iterator[DumpRow]:
+    for first, chunk in _chunks(keys.profiles):
+        stored: dict[int, Any] = {
+            key: rest for key, *rest in _stored(FeatureVector, chunk, "values", "rms", "code_version")
+        }
+        for number, key in enumerate(chunk, start=first):
+            values, rms, code_version = stored.get(key, ([], [], ""))
+            if (len(values), len(rms)) == (len(FEATURE_NAMES), len(CURVE_NAMES)):
+                yield (number, *_known(values), *_known(rms), code_version)
+
+
+def _stored(model: Any, chunk: Sequence[int], *columns: str) -> Iterator[tuple[Any, ...]]:
+    """The columns of these profiles' rows, without an object for each: there are as many as profiles."""
+    return model.objects.filter(pk__in=chunk).order_by().values_list("pk", *columns).iterator(ROWS_PER_FETCH)
 
 
 def _known(numbers: Any) -> Any:

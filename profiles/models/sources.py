@@ -155,23 +155,26 @@ class Revision(models.Model):
         cls.objects.select_for_update().get_or_create(key=cls.PUBLIC)
 
     @classmethod
-    def raise_for(cls, owner: Any, *, only_adds: bool = False, judged: Sequence[int] = ()) -> int:
+    def raise_for(
+        cls, owner: Any, *, only_adds: bool = False, judged: Sequence[int] = (), takes_away: bool = True
+    ) -> int:
         """Add one to the public counter (owner None) or to an owner's, inside the caller's transaction. `only_adds`:
-        nothing was hidden, changed or removed, so that the state before may answer until the new one is read. `judged`:
-        nothing else happened than that these public profiles came into predictions, or went out."""
+        nothing was hidden, changed or removed. `judged`: nothing else happened than that these public profiles came
+        into predictions, or went out. `takes_away` False: whatever else changed, everybody who saw the state before may
+        go on seeing it. In these three cases the state before answers until the new one is read."""
         row, _ = cls.objects.select_for_update().get_or_create(key=cls.key_of(owner))
         row.number += 1
         if judged:
-            row.oldest_answering = row.number
             VerdictChange.objects.create(profiles=list(judged))
         elif not only_adds:
-            row.outdate()
+            row.begin_generation()
+            row.oldest_answering = row.number if takes_away else row.oldest_answering
         row.save(update_fields=["number", "oldest_answering", "generation"])
         return row.number
 
-    def outdate(self) -> None:
-        """From now on no state before this number answers anybody, and nothing that was made of one is added to."""
-        self.oldest_answering, self.generation = self.number, uuid.uuid4()
+    def begin_generation(self) -> None:
+        """From now on nothing that was made of an earlier state is added to: all rows are read again."""
+        self.generation = uuid.uuid4()
         if self.key == self.PUBLIC:
             VerdictChange.objects.all().delete()
 

@@ -2,11 +2,16 @@
 
     python -m tests.performance.fleet [--sizes 10x100 100x100 1000x100 10000x100] [--dataset DIR [--copies 4]]
                                       [--json FILE]
+    python -m tests.performance.fleet --walk [--dataset DIR [--copies 2]] [--database postgresql] [--seconds 600]
 
 For each size (platforms x workloads) a database of its own, in a temporary folder, with made profiles: times by a model
 of low rank, at three thread counts. `--dataset` adds a folder of the dataset form, `--copies` one with each machine so
 often, under other names. Prints a table with a column for each, and the growth from the first size to the last. Seconds
 are processor time where not said otherwise.
+
+`--walk` opens every page and list, and calls every chore, dump and command, on one database instead: of the datasets
+with their copies, or where none is given the one that MPET_STATE_DIR names. It prints the processor time of each, and
+which queries read a large table whole (tests/performance/walk.py).
 """
 
 from __future__ import annotations
@@ -36,6 +41,7 @@ import pandas as pd
 from profiles.datasets import DATASET_PLATFORM_COLUMNS, RUN_COLUMNS
 from tests.hostile.servers import installation
 from tests.paths import ROOT
+from tests.performance.walk import WALKS, walk
 
 COUNTS = (1, 4, 16)
 PLATFORM = {"vendor": "Made", "architecture": "x86_64", "device_class": "server", "threads": COUNTS[-1]}
@@ -84,7 +90,15 @@ def main() -> None:
     parser.add_argument("--dataset", nargs="*", default=[], type=Path, metavar="DIR")
     parser.add_argument("--copies", type=int, default=1, help="of each machine of the datasets (default: 1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
+    parser.add_argument(
+        "--walk", nargs="*", choices=WALKS, metavar="PART", help=f"of {', '.join(WALKS)} (default: all)"
+    )
+    parser.add_argument("--seconds", type=int, default=600, help="of processor time, after which --walk ends a command")
+    parser.add_argument("--database", default="sqlite", help="of --walk: sqlite, postgresql or a URL")
     options = parser.parse_args()
+    if options.walk is not None:
+        sys.stdout.write(walked(options))
+        return
     columns: dict[str, Row] = {}
     for name in options.sizes:
         with tempfile.TemporaryDirectory(prefix="mpet-fleet-") as folder:
@@ -100,6 +114,23 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(columns, indent=1) + "\n")
     sys.stdout.write(table(columns, options.sizes))
+
+
+def walked(options: argparse.Namespace) -> str:
+    """The tables of `walk`, of the datasets with their copies or of the database that the environment names."""
+    parts = tuple(options.walk) or WALKS
+    if not options.dataset:
+        return walk(dict(os.environ), options.seconds, parts)
+    with (
+        installation(options.database, demo=False) as made,
+        tempfile.TemporaryDirectory(prefix="mpet-fleet-") as folder,
+    ):
+        for number, dataset in enumerate(options.dataset):
+            copies = Path(folder) / str(number)
+            copies.mkdir()
+            write_copies(dataset, copies, options.copies)
+            made.manage("import_dataset", str(copies))
+        return walk(made.environment, options.seconds, parts)
 
 
 def write_fleet(folder: Path, platforms: int, workloads: int, seed: int = SEED) -> None:

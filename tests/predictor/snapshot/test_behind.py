@@ -11,11 +11,18 @@ from rest_framework.test import APIClient
 
 from mpet_site.web import patience
 from mpet_site.web.patience import NotReadyYet, answer_is_outdated, can_wait, waiting
-from predictor.snapshot import behind
+from predictor.core.assembly import MEASURED
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from predictor.snapshot import behind, files
 from predictor.snapshot.behind import alone_on_this_machine, build_behind
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
+from profiles.dump.export import export_dump
+from profiles.dump.restore import restore_dump
 from profiles.models import Profile, Revision, Workload
 from profiles.moderation import set_hidden
+from profiles.outliers import keep_verdicts
+from profiles.publication import publish_source
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
@@ -106,15 +113,48 @@ class TestInARequest:
         with pytest.raises(NotReadyYet):
             read_snapshot()
 
-    def test_an_owner_is_not_answered_without_what_is_private(self, grid, waiting_builds, in_request, admin_user):
+    def test_an_owner_is_answered_by_what_is_public_until_the_own_one_is_there(
+        self, grid, waiting_builds, in_request, admin_user
+    ):
         with waiting():
             read_snapshot()
         store_profiles(
             store_source(admin_user, private=True), [(grid[0][0], store_workloads(["mine"], private_to=admin_user)[0])]
         )
-        with pytest.raises(NotReadyYet):
-            read_snapshot(admin_user)
-        assert len(read_snapshot(AnonymousUser()).database) == 4
+        meanwhile = read_snapshot(admin_user)
+        assert (len(meanwhile.database), answer_is_outdated()) == (4, True)
+        assert (meanwhile.holds_private, meanwhile.private_revision) == (True, 0)  # what is stored of it is private
+        waiting_builds[0]()
+        assert len(read_snapshot(admin_user).database) == 5
+        assert not read_snapshot(AnonymousUser()).holds_private
+
+    def test_the_last_one_answers_when_profiles_were_judged(self, grid, waiting_builds, in_request):
+        with waiting():
+            first = read_snapshot()
+        doubtful = Profile.objects.first()
+        assert keep_verdicts([doubtful], {doubtful.pk: "slow"}, 1) == 1
+        assert read_snapshot() is first
+        waiting_builds[0]()
+        assert len(read_snapshot().database) == 3
+
+    @pytest.mark.parametrize("change", ["refit", "dump", "publication"])
+    def test_the_last_one_answers_when_nothing_was_taken_away(self, grid, waiting_builds, request, admin_user, change):
+        request.getfixturevalue("in_request")
+        folder = request.getfixturevalue("tmp_path") / "dump"
+        private = store_source(admin_user, private=True)
+        store_profiles(private, [(grid[0][0], store_workloads(["mine"], private_to=admin_user)[0])])
+        if change == "dump":
+            export_dump({"csv": folder})
+        with waiting():
+            first = read_snapshot()
+        if change == "refit":
+            Revision.raise_for(None, takes_away=False)
+        elif change == "dump":
+            restore_dump(folder)
+        else:
+            publish_source(private)
+        assert read_snapshot() is first
+        assert answer_is_outdated()
 
     def test_a_small_one_is_built_at_once(self, grid, waiting_builds, in_request, settings):
         settings.SNAPSHOT_FILE_PROFILES = 1000
@@ -172,6 +212,53 @@ class TestAnswers:
         page = Client().get("/ranking/?workload=app1-section1")
         assert (page.status_code, page["Retry-After"]) == (503, "5")
         assert '<meta http-equiv="refresh" content="5">' in page.content.decode()
+
+
+class TestPagesThatNeedNoPrediction:
+    """They are there before the first snapshot is, and after something was hidden: nothing may answer then."""
+
+    @pytest.fixture(params=["first start", "hidden"])
+    def addresses(self, request, db, waiting_builds):
+        """Of all pages of a site whose snapshot is being built; of one stored prediction too."""
+        store(sample_measurements(4, 6))
+        more = store(sample_measurements(4, 7), label="more").source
+        request.getfixturevalue("monkeypatch").setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
+        stored = predict(PredictionRequest("app1-section1", "machine-1"))
+        files.remove_others(files.snapshot_folder(None, MEASURED, 0, 0, "x", "y"))  # all that is there
+        request.getfixturevalue("monkeypatch").setattr("predictor.snapshot.cache._cache", SnapshotCache(8))
+        if request.param == "hidden":
+            read_snapshot()
+            set_hidden(more, True)
+        profile = Profile.objects.public().filter(hidden=False).first()
+        return [
+            "/",
+            "/?workload=app1-section1&target=machine-1",
+            "/platforms/",
+            "/workloads/",
+            "/profiles/",
+            f"/platforms/{profile.platform.slug}/",
+            f"/workloads/{profile.workload.slug}/",
+            f"/profiles/{profile.uid}/",
+            "/predict/",
+            "/predict/?workload=app1-section1&target=machine-1",
+            f"/predictions/{stored.uid}/",
+            "/settled/",
+            "/accuracy/",
+            "/measure/",
+        ]
+
+    def test_do_not_wait(self, addresses, waiting_builds):
+        client = Client()
+        answers = {address: client.get(address) for address in addresses}
+        assert {address: answer.status_code for address, answer in answers.items() if answer.status_code != 200} == {}
+        assert waiting_builds
+        front = answers["/"]
+        assert "no-store" in front["Cache-Control"]
+        assert "A prediction appears here in some seconds" in front.content.decode()
+        waiting_builds[0]()
+        front = client.get("/")
+        assert "appears here" not in front.content.decode()
+        assert front.context["answer"]
 
 
 class TestBuildBehind:

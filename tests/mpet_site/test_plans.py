@@ -1,0 +1,100 @@
+"""No query of a page, an API list, a chore, a dump or a command reads the profiles once for each row of another table.
+Such a query of the dump ran for hours among half a million profiles."""
+
+from contextlib import suppress
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import OuterRef, Subquery
+from django.test import Client
+
+from mpet_site.web.keeper import registered_chores
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import predict
+from profiles.dump.export import export_dump
+from profiles.dump.files import DUMP_FORMS
+from profiles.dump.restore import restore_dump
+from profiles.dump.rows import PUBLIC, public_profiles
+from profiles.models import Platform, Profile, Source
+from profiles.withdrawal import withdraw
+from tests.hostile.answering import addresses_of
+from tests.performance.walk import fixed_addresses
+from tests.plans import captured_queries, plan_of, repeated_reads, whole_reads
+from tests.predictor.conftest import store
+from tests.samples import sample_measurements
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by the sizes of tables"),
+]
+
+
+def repeated_in(queries):
+    """The queries whose plan reads the profiles again and again, with where."""
+    assert queries
+    found = {sql: repeated_reads(sql, plan_of(sql, params)) for sql, params in queries.items()}
+    return {sql: plan for sql, plan in found.items() if plan}
+
+
+@pytest.fixture
+def profile(db):
+    store(sample_measurements(4, 6))
+    return store(sample_measurements(4, 7), label="more").profiles[0]
+
+
+def test_of_pages_and_lists(profile, admin_user):
+    visitor, moderator = Client(), Client()
+    moderator.force_login(admin_user)
+    predict(PredictionRequest(profile.workload.slug, profile.platform.slug), admin_user)
+    with captured_queries() as queries:
+        for address in (*addresses_of(profile), *fixed_addresses()):
+            for client in (visitor, moderator):
+                client.get(address)
+    assert repeated_in(queries) == {}
+
+
+def test_of_chores(profile):
+    with captured_queries() as queries:
+        for chore in registered_chores():
+            if chore.name != "public dump":  # a process of its own: the next test
+                chore.function()
+    assert repeated_in(queries) == {}
+
+
+def test_of_the_dump_and_of_reading_it_back(profile, tmp_path):
+    with captured_queries() as queries:
+        export_dump({form: tmp_path / form for form in DUMP_FORMS})
+        withdraw(Source.objects.all())
+        assert restore_dump(tmp_path / "parquet").profiles == 52
+    assert repeated_in(queries) == {}
+
+
+@pytest.mark.parametrize("command", ["doctor", "refit", "find_outliers", "apply_retention"])
+def test_of_commands(profile, command):
+    with captured_queries() as queries, suppress(CommandError):  # the doctor finds that nothing was backed up
+        call_command(command)
+    assert repeated_in(queries) == {}
+
+
+def plans_of(rows):
+    sql, params = rows.query.sql_with_params()
+    plan = plan_of(sql, params)
+    return whole_reads(sql, plan), repeated_reads(sql, plan)
+
+
+def test_the_query_that_ran_for_hours_is_found(profile):
+    named = Platform.objects.filter(PUBLIC, profiles__in=public_profiles()).distinct().order_by("pk")
+    whole, repeated = plans_of(named)
+    assert whole
+    assert len(repeated) == 1
+
+
+def test_correlated_reads_are_found(profile):
+    faster = Profile.objects.filter(t1_s__lt=OuterRef("t1_s")).order_by("t1_s").values("pk")[:1]
+    assert len(plans_of(Profile.objects.annotate(next_faster=Subquery(faster)))[1]) == 1
+
+
+def test_look_ups_are_not(profile):
+    assert plans_of(Profile.objects.filter(platform=profile.platform)) == ([], [])
+    assert plans_of(Platform.objects.in_api(None)) == ([], [])
