@@ -60,7 +60,7 @@ def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], E
         least = LEAST_WORK_SHARE * (measured_n * time_s).min()
 
         def curve(n: IntArray) -> FloatArray:
-            return np.log(np.maximum(law @ terms(n.astype(np.float64)), least))
+            return np.asarray(np.log(np.maximum(law @ terms(n.astype(np.float64)), least)))
 
         return Estimate(np.full(len(logs.n), speed_ratio(logs, p)), {p: 1.0}, curve)
 
