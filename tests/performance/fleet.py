@@ -370,7 +370,12 @@ def measure_api() -> Row:
     new = median_ms(post(body, 201) for body in bodies)
     explained = median_ms(post(body | {"explain": True}, 201) for body in bodies)
     stored = median_ms(post(body, 201) for body in bodies)
-    return {"empty_ms": empty, "post_ratio": new / empty, "why_ratio": explained / empty, "stored_ratio": stored / empty}
+    return {
+        "empty_ms": empty,
+        "post_ratio": new / empty,
+        "why_ratio": explained / empty,
+        "stored_ratio": stored / empty,
+    }
 
 
 def measure_upload() -> Row:
