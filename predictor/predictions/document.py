@@ -22,7 +22,7 @@ from profiles.scaling.names import FEATURE_NAMES
 SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
-def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = True) -> dict[str, Any]:
+def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = False) -> dict[str, Any]:
     """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target,
     references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import EstimatedTimes
+from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.connections import groups_of_targets
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
 from predictor.core.mpet.evidence.gathering import visible_table
 from predictor.core.mpet.evidence.mean_curves import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
