@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from profiles.derivation import PROFILES_PER_QUERY
+from profiles.facts import OPERATOR
 from profiles.models import Profile, Revision, Source
 from profiles.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
 
@@ -59,10 +60,11 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     reasons = {}
     for profile in profiles:
         own = deliverers.get(profile.source_id)
+        # What a user sent is not judged by what the same user sent; an operator imports what different people measured.
         others = {
             key if owner == own else owner: t
             for key, owner, t in times[profile.platform_id, profile.workload_id]
-            if key != profile.pk
+            if key != profile.pk and (owner != own or own == OPERATOR)
         }
         seconds = list(others.values())
         if profile.t1_s is None or len(seconds) < FEWEST_OTHER_MEASUREMENTS or max(seconds) > AGREE * min(seconds):
