@@ -67,6 +67,7 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
     low_s: FloatArray | None = None  # (J,), None: the method gives no interval
     high_s: FloatArray | None = None
+    credible_n: int | None = None  # a gain by more threads is not credible; None: it was measured so far
     confidence: AnswerConfidence = field(default_factory=AnswerConfidence)
 
 

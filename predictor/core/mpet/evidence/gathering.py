@@ -127,7 +127,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    knots = _knots(evaluated, of_workload, on_target, requested)
+    knots = _knots(evaluated, of_workload, on_target)
     values, mean_curve = curves_at(evaluated, rows, patterns, knots)
     curves = knots_last(values)
     return Evidence(
@@ -266,19 +266,14 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked_n: IntArray) -> IntArray:
-    """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, and A on the references beyond; but not farther than A.
 
-    By the columns of T and the patterns of A. Too many are thinned, but those asked for stay if they are few enough.
+    By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
+    others are asked.
     """
-    columns = np.arange(len(evaluated.n))
-    wanted = evaluated.measured[:, distinct_codes(of_workload)].any(axis=1)
-    wanted &= (columns < on_target[0]) | (columns > on_target[-1])
-    wanted[on_target] = True
-    nearest = np.searchsorted(evaluated.n, asked_n).clip(max=len(columns) - 1)
-    requested = distinct_codes(nearest[evaluated.n[nearest] == asked_n])
-    wanted[requested] = True
-    both = np.flatnonzero(wanted)
-    if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:
-        return requested
-    return both[evenly_spaced(evaluated.log_n[both], MOST_KNOTS)]
+    of_a = evaluated.measured_in(distinct_codes(of_workload))
+    columns = np.union1d(on_target, of_a[(of_a < on_target[0]) | (of_a > on_target[-1])])
+    if of_a[-1] > 0:  # where A was measured at n = 1 alone, T's workloads tell all there is
+        columns = np.append(columns[columns < of_a[-1]], of_a[-1])
+    return columns[evenly_spaced(evaluated.log_n[columns], MOST_KNOTS)]
