@@ -18,7 +18,7 @@ from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_KNOTS = 12  # thread counts at which A is predicted; more cost time and gain nothing
+MOST_KNOTS, MOST_OUTSIDE_KNOTS = 16, 4  # thread counts at which A is predicted; more cost time and gain nothing
 MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
 MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
 DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
@@ -127,7 +127,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    knots = _knots(evaluated, of_workload, on_target)
+    knots = _knots(evaluated, of_workload, on_target, int(database.n_max[query.target]))
     values, mean_curve = curves_at(evaluated, rows, patterns, knots)
     curves = knots_last(values)
     return Evidence(
@@ -266,14 +266,17 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray) -> IntArray:
-    """Columns to predict at: where T's workloads were measured, and A on the references beyond; but not farther than A.
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, n_max: int) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
 
     By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
     others are asked.
     """
     of_a = evaluated.measured_in(distinct_codes(of_workload))
-    columns = np.union1d(on_target, of_a[(of_a < on_target[0]) | (of_a > on_target[-1])])
-    if of_a[-1] > 0:  # where A was measured at n = 1 alone, T's workloads tell all there is
-        columns = np.append(columns[columns < of_a[-1]], of_a[-1])
-    return columns[evenly_spaced(evaluated.log_n[columns], MOST_KNOTS)]
+    if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
+        on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
+    inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
+    last = min(int(np.searchsorted(evaluated.n, n_max)), int(of_a[-1]))
+    outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
+    outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
+    return np.union1d(inside, outside)
