@@ -106,7 +106,7 @@ def log_thread_times_at(
     mean = evidence.mean_curve
     values = np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x)
     if growth is not None:
-        values += np.interp(np.log(n), np.log(growth.n), growth.value)
+        values += growth.at(growth.value, n)
     return np.asarray(values)
 
 
@@ -118,7 +118,7 @@ def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray, gr
     beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
     half_width = np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond
     if growth is not None:
-        half_width = np.hypot(half_width, np.interp(np.log(n), np.log(growth.n), growth.half_width))
+        half_width = np.hypot(half_width, growth.at(growth.half_width, n))
     return np.asarray(np.minimum(half_width, WIDEST_HALF_WIDTH))
 
 

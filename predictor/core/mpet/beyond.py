@@ -23,9 +23,9 @@ from predictor.core.mpet.scaling_laws import scaling_laws
 from profiles.arrays import FloatArray, IntArray
 
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
-AGREEMENT_POWER = 2  # of the squared distance: how fast a curve counts less beyond
-SCALE_CHOICE_POWER = 2  # of the squared errors: how much more a scale counts that errs less
+SCALE_CHOICE_POWER = 4
 MOST_COMPARED_PLATFORMS = 48
+MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
 MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 6, 12  # thread counts, on each reference and beyond
 WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
 MEASUREMENT_ERROR = 0.03  # of ln t
@@ -48,6 +48,12 @@ class Growth:
     half_width: FloatArray
     curves: FloatArray
     weights: FloatArray
+
+    def at(self, values: FloatArray, n: IntArray) -> FloatArray:
+        """`values` (J,) at any n, linear in ln n; beyond the last one it goes on as between the last two."""
+        x, known = np.log(n), np.log(self.n)
+        slope = (values[-1] - values[-2]) / (known[-1] - known[-2])
+        return np.asarray(np.interp(x, known, values) + slope * np.maximum(x - known[-1], 0.0))
 
     def credible_n(self, least: float) -> int:
         """The largest n with a gain that is 90 % probable over every smaller one; the last measured n if there is none.
@@ -76,14 +82,15 @@ class Inside(NamedTuple):
 class Candidates(NamedTuple):
     """Curves that A may follow: the companions, then the laws (K,).
 
-    `distance` (B + 1, K) is the mean squared difference in ln t of every companion and of A (last) from each curve
-    inside the measured range; `prior` (K,) how much each counts before that; `growth` (J, K) beyond it, NaN where a
-    companion was not measured so far.
+    `growth` (J, K) is their course beyond the measured range, NaN where a companion was not measured so far; `prior`
+    (K,) how much each counts before A is looked at. Of some of them, the `subjects` (S,), and of A (last) `distance`
+    (S + 1, K) is the mean squared difference in ln t from each curve inside the measured range.
     """
 
-    distance: FloatArray
-    prior: FloatArray
     growth: FloatArray
+    prior: FloatArray
+    subjects: IntArray
+    distance: FloatArray
 
 
 def growth_beyond(
@@ -114,7 +121,7 @@ def counts_beyond(database: Database, evidence: Evidence) -> IntArray:
     measured = measured[measured > last]
     measured = measured[evenly_spaced(np.log(measured), MOST_TARGET_COUNTS)]
     facts = np.array([database.n_nu[target], database.n_ht[target], database.n_max[target]])
-    most = max(int(evidence.asked_n.max()), int(database.n_max[target]))
+    most = max(2 * last, int(database.n_max[target]))
     powers = 2 ** np.arange(np.ceil(np.log2(most)) + 1, dtype=np.int64)
     counts = np.unique(np.concatenate([powers, measured, facts[~np.isnan(facts)].astype(np.int64)]))
     return np.append(last, counts[counts > last])
@@ -176,53 +183,66 @@ def candidate_curves(
     laws, n_ht = scaling_laws(), float(database.n_ht[evidence.target])
     known = ~np.isnan(inside.growth)
     values, weight = np.where(known, inside.growth, 0.0), known.astype(np.float64)
+    spans, of_span = np.unique(np.stack([inside.start, inside.stop]), axis=1, return_inverse=True)
+    of_laws = (laws.log_thread_time(spans[1]) - laws.log_thread_time(spans[0])).T  # (L, spans)
+    sums, counts = (np.zeros((len(values), spans.shape[1])) for _ in range(2))
+    np.add.at(sums.T, of_span, values.T)
+    np.add.at(counts.T, of_span, weight.T)
     shared = weight @ weight.T
     products = values**2 @ weight.T
-    squares = np.maximum(products + products.T - 2.0 * values @ values.T, 0.0)
-    distance = (squares / np.maximum(shared, 1.0))[:, :-1]
-    far = distance.max(initial=0.0) if len(inside.start) else 0.0
-    distance = np.where(shared[:, :-1] > 0, distance, far)
-    of_laws = laws.log_thread_time(inside.stop) - laws.log_thread_time(inside.start)
-    to_laws = (values**2).sum(axis=1)[:, None] - 2.0 * values @ of_laws + weight @ of_laws**2
-    to_laws = np.maximum(to_laws, 0.0) / np.maximum(weight.sum(axis=1), 1.0)[:, None]
-    further = laws.log_thread_time(n.astype(np.float64), n_ht)
+    distance = (products + products.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
+    distance = np.where(shared > 0, distance, distance.max(initial=0.0))
+    to_laws = (values**2).sum(axis=1)[:, None] - 2.0 * sums @ of_laws.T + counts @ (of_laws**2).T
+    to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
     _, member, count = np.unique(families, return_inverse=True, return_counts=True)
+    prior = np.append(1.0 / np.sqrt(count[member]), h.laws_weight * laws.share)
+    B = len(families)
+    near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
+    share = counts[-1] / max(counts[-1].sum(), 1.0)
+    squares = of_laws**2 @ share
+    among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
+    rows = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
+    further = laws.log_thread_time(n.astype(np.float64), n_ht)
     return Candidates(
-        distance=np.append(distance, to_laws, axis=1),
-        prior=np.append(1.0 / np.sqrt(count[member]), h.laws_weight * laws.share),
         growth=np.append(growth, further - further[0], axis=1),
+        prior=prior,
+        subjects=np.append(np.arange(B), B + near),
+        distance=np.maximum(np.block(rows), 0.0),
     )
 
 
 def calibrated_growth(n: IntArray, candidates: Candidates, families: IntArray, level: float) -> Growth:
     """The mean course of the candidates, each as much as it agrees with A, and how wrong that is for the companions.
 
-        w ~ prior (scale^2 + distance)^-2
+        w ~ prior / (scale^2 + distance)^2
 
-    at three scales, of which those count that err less on the companions, at each n, each left out with its family. The
-    mean is shifted by -0.7 of the variance (at most 0.35): relative errors punish too large predictions more.
+    at three scales, of which those count that err less on the subjects, the more a subject is like A; a companion is
+    left out with its family. The mean is shifted by -0.7 of the variance (at most 0.35): relative errors punish too
+    large predictions more.
     """
-    B = len(families)
+    B, subjects = len(families), candidates.subjects
     known = (~np.isnan(candidates.growth)).astype(np.float64)
     curves = np.nan_to_num(candidates.growth)
     itself = np.zeros(candidates.distance.shape, dtype=bool)
-    itself[:-1, :B] = families[:, None] == families
-    weights, means, squares = [], [], []
+    itself[:B, :B] = families[:, None] == families
+    itself[np.arange(len(subjects)), subjects] = True
+    likeness = (candidates.prior / (AGREEMENT_SCALES[1] ** 2 + candidates.distance[-1]) ** 2)[subjects]
+    weights, means, squares, errors = [], [], [], []
     for scale in AGREEMENT_SCALES:
-        weight = candidates.prior * (scale**2 + candidates.distance) ** -AGREEMENT_POWER
+        weight = candidates.prior / (scale**2 + candidates.distance) ** 2
         weight[itself] = 0.0
-        total = known @ weight.T  # (J, B + 1)
+        total = known @ weight.T  # (J, S + 1)
         weights.append(known * weight[-1] / total[:, -1:])
         means.append(curves @ weight.T / total)
         squares.append(curves**2 @ weight.T / total)
-    errors = [mean_square(mean[:, :B] - candidates.growth[:, :B]) for mean in means]
-    choice = np.array(errors) ** -SCALE_CHOICE_POWER
-    choice /= choice.sum(axis=0)
-    mean, square = (np.einsum("sj,sjb->jb", choice, np.array(of_scale)) for of_scale in (means, squares))
+        errors.append(mean_square(means[-1][1:, :-1] - candidates.growth[1:, subjects], likeness))
+    choice = np.exp(-SCALE_CHOICE_POWER * np.log(errors).mean(axis=1))
+    choice /= choice.sum()
+    mean, square = (np.tensordot(choice, np.array(of_scale), axes=1) for of_scale in (means, squares))
     variance = np.maximum(square - mean**2, 0.0)
     value = mean - np.minimum(DEFAULTS.shift * variance, DEFAULTS.most_shift)
     missed = value[:, :B] - candidates.growth[:, :B]
-    typical = np.where(known[:, :B].any(axis=1), mean_square(missed), variance[:, -1])
+    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, candidates.prior[:B]), variance[:, -1])
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
@@ -232,19 +252,19 @@ def calibrated_growth(n: IntArray, candidates: Candidates, families: IntArray, l
         value=value[:, -1],
         half_width=half_width,
         curves=mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:]),
-        weights=np.einsum("sj,sjk->jk", choice, np.array(weights)),
+        weights=np.tensordot(choice, np.array(weights), axes=1),
     )
 
 
-def mean_square(errors: FloatArray) -> FloatArray:
-    """The mean square of errors (J, B) in ln t at each n (J,), NaN passed over; none counts as larger than 1.5.
+def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
+    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over; none counts as larger than 1.5.
 
-    >>> mean_square(np.array([[1.0, np.nan], [3.0, 3.0]])).round(6).tolist()
-    [1.000001, 2.250001]
+    >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
+    [1.000001, 1.625001]
     """
     known = ~np.isnan(errors)
     squares = np.where(known, np.minimum(np.abs(errors), LARGEST_COUNTED_ERROR) ** 2, 0.0)
-    return np.asarray(squares.sum(axis=1) / np.maximum(known.sum(axis=1), 1) + LEAST_SQUARE)
+    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + LEAST_SQUARE)
 
 
 def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
