@@ -94,9 +94,7 @@ def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
     return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
 
 
-def log_thread_times_at(
-    evidence: Evidence, value: FloatArray, n: IntArray, growth: Growth | None = None
-) -> FloatArray:
+def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray, growth: Growth | None = None) -> FloatArray:
     """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them.
 
     Beyond the last n that was measured it is that of this n and the `growth`.
@@ -202,9 +200,7 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     return candidates
 
 
-def answer_warnings(
-    database: Database, evidence: Evidence, transfer: Transfer, credible_n: int | None
-) -> list[str]:
+def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
     """What makes the answer less sure than its interval says, a sentence each."""
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms) + other_runtimes(database, evidence)

@@ -19,20 +19,21 @@ from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.robust_ratios import application_families
-from predictor.core.mpet.scaling_laws import scaling_laws
+from predictor.core.mpet.scaling_laws import cores_in_use, scaling_laws
 from profiles.arrays import FloatArray, IntArray
 
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
 SCALE_CHOICE_POWER = 4
-MOST_COMPARED_PLATFORMS = 48
+MOST_COMPARED_PLATFORMS = 32
+BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
 MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
-MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 6, 12  # thread counts, on each reference and beyond
+MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
 WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
 MEASUREMENT_ERROR = 0.03  # of ln t
 LARGEST_COUNTED_ERROR = 1.5  # of ln t: a larger one of a companion says no more
 LEAST_SQUARE = 1e-6  # of errors in ln t: smaller ones are alike
 CREDIBILITY = 0.9
-LEAST_GAIN = 0.02  # of ln t: less is no gain
+LEAST_GAIN = 0.05  # of ln t: less is no gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +70,14 @@ class Growth:
 
 
 class Inside(NamedTuple):
-    """Growth of the companions and of A (last) inside the measured range, (B + 1, F), NaN = not measured.
+    """Growth of the companions and of A (last) inside the measured range, (B + 1, F), NaN = not measured; and that of
+    the laws, (L, F).
 
-    Each of the F columns is of one reference, from `start` threads to `stop`, the last at which A was measured there.
+    Each of the F columns is of one reference, from some thread count to the last at which A was measured there.
     """
 
-    growth: FloatArray
-    start: FloatArray
-    stop: FloatArray
+    measured: FloatArray
+    of_laws: FloatArray
 
 
 class Candidates(NamedTuple):
@@ -93,9 +94,7 @@ class Candidates(NamedTuple):
     distance: FloatArray
 
 
-def growth_beyond(
-    database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS
-) -> Growth | None:
+def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
     """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
 
     The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
@@ -105,10 +104,8 @@ def growth_beyond(
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
     families = application_families(database, evidence)[0][companions]
-    inside = growth_inside(database, evidence, companions)
     n = counts_beyond(database, evidence)
-    growth = growth_on_target(database, evidence, companions, n)
-    candidates = candidate_curves(database, evidence, inside, growth, n, families, h)
+    candidates = candidate_curves(database, evidence, companions, n, families, h)
     return calibrated_growth(n, candidates, families, level)
 
 
@@ -121,22 +118,22 @@ def counts_beyond(database: Database, evidence: Evidence) -> IntArray:
     measured = measured[measured > last]
     measured = measured[evenly_spaced(np.log(measured), MOST_TARGET_COUNTS)]
     facts = np.array([database.n_nu[target], database.n_ht[target], database.n_max[target]])
-    most = max(2 * last, int(database.n_max[target]))
-    powers = 2 ** np.arange(np.ceil(np.log2(most)) + 1, dtype=np.int64)
-    counts = np.unique(np.concatenate([powers, measured, facts[~np.isnan(facts)].astype(np.int64)]))
-    return np.append(last, counts[counts > last])
+    most = int(database.n_max[target]) if database.n_max[target] > last else 2 * last
+    powers = 2 ** np.arange(np.log2(most) + 1).astype(np.int64)
+    counts = np.unique(np.concatenate([powers, measured, facts[~np.isnan(facts)].astype(np.int64), [most]]))
+    return np.append(last, counts[(counts > last) & (counts <= most)])
 
 
 def growth_inside(database: Database, evidence: Evidence, companions: IntArray) -> Inside:
     """How the thread times of A and the companions change between the counts at which A was measured, on the references
     where it was measured at several: of many, those where it was measured farthest."""
-    evaluated = evaluated_curves(database)
+    evaluated, laws = evaluated_curves(database), scaling_laws()
     rows = evidence.rows[:-1][:, np.append(companions, len(evidence.workloads))]
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
     compared = np.flatnonzero(measured.sum(axis=0) > 1)
     compared = compared[np.argsort(-farthest[compared], kind="stable")][:MOST_COMPARED_PLATFORMS]
-    growth, start, stop = [np.zeros((0, len(companions) + 1))], [], []
+    growth, of_laws = [np.zeros((0, len(companions) + 1))], [np.zeros((0, len(laws.share)))]
     for p in compared.tolist():
         columns = np.flatnonzero(measured[:, p])
         columns = columns[evenly_spaced(evaluated.log_n[columns], MOST_INSIDE_COUNTS)]
@@ -145,66 +142,79 @@ def growth_inside(database: Database, evidence: Evidence, companions: IntArray) 
         gap = (evaluated.log_n[evaluated.right] - evaluated.log_n[evaluated.left])[columns][:, patterns]
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
+        n = evaluated.n[columns].astype(np.float64)
+        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], float(database.n_ht[evidence.platforms[p]])))
         growth.append(values[-1] - values[:-1])
-        start.append(evaluated.n[columns[:-1]])
-        stop.append(np.full(len(columns) - 1, evaluated.n[columns[-1]]))
-    if not start:
-        return Inside(growth[0].T, np.zeros(0), np.zeros(0))
-    return Inside(np.concatenate(growth).T, np.concatenate(start), np.concatenate(stop))
+        of_laws.append(by_laws[-1] - by_laws[:-1])
+    return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
 
 
-def growth_on_target(database: Database, evidence: Evidence, companions: IntArray, n: IntArray) -> FloatArray:
-    """How ln(n t(n)) of the companions changes on T from n[0], (J, B); NaN where T was not measured so far.
+def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
+    """How many cores so many threads (J,), ascending, are worth to the companions (J, B) that scale best on a machine.
+
+    What even these lose is the machine's: cores that share units, caches and the clock. Where too few companions were
+    measured, as `cores_in_use` says.
+
+    >>> n = np.array([1.0, 2.0, 4.0])
+    >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [1.25, 1.25, 4.0]])
+    >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(9).tolist()
+    [1.0, 1.6, 3.2]
+    """
+    nominal = cores_in_use(n, n_ht)
+    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
+    if not known[0]:
+        return nominal
+    loss = np.full(len(n), np.nan)
+    loss[known] = np.nanquantile((log_thread_times - log_thread_times[0])[known], BEST_SHARE, axis=1)
+    worth = np.where(known, n * np.exp(-np.maximum(loss, 0.0)), nominal)
+    return np.asarray(np.maximum.accumulate(worth))
+
+
+def thread_times_on_target(database: Database, evidence: Evidence, companions: IntArray, n: IntArray) -> FloatArray:
+    """ln(n t(n)) of the companions on T, (J, B); NaN outside of where T was measured.
 
     Between measured counts n t(n) is a straight line over n, as of Amdahl's law.
     """
-    growth = np.full((len(n), len(companions)), np.nan)
+    values = np.full((len(n), len(companions)), np.nan)
     for b, row in enumerate(evidence.rows[-1, companions].tolist()):
         counts, time_s = database.curve(row)
-        if len(counts) and counts[0] <= n[0]:
-            values = np.log(np.interp(n, counts, counts * time_s))
-            growth[:, b] = np.where(n <= counts[-1], values - values[0], np.nan)
-    return growth
+        if len(counts):
+            inside = (counts[0] <= n) & (n <= counts[-1])
+            values[inside, b] = np.log(np.interp(n[inside], counts, counts * time_s))
+    return values
 
 
 def candidate_curves(
-    database: Database,
-    evidence: Evidence,
-    inside: Inside,
-    growth: FloatArray,
-    n: IntArray,
-    families: IntArray,
-    h: Hyperparameters,
+    database: Database, evidence: Evidence, companions: IntArray, n: IntArray, families: IntArray, h: Hyperparameters
 ) -> Candidates:
-    """The companions and the laws, compared with each companion and A by what is known of both inside the range.
+    """The companions and the laws, compared with companions, laws and A by what is known of both inside the range.
 
     Companions of one application count as the root of their number: copies of one program are not many programs.
     """
-    laws, n_ht = scaling_laws(), float(database.n_ht[evidence.target])
-    known = ~np.isnan(inside.growth)
-    values, weight = np.where(known, inside.growth, 0.0), known.astype(np.float64)
-    spans, of_span = np.unique(np.stack([inside.start, inside.stop]), axis=1, return_inverse=True)
-    of_laws = (laws.log_thread_time(spans[1]) - laws.log_thread_time(spans[0])).T  # (L, spans)
-    sums, counts = (np.zeros((len(values), spans.shape[1])) for _ in range(2))
-    np.add.at(sums.T, of_span, values.T)
-    np.add.at(counts.T, of_span, weight.T)
+    laws, inside = scaling_laws(), growth_inside(database, evidence, companions)
+    counts = np.append(1, n)
+    on_target = thread_times_on_target(database, evidence, companions, counts)
+    cores = cores_worth(counts.astype(np.float64), on_target, float(database.n_ht[evidence.target]))
+    further = laws.log_thread_time(n.astype(np.float64), cores[1:])
+    known = ~np.isnan(inside.measured)
+    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
     shared = weight @ weight.T
     products = values**2 @ weight.T
     distance = (products + products.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
     distance = np.where(shared > 0, distance, distance.max(initial=0.0))
-    to_laws = (values**2).sum(axis=1)[:, None] - 2.0 * sums @ of_laws.T + counts @ (of_laws**2).T
+    of_laws = inside.of_laws
+    to_laws = (values**2).sum(axis=1)[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
     to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
     _, member, count = np.unique(families, return_inverse=True, return_counts=True)
     prior = np.append(1.0 / np.sqrt(count[member]), h.laws_weight * laws.share)
     B = len(families)
     near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
-    share = counts[-1] / max(counts[-1].sum(), 1.0)
+    share = weight[-1] / max(weight[-1].sum(), 1.0)
     squares = of_laws**2 @ share
     among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
     rows = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
-    further = laws.log_thread_time(n.astype(np.float64), n_ht)
     return Candidates(
-        growth=np.append(growth, further - further[0], axis=1),
+        growth=np.append(on_target[1:] - on_target[1], further - further[0], axis=1),
         prior=prior,
         subjects=np.append(np.arange(B), B + near),
         distance=np.maximum(np.block(rows), 0.0),

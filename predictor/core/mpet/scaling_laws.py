@@ -10,7 +10,7 @@ import numpy as np
 from profiles.arrays import FloatArray
 
 # The share of each kind of law; within a kind all laws are alike probable.
-SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE = 0.10, 0.30, 0.25, 0.25, 0.10
+SERIAL_SHARE, AMDAHL_SHARE, USL_SHARE, SATURATION_SHARE, CACHE_SHARE = 0.15, 0.25, 0.25, 0.25, 0.10
 SMT_GAIN = 0.25  # of a core: what a hardware thread adds where another one of its core works
 
 
@@ -31,21 +31,28 @@ class ScalingLaws:
     relief: FloatArray
     floor: FloatArray
 
-    def log_thread_time(self, n: FloatArray, n_ht: float = np.nan) -> FloatArray:
-        """ln(n t(n) / t(1)) of every law at thread counts (J,), (J, L).
-
-        Up to `n_ht` threads every one has a core; each further one counts as SMT_GAIN of a core.
+    def log_thread_time(self, n: FloatArray, cores: FloatArray) -> FloatArray:
+        """ln(n t(n) / t(1)) of every law at thread counts (J,) that are worth so many cores (J,), (J, L).
 
         >>> laws = scaling_laws()
         >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
-        >>> np.exp(laws.log_thread_time(np.array([1.0, 8.0]), n_ht=4.0)[:, serial]).round(9).tolist()
+        >>> n = np.array([1.0, 8.0])
+        >>> np.exp(laws.log_thread_time(n, cores_in_use(n, n_ht=4.0))[:, serial]).round(9).tolist()
         [1.0, 8.0]
         """
-        threads = n[:, None]
-        cores = threads if np.isnan(n_ht) else np.minimum(threads, n_ht + SMT_GAIN * np.maximum(threads - n_ht, 0.0))
-        redundancy = 1.0 + self.sigma * (cores - 1.0) + self.kappa * cores * (cores - 1.0)
-        redundancy = np.maximum(redundancy, cores / self.limit) * np.maximum(cores**-self.relief, self.floor)
-        return np.asarray(np.log(redundancy * threads / cores))
+        m = cores[:, None]
+        redundancy = np.maximum(1.0 + self.sigma * (m - 1.0) + self.kappa * m * (m - 1.0), m / self.limit)
+        redundancy *= np.maximum(m**-self.relief, self.floor)
+        return np.asarray(np.log(redundancy * n[:, None] / m))
+
+
+def cores_in_use(n: FloatArray, n_ht: float) -> FloatArray:
+    """How many cores so many threads (J,) are worth: each has one up to `n_ht`, beyond it counts as SMT_GAIN of one.
+
+    >>> cores_in_use(np.array([2.0, 8.0]), n_ht=4.0).tolist(), cores_in_use(np.array([8.0]), n_ht=np.nan).tolist()
+    ([2.0, 5.0], [8.0])
+    """
+    return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
 
 
 @cache
