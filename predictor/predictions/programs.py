@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.core import methods
+from predictor.core.fleet_rankings import fastest_position
 from predictor.core.programs.program import ProgramAnswer, ProgramParts, predict_program
 from predictor.core.steps import ComputedStep
 from predictor.predictions.answering import comparable_groups
@@ -246,9 +247,7 @@ class ProgramQuestion:
 
 def program_times(question: ProgramQuestion, answer: ProgramAnswer) -> dict[str, Any]:
     """The predicted times of the whole and of its parts at the best n that was asked for."""
-    if not np.isfinite(answer.total.time_s).any():
-        raise methods.TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    best = int(np.nanargmin(answer.total.time_s))
+    best = fastest_position(answer.n, answer.total.time_s, answer.credible_n)
     parts = [
         {"workload": slug, "time_s": float(time_s), "low_s": float(low_s), "high_s": float(high_s)}
         for slug, time_s, low_s, high_s in zip(

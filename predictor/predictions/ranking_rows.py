@@ -36,10 +36,11 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
 
 
 def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
-    """The fastest predicted n of one platform, or the n that was asked for; beside it what was measured there, if it
-    was: the fastest time, or that at the n."""
+    """The fastest predicted n of one platform, of those with a credible gain, or the n that was asked for; beside it
+    what was measured there, if it was: the fastest time, or that at the n."""
     database = snapshot.database
-    best = fastest_position(answer)
+    best = fastest_position(answer.n, answer.time_s, answer.credible_n)
+    is_limited = question.n is None and answer.credible_n is not None and answer.credible_n < answer.n[-1]
     query = methods.Query(question.workload, question.target)
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))
@@ -59,6 +60,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
         "origin": origin_of_references(snapshot, question.workload, references, groups),
         "warnings": [*answer.warnings, *measurement_cautions(snapshot, rows)],
         "estimated": False,
+        "limited": is_limited,
     }
 
 

@@ -23,8 +23,8 @@ from predictor.core.mpet.scaling_laws import cores_in_use, scaling_laws
 from profiles.arrays import FloatArray, IntArray
 
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
-SCALE_CHOICE_POWER = 4
-MOST_COMPARED_PLATFORMS = 32
+SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
+MOST_COMPARED_PLATFORMS = 32  # references
 BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
 MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
 MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
@@ -80,15 +80,13 @@ class Inside(NamedTuple):
     of_laws: FloatArray
 
 
-class Candidates(NamedTuple):
-    """Curves that A may follow: the companions, then the laws (K,).
+class Agreement(NamedTuple):
+    """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
 
-    `growth` (J, K) is their course beyond the measured range, NaN where a companion was not measured so far; `prior`
-    (K,) how much each counts before A is looked at. Of some of them, the `subjects` (S,), and of A (last) `distance`
-    (S + 1, K) is the mean squared difference in ln t from each curve inside the measured range.
+    `prior` (K,) is how much each counts before that is looked at. Of some of them, the `subjects` (S,), and of A (last)
+    `distance` (S + 1, K) is the mean squared difference in ln t from each curve.
     """
 
-    growth: FloatArray
     prior: FloatArray
     subjects: IntArray
     distance: FloatArray
@@ -103,37 +101,71 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     if last == 1 or evidence.asked_n.max() <= last:
         return None
     companions = np.flatnonzero(evidence.measured_on_target)
+    rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
+    workloads = evidence.workloads[companions]
+    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
+    n = counts_beyond(database, evidence.target, rows[-1, :-1], last)
+    courses = courses_on_target(database, evidence.target, rows[-1, :-1], n)
     families = application_families(database, evidence)[0][companions]
-    n = counts_beyond(database, evidence)
-    candidates = candidate_curves(database, evidence, companions, n, families, h)
-    return calibrated_growth(n, candidates, families, level)
+    return calibrated_growth(n, agreement, courses, families, level)
 
 
-def counts_beyond(database: Database, evidence: Evidence) -> IntArray:
-    """The last measured n of A and further ones: powers of two, T's breakpoints and threads, where T was measured."""
-    last, target = evidence.mean_curve.largest_n, evidence.target
+def counts_beyond(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
+    """The last measured n of A, and further ones: powers of two, breakpoints and threads of T, those of its `rows`."""
     evaluated = evaluated_curves(database)
-    rows = evidence.rows[-1, :-1]
-    measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows[rows >= 0]])]
+    measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows])]
     measured = measured[measured > last]
     measured = measured[evenly_spaced(np.log(measured), MOST_TARGET_COUNTS)]
-    facts = np.array([database.n_nu[target], database.n_ht[target], database.n_max[target]])
+    facts = np.array([database.n_nu[target], database.n_ht[target]])
     most = int(database.n_max[target]) if database.n_max[target] > last else 2 * last
     powers = 2 ** np.arange(np.log2(most) + 1).astype(np.int64)
     counts = np.unique(np.concatenate([powers, measured, facts[~np.isnan(facts)].astype(np.int64), [most]]))
     return np.append(last, counts[(counts > last) & (counts <= most)])
 
 
-def growth_inside(database: Database, evidence: Evidence, companions: IntArray) -> Inside:
+def agreement_inside(
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, laws_weight: float
+) -> Agreement:
+    """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
+
+    Companions of one named application count as the root of their number: copies of one program are not many programs.
+
+    Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
+    companions' `workloads` (B,); as how many companions the laws count.
+    """
+    inside, laws = growth_inside(database, rows, platforms), scaling_laws()
+    known = ~np.isnan(inside.measured)
+    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
+    shared = weight @ weight.T
+    squares = values**2 @ weight.T
+    distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
+    distance = np.where(shared > 0, distance, distance.max(initial=0.0))
+    to_laws = squares.diagonal()[:, None] - 2.0 * values @ inside.of_laws.T + weight @ (inside.of_laws**2).T
+    to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
+    near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
+    share = weight[-1] / max(weight[-1].sum(), 1.0)
+    squares = inside.of_laws**2 @ share
+    among_laws = squares[near, None] + squares - 2.0 * (inside.of_laws[near] * share) @ inside.of_laws.T
+    B, application = len(workloads), database.workload_table["application"]
+    table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
+    names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
+    _, member, count = np.unique(names, return_inverse=True, return_counts=True)
+    return Agreement(
+        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * laws.share),
+        subjects=np.append(np.arange(B), B + near),
+        distance=np.maximum(np.block(table), 0.0),
+    )
+
+
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> Inside:
     """How the thread times of A and the companions change between the counts at which A was measured, on the references
     where it was measured at several: of many, those where it was measured farthest."""
     evaluated, laws = evaluated_curves(database), scaling_laws()
-    rows = evidence.rows[:-1][:, np.append(companions, len(evidence.workloads))]
     measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
     farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
     compared = np.flatnonzero(measured.sum(axis=0) > 1)
     compared = compared[np.argsort(-farthest[compared], kind="stable")][:MOST_COMPARED_PLATFORMS]
-    growth, of_laws = [np.zeros((0, len(companions) + 1))], [np.zeros((0, len(laws.share)))]
+    growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, len(laws.share)))]
     for p in compared.tolist():
         columns = np.flatnonzero(measured[:, p])
         columns = columns[evenly_spaced(evaluated.log_n[columns], MOST_INSIDE_COUNTS)]
@@ -143,7 +175,7 @@ def growth_inside(database: Database, evidence: Evidence, companions: IntArray) 
         known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
         values[~known] = np.nan
         n = evaluated.n[columns].astype(np.float64)
-        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], float(database.n_ht[evidence.platforms[p]])))
+        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], float(database.n_ht[platforms[p]])))
         growth.append(values[-1] - values[:-1])
         of_laws.append(by_laws[-1] - by_laws[:-1])
     return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
@@ -152,107 +184,88 @@ def growth_inside(database: Database, evidence: Evidence, companions: IntArray) 
 def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
     """How many cores so many threads (J,), ascending, are worth to the companions (J, B) that scale best on a machine.
 
-    What even these lose is the machine's: cores that share units, caches and the clock. Where too few companions were
-    measured, as `cores_in_use` says.
+    What even these lose is the machine's: cores that share units, caches and the clock. Beyond what they were measured
+    at it goes on as before, but for SMT; with too few companions, as `cores_in_use` says.
 
     >>> n = np.array([1.0, 2.0, 4.0])
-    >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [1.25, 1.25, 4.0]])
-    >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(9).tolist()
-    [1.0, 1.6, 3.2]
+    >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
+    >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(3).tolist()
+    [1.0, 1.6, 2.56]
     """
-    nominal = cores_in_use(n, n_ht)
+    nominal, x = np.log(cores_in_use(n, n_ht)), np.log(n)
     known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
-    if not known[0]:
-        return nominal
-    loss = np.full(len(n), np.nan)
-    loss[known] = np.nanquantile((log_thread_times - log_thread_times[0])[known], BEST_SHARE, axis=1)
-    worth = np.where(known, n * np.exp(-np.maximum(loss, 0.0)), nominal)
-    return np.asarray(np.maximum.accumulate(worth))
+    if known.sum() < 2 or not known[0]:
+        return np.asarray(np.exp(nominal))
+    loss = np.nanquantile((log_thread_times - log_thread_times[0])[known], BEST_SHARE, axis=1)
+    worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))
+    last = int(np.flatnonzero(known)[-1])
+    slope = (worth[-1] - worth[-2]) / (x[known][-1] - x[known][-2])
+    further = np.maximum(np.minimum(min(slope, 1.0) * (x - x[last]), nominal - nominal[last]), 0.0)
+    return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
 
 
-def thread_times_on_target(database: Database, evidence: Evidence, companions: IntArray, n: IntArray) -> FloatArray:
-    """ln(n t(n)) of the companions on T, (J, B); NaN outside of where T was measured.
+def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray) -> FloatArray:
+    """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
 
-    Between measured counts n t(n) is a straight line over n, as of Amdahl's law.
+    Between measured counts n t(n) of a companion is a straight line over n, as of Amdahl's law; it is NaN outside.
     """
-    values = np.full((len(n), len(companions)), np.nan)
-    for b, row in enumerate(evidence.rows[-1, companions].tolist()):
-        counts, time_s = database.curve(row)
-        if len(counts):
-            inside = (counts[0] <= n) & (n <= counts[-1])
-            values[inside, b] = np.log(np.interp(n[inside], counts, counts * time_s))
-    return values
-
-
-def candidate_curves(
-    database: Database, evidence: Evidence, companions: IntArray, n: IntArray, families: IntArray, h: Hyperparameters
-) -> Candidates:
-    """The companions and the laws, compared with companions, laws and A by what is known of both inside the range.
-
-    Companions of one application count as the root of their number: copies of one program are not many programs.
-    """
-    laws, inside = scaling_laws(), growth_inside(database, evidence, companions)
-    counts = np.append(1, n)
-    on_target = thread_times_on_target(database, evidence, companions, counts)
-    cores = cores_worth(counts.astype(np.float64), on_target, float(database.n_ht[evidence.target]))
+    counts, laws = np.append(1, n), scaling_laws()
+    values = np.full((len(counts), len(rows)), np.nan)
+    for b, row in enumerate(rows.tolist()):
+        measured_n, time_s = database.curve(row) if row >= 0 else (counts[:0], np.zeros(0))
+        if len(measured_n):
+            inside = (measured_n[0] <= counts) & (counts <= measured_n[-1])
+            values[inside, b] = np.log(np.interp(counts[inside], measured_n, measured_n * time_s))
+    cores = cores_worth(counts.astype(np.float64), values, float(database.n_ht[target]))
     further = laws.log_thread_time(n.astype(np.float64), cores[1:])
-    known = ~np.isnan(inside.measured)
-    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
-    shared = weight @ weight.T
-    products = values**2 @ weight.T
-    distance = (products + products.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
-    distance = np.where(shared > 0, distance, distance.max(initial=0.0))
-    of_laws = inside.of_laws
-    to_laws = (values**2).sum(axis=1)[:, None] - 2.0 * values @ of_laws.T + weight @ (of_laws**2).T
-    to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
-    _, member, count = np.unique(families, return_inverse=True, return_counts=True)
-    prior = np.append(1.0 / np.sqrt(count[member]), h.laws_weight * laws.share)
-    B = len(families)
-    near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
-    share = weight[-1] / max(weight[-1].sum(), 1.0)
-    squares = of_laws**2 @ share
-    among_laws = squares[near, None] + squares - 2.0 * (of_laws[near] * share) @ of_laws.T
-    rows = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
-    return Candidates(
-        growth=np.append(on_target[1:] - on_target[1], further - further[0], axis=1),
-        prior=prior,
-        subjects=np.append(np.arange(B), B + near),
-        distance=np.maximum(np.block(rows), 0.0),
-    )
+    return np.append(values[1:] - values[1], further - further[0], axis=1)
 
 
-def calibrated_growth(n: IntArray, candidates: Candidates, families: IntArray, level: float) -> Growth:
-    """The mean course of the candidates, each as much as it agrees with A, and how wrong that is for the companions.
+def likely_growth(n: IntArray, agreement: Agreement, courses: FloatArray) -> Growth:
+    """As `calibrated_growth`, quickly: all scales count alike, and no interval is made."""
+    known = ~np.isnan(courses)
+    curves, weights = np.where(known, courses, 0.0), np.zeros(courses.shape)
+    for scale in AGREEMENT_SCALES:
+        weight = known * (agreement.prior / (scale**2 + agreement.distance[-1]) ** 2)
+        weights += weight / weight.sum(axis=1, keepdims=True) / len(AGREEMENT_SCALES)
+    mean = (weights * curves).sum(axis=1)
+    variance = (weights * (curves - mean[:, None]) ** 2).sum(axis=1)
+    return Growth(n, shifted(mean, variance), np.zeros(len(n)), curves, weights)
+
+
+def calibrated_growth(
+    n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray, level: float
+) -> Growth:
+    """The mean of the `courses` (J, K), each as much as it agrees with A, and how wrong that is for the companions.
 
         w ~ prior / (scale^2 + distance)^2
 
-    at three scales, of which those count that err less on the subjects, the more a subject is like A; a companion is
-    left out with its family. The mean is shifted by -0.7 of the variance (at most 0.35): relative errors punish too
-    large predictions more.
+    at three scales, of which those count that err less on the subjects, the more a subject is like A. A companion is
+    left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
     """
-    B, subjects = len(families), candidates.subjects
-    known = (~np.isnan(candidates.growth)).astype(np.float64)
-    curves = np.nan_to_num(candidates.growth)
-    itself = np.zeros(candidates.distance.shape, dtype=bool)
+    B, subjects = len(families), agreement.subjects
+    known = (~np.isnan(courses)).astype(np.float64)
+    curves = np.nan_to_num(courses)
+    itself = np.zeros(agreement.distance.shape, dtype=bool)
     itself[:B, :B] = families[:, None] == families
     itself[np.arange(len(subjects)), subjects] = True
-    likeness = (candidates.prior / (AGREEMENT_SCALES[1] ** 2 + candidates.distance[-1]) ** 2)[subjects]
+    likeness = (agreement.prior / (AGREEMENT_SCALES[1] ** 2 + agreement.distance[-1]) ** 2)[subjects]
     weights, means, squares, errors = [], [], [], []
     for scale in AGREEMENT_SCALES:
-        weight = candidates.prior / (scale**2 + candidates.distance) ** 2
+        weight = agreement.prior / (scale**2 + agreement.distance) ** 2
         weight[itself] = 0.0
         total = known @ weight.T  # (J, S + 1)
         weights.append(known * weight[-1] / total[:, -1:])
         means.append(curves @ weight.T / total)
         squares.append(curves**2 @ weight.T / total)
-        errors.append(mean_square(means[-1][1:, :-1] - candidates.growth[1:, subjects], likeness))
+        errors.append(mean_square(means[-1][1:, :-1] - courses[1:, subjects], likeness))
     choice = np.exp(-SCALE_CHOICE_POWER * np.log(errors).mean(axis=1))
     choice /= choice.sum()
     mean, square = (np.tensordot(choice, np.array(of_scale), axes=1) for of_scale in (means, squares))
     variance = np.maximum(square - mean**2, 0.0)
-    value = mean - np.minimum(DEFAULTS.shift * variance, DEFAULTS.most_shift)
-    missed = value[:, :B] - candidates.growth[:, :B]
-    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, candidates.prior[:B]), variance[:, -1])
+    value = shifted(mean, variance)
+    missed = value[:, :B] - courses[:, :B]
+    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[:B]), variance[:, -1])
     deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
     half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
     half_width[0] = 0.0
@@ -266,8 +279,13 @@ def calibrated_growth(n: IntArray, candidates: Candidates, families: IntArray, l
     )
 
 
+def shifted(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """The mean less 0.7 of the variance, at most 0.35: relative errors punish too large predictions more."""
+    return np.asarray(mean - np.minimum(DEFAULTS.shift * variance, DEFAULTS.most_shift))
+
+
 def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
-    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over; none counts as larger than 1.5.
+    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over; none counts as over 1.5.
 
     >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
     [1.000001, 1.625001]
