@@ -111,9 +111,9 @@ def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray, grow
 def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray, growth: Growth | None) -> FloatArray:
     """Half the interval of ln t at any n: that of the last measured n and of the growth from there; wider by judgement,
     not by calibration, where T was not measured."""
-    inside = n if growth is None else np.minimum(n, growth.n[0])
-    x = np.log(inside)
-    beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
+    x = np.log(n if growth is None else np.minimum(n, growth.n[0]))
+    on_target = evidence.largest_on_target if evidence.mean_curve.largest_n > 1 else 1
+    beyond = np.maximum(np.log(n) - np.log(on_target), 0.0)
     half_width = np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond
     if growth is not None:
         half_width = np.hypot(half_width, growth.at(growth.half_width, n))

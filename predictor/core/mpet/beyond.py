@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.curves import distinct_codes, evaluated_curves, evenly_spaced, interpolate_rows
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
@@ -196,7 +196,9 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
     if known.sum() < 2 or not known[0]:
         return np.asarray(np.exp(nominal))
-    loss = np.nanquantile((log_thread_times - log_thread_times[0])[known], BEST_SHARE, axis=1)
+    losses = np.sort((log_thread_times - log_thread_times[0])[known], axis=1)  # NaN last
+    best = (BEST_SHARE * (~np.isnan(losses)).sum(axis=1)).astype(np.int64)
+    loss = losses[np.arange(len(losses)), best]
     worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))
     last = int(np.flatnonzero(known)[-1])
     slope = (worth[-1] - worth[-2]) / (x[known][-1] - x[known][-2])
@@ -211,11 +213,18 @@ def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArr
     """
     counts, laws = np.append(1, n), scaling_laws()
     values = np.full((len(counts), len(rows)), np.nan)
-    for b, row in enumerate(rows.tolist()):
-        measured_n, time_s = database.curve(row) if row >= 0 else (counts[:0], np.zeros(0))
-        if len(measured_n):
-            inside = (measured_n[0] <= counts) & (counts <= measured_n[-1])
-            values[inside, b] = np.log(np.interp(counts[inside], measured_n, measured_n * time_s))
+    patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
+    for pattern in distinct_codes(patterns).tolist():  # of companions that were measured at the same n
+        of_pattern = np.flatnonzero(patterns == pattern)
+        measured_n, _ = database.curve(int(rows[of_pattern[0]]))
+        if pattern == 0 or not len(measured_n):
+            continue
+        points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
+        thread_times = measured_n * database.curve_time_s[points]
+        inside = np.flatnonzero((measured_n[0] <= counts) & (counts <= measured_n[-1]))
+        values[inside[:, None], of_pattern] = np.log(
+            interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
+        )
     cores = cores_worth(counts.astype(np.float64), values, float(database.n_ht[target]))
     further = laws.log_thread_time(n.astype(np.float64), cores[1:])
     return np.append(values[1:] - values[1], further - further[0], axis=1)

@@ -41,7 +41,6 @@ MOST_COMPARED_WORKLOADS = 64  # of these, to find who is near
 MOST_ESTIMATE_REFERENCES = 4096  # of which each target asks the nearest
 TYPICAL_PAIRS_PLATFORMS = 128  # platforms whose distances from each other say what is typical
 TARGETS_AT_ONCE = 128  # bounds the memory
-MOST_COMPANIONS = 48  # workloads of a target that say how A goes on beyond where it was measured
 
 Levels = NDArray[np.float32]
 
@@ -142,15 +141,12 @@ class SharedCurves:
         rows_of_a = np.where(others, self.rows_of_a, -1)
         return replace(self, of_a=WorkloadCurves(values, of_others.mean), rows_of_a=rows_of_a)
 
-    def agreeing(self, database: Database) -> tuple[IntArray, Agreement]:
-        """The positions of the 48 workloads that agree best with A inside the range, and how they do."""
+    def agreement(self, database: Database) -> Agreement:
+        """Of A with the workloads that it is compared with, on the references that it may be compared on."""
         known = self.rows_of_a >= 0
         platforms = self.references[known]
         rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
-        agreement = agreement_inside(database, rows, platforms, self.workloads, DEFAULTS.laws_weight)
-        chosen = np.sort(np.argsort(agreement.distance[-1, : len(self.workloads)], kind="stable")[:MOST_COMPANIONS])
-        kept = np.append(chosen, np.arange(len(self.workloads), len(agreement.prior)))
-        return chosen, Agreement(agreement.prior[kept], agreement.subjects[:0], agreement.distance[-1:, kept])
+        return agreement_inside(database, rows, platforms, self.workloads, DEFAULTS.laws_weight)
 
     @property
     def averaged(self) -> IntArray:
@@ -201,11 +197,11 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
     parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
     found = EstimatedTimes.unknown(len(targets))
-    agreeing: tuple[IntArray, Agreement] | None = None
+    agreement: Agreement | None = None
     for known, places in parts:
         values, last = _carried_values(known, targets[places], typical), known.of_a.mean.largest_n
         if known is not shared:
-            agreeing = None
+            agreement = None
         for place, value in zip(places.tolist(), values.T, strict=True):
             target = int(targets[place])
             counts = answered_thread_counts(int(database.n_max[target])) if n is None else np.array([n])
@@ -213,8 +209,8 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
             if not np.isfinite(time_s).any():
                 continue
             if counts[-1] > last > 1:
-                agreeing = agreeing or known.agreeing(database)
-                growth = _growth(database, known, *agreeing, target)
+                agreement = agreement or known.agreement(database)
+                growth = _growth(database, known, agreement, target)
                 time_s = _times_beyond(known, value, counts, growth)
                 inside = np.log(_times(known, value, known.measured_n))
                 credible = counts <= growth.credible_n(float(inside.min() - inside[-1]))
@@ -225,11 +221,9 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
     return found
 
 
-def _growth(
-    database: Database, shared: SharedCurves, companions: IntArray, agreement: Agreement, target: int
-) -> Growth:
+def _growth(database: Database, shared: SharedCurves, agreement: Agreement, target: int) -> Growth:
     """How A goes on on the target beyond the last n at which it was measured."""
-    rows = shared.rows[target, companions]
+    rows = shared.rows[target]
     n = counts_beyond(database, target, rows, shared.of_a.mean.largest_n)
     return likely_growth(n, agreement, courses_on_target(database, target, rows, n))
 
