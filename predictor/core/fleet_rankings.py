@@ -49,6 +49,15 @@ def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) ->
     return int(np.nanargmin(time_s))
 
 
+def is_limited(n: IntArray, credible_n: int | None) -> bool:
+    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
+
+    >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
+    (True, False)
+    """
+    return credible_n is not None and credible_n < int(n.max())
+
+
 def rank_workloads(
     database: Database,
     method: Method[Any],

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.core import methods
-from predictor.core.fleet_rankings import fastest_position
+from predictor.core.fleet_rankings import fastest_position, is_limited
 from predictor.core.programs.program import ProgramAnswer, ProgramParts, predict_program
 from predictor.core.steps import ComputedStep
 from predictor.predictions.answering import comparable_groups
@@ -55,6 +55,7 @@ PROGRAM_RANKING_COLUMNS = (
     "measured_n",
     "origin",
     "warnings",
+    "limited",
     "place",
     "cores",
     "core_time_s",
@@ -261,6 +262,7 @@ def program_times(question: ProgramQuestion, answer: ProgramAnswer) -> dict[str,
         "regions": parts[:regions],
         "serial_rest_s": parts[regions]["time_s"] if len(parts) > regions else None,
         "widest_part": part_slugs(question)[answer.widest_part(best)],
+        "limited": question.n is None and is_limited(answer.n, answer.credible_n),
     }
 
 
