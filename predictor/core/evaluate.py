@@ -390,7 +390,7 @@ def _outcome(
 
 
 def points_beyond(answer: Answer, time_s: FloatArray, known_n: int) -> tuple[PointError, ...]:
-    """What is predicted at the answer's n above `known_n`, against the times `time_s` (J,) measured there, in seconds."""
+    """What is predicted at the answer's n above `known_n`, against the times (J,) that were measured, in seconds."""
     points = []
     for j in np.flatnonzero((answer.n > known_n) & ~np.isnan(answer.time_s)).tolist():
         is_covered = None
