@@ -1,5 +1,7 @@
 """Beyond the measured thread counts: laws and companions, each as far as they agree with the workload inside."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,12 @@ from predictor.core.fleet_rankings import fastest_position
 from predictor.core.methods import METHODS
 from predictor.core.mpet.beyond import Growth
 from predictor.core.mpet.estimates import estimate_targets
+from predictor.core.tabulated import database_from_measurements
+from profiles.datasets import read_dataset
+from profiles.measurements import ProfileRecord, RunTable
 from tests.predictor.core.curves import time_only_features
 from tests.predictor.core.databases import TIME_ONLY
+from tests.samples import sample_workload
 
 MPET = METHODS["mpet"]
 COMPANIONS, LARGE_COUNTS = 20, (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -149,6 +155,58 @@ def test_a_gain_is_credible_where_nine_of_ten_courses_have_it():
     curves[2, 1] = np.log(2)
     assert growth.credible_n(0.0) == 2
     assert growth.credible_n(-np.log(8)) == 1  # a measured n is faster than all of them
+
+
+PROGRAMS = {"scales": (1.01, 0.52), "noscale": (1.01, 1.01), "slowdown": (1.01, 1.31)}
+
+
+@pytest.fixture
+def servers(shared_data):
+    """The fleet of 1,995 servers, and three programs that were measured on a small one with one and two threads."""
+    measurements = read_dataset(shared_data / "sparecores-servers")
+    laptop, count = measurements.platform_ids.index("aws/c7a.large"), len(measurements.workloads)
+    workloads = [sample_workload(name=f"outside/{name}", application="outside", runtime="") for name in PROGRAMS]
+    profiles = [ProfileRecord(laptop, count + i, two_runs(*times)) for i, times in enumerate(PROGRAMS.values())]
+    return database_from_measurements(
+        replace(
+            measurements,
+            workloads=[*measurements.workloads, *workloads],
+            profiles=[*measurements.profiles, *profiles],
+        )
+    )
+
+
+def two_runs(*time_s):
+    time_ns = (np.array(time_s) * 1e9).astype(np.int64)
+    return RunTable(
+        n=np.array([1, 2]),
+        repeat=np.ones(2, dtype=np.int64),
+        is_profile_pass=np.zeros(2, dtype=bool),
+        time_s=time_ns / 1e9,
+        time_ns=time_ns,
+        parts_ns=np.full((2, 7), -1),
+        output_checksum=("",) * 2,
+    )
+
+
+@pytest.mark.shared_data
+def test_programs_of_a_small_machine_are_ranked_by_what_they_show(servers):
+    """All three were the fastest on a machine of 448 threads with all of them, in 2.6, 5.2 and 6.7 ms."""
+    best, largest = {}, servers.platforms.index("aws/u-12tb1.112xlarge")
+    for name in PROGRAMS:
+        workload = servers.workloads.index(f"outside/{name}")
+        found = estimate_targets(servers, workload, np.arange(len(servers.platforms)))
+        fastest = int(np.nanargmin(found.time_s))
+        best[name] = found.n[fastest]
+        answer = MPET.predict(servers, Query(workload, largest), MPET.settings())
+        n_best = answer.n[fastest_position(answer.n, answer.time_s, answer.credible_n)]
+        if name == "scales":
+            assert 4 <= n_best < 448
+            assert answer.time_s[-1] > 5 * answer.time_s[0] / 448
+        else:
+            assert n_best <= 2
+            assert answer.time_s[11] > 0.8 * answer.time_s[0]  # n = 12: it was promised 0.19 s
+    assert best["scales"] > 4 > best["noscale"] >= best["slowdown"] == 1
 
 
 # --- Programs of which the simulator knows the truth ---
