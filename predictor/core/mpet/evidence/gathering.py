@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Query
-from predictor.core.arrays import stretch_positions
+from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
 from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.evidence.near_platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
-from predictor.core.reconstruct import knots, predicted_thread_counts
+from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
+MOST_KNOTS, MOST_OUTSIDE_KNOTS = 16, 4  # thread counts at which A is predicted; more cost time and gain nothing
 MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
 MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
 DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
@@ -125,9 +126,7 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    with_workload = evaluated.measured_in(distinct_codes(of_workload))
-    counts = knots(evaluated.n[on_target], evaluated.n[with_workload], int(database.n_max[query.target]))
-    columns = np.searchsorted(evaluated.n, counts)
+    columns = _knots(evaluated, of_workload, on_target, int(database.n_max[query.target]))
     values, mean_curve = curves_at(evaluated, rows, patterns, columns)
     curves = knots_last(values)
     return Evidence(
@@ -264,3 +263,19 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
         of_group = usable & (database.group[rows] == group)
         table[table_rows[of_group], database.workload_index[rows[of_group]]] = rows[of_group]
     return table
+
+
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, n_max: int) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
+
+    By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
+    others are asked.
+    """
+    of_a = evaluated.measured_in(distinct_codes(of_workload))
+    if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
+        on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
+    inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
+    last = min(int(np.searchsorted(evaluated.n, n_max)), int(of_a[-1]))
+    outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
+    outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
+    return np.union1d(inside, outside)
