@@ -108,14 +108,14 @@ def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -
     return {"form": form, "errors": [], **found}
 
 
-@one_request_at_a_time()
 def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
     """The form of a file, or of several in one archive. Raises UnreadableError."""
     start = file.read(2)
     file.seek(0)
     if not packed and is_tarball(name, start):
         return TARBALL  # as most are, which spares a process
-    form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
+    with one_request_at_a_time():
+        form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
     return form
 
 
@@ -163,7 +163,7 @@ def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None
         env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
         process_group=0,
     )
-    os.setpriority(os.PRIO_PROCESS, process.pid, READER_NICENESS)
+    os.setpriority(os.PRIO_PROCESS, process.pid, os.nice(0) + READER_NICENESS)
     try:
         status = process.wait(settings.READ_WALL_SECONDS)
     except subprocess.TimeoutExpired:

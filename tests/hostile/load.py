@@ -262,8 +262,11 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def is_failure(answer: Answer) -> bool:
-    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for."""
-    return not isinstance(answer.status, int) or answer.status >= (500 if answer.kind == "hostile" else 400)
+    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for. It is told
+    to come back (503) while another file is read."""
+    if answer.kind == "hostile":
+        return not isinstance(answer.status, int) or (answer.status >= 500 and answer.status != 503)
+    return not isinstance(answer.status, int) or answer.status >= 400
 
 
 def print_answers(database: str, answers: list[Answer], seconds: float) -> None:
