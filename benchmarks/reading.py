@@ -163,8 +163,8 @@ def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None
         env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
         process_group=0,
     )
-    os.setpriority(os.PRIO_PROCESS, process.pid, os.nice(0) + READER_NICENESS)
     try:
+        os.setpriority(os.PRIO_PROCESS, process.pid, os.nice(0) + READER_NICENESS)
         status = process.wait(settings.READ_WALL_SECONDS)
     except subprocess.TimeoutExpired:
         raise _refusal(f"took more than {settings.READ_WALL_SECONDS:g} s to read") from None
