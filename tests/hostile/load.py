@@ -22,6 +22,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from urllib.parse import quote, urlsplit
@@ -87,7 +88,8 @@ class Client:
                     self.address.hostname or "", self.address.port, timeout=TIMEOUT_S
                 )
             try:
-                self.connection.request(method, path, body, headers)
+                with suppress(BrokenPipeError):  # refused before all was sent: the answer may be there
+                    self.connection.request(method, path, body, headers)
                 response = self.connection.getresponse()
                 content = response.read()
                 if response.will_close:
