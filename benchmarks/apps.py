@@ -20,7 +20,7 @@ class BenchmarksConfig(AppConfig):
 
         register_reader(KIT_RESULTS, read_archive)
         register_belongings(MEASUREMENTS)
-        register_chore("uploads", take_up_uploads)
+        register_chore("uploads", take_up_uploads, seconds=min(settings.CHORE_SECONDS, 2.0))  # their senders wait
         register_chore("quarantine", end_abandoned)
         register_chore("tasks", requeue_abandoned_tasks)
         register_chore("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)
