@@ -36,6 +36,7 @@ NOT_WALKED = {  # commands, and why
     "import_prices": "rows of prices",
     "import_results": "an upload, which is measured by itself",
     "load_demo": "an upload, which is measured by itself",
+    "migrate": "changes tables, each once",
     "paper_figures": "reads a dataset",
     "publish_dump": "the chore `public dump`",
     "restore": "needs a backup, and replaces the database",
