@@ -17,8 +17,8 @@ from predictor.core.mpet.beyond import (
     Agreement,
     Growth,
     agreement_inside,
-    growth_counts,
     courses_on_target,
+    growth_counts,
     likely_growth,
 )
 from predictor.core.mpet.evidence.connections import groups_of_targets
