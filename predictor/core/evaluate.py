@@ -32,7 +32,7 @@ EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
-DISTANCES = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
+RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
 CUT_DATABASES_KEPT = 64  # of one database
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 
@@ -189,10 +189,10 @@ class EvaluationResult:
 
     def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
         """How wrong each method is at n beyond what was known, by how large they are."""
-        limits = [self.protocol.known_n or 0, *DISTANCES]
+        limits = [self.protocol.known_n or 0, *RANGES_BEYOND]
         found: dict[str, dict[str, DistanceStatistics]] = {}
         for above, most in pairwise(limits):
-            name = f"{above + 1} to {most}" if most < DISTANCES[-1] else f"over {above}"
+            name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
             of_methods = {
                 method: _distance_statistics(outcomes, above, most) for method, outcomes in self.outcomes.items()
             }

@@ -405,7 +405,7 @@ def diverse_table(results: Results) -> str:
     return markdown_table(head, rows)
 
 
-def beyond_table(results: Results) -> str:
+def known_n_table(results: Results) -> str:
     """A row for each dataset, number of known threads and range of n beyond: the methods' errors, the intervals."""
     methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
     rows = []
@@ -447,7 +447,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "few references by application": applications_table,
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
-    "beyond": beyond_table,
+    "beyond": known_n_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)

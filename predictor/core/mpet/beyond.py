@@ -20,7 +20,7 @@ from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
 from predictor.core.mpet.robust_ratios import application_families
-from predictor.core.mpet.scaling_laws import cores_in_use, scaling_laws
+from predictor.core.mpet.scaling_laws import nominal_cores, scaling_laws
 from profiles.arrays import FloatArray, IntArray
 
 AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
@@ -31,7 +31,7 @@ MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curve
 MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
 WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
 MEASUREMENT_ERROR = 0.03  # of ln t
-LARGEST_COUNTED_ERROR = 1.5  # of ln t: a larger one of a companion says no more
+LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
 LEAST_SQUARE = 1e-6  # of errors in ln t: smaller ones are alike
 CREDIBILITY = 0.9
 LEAST_GAIN = 0.05  # of ln t: less is no gain
@@ -105,13 +105,13 @@ def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyper
     rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
     workloads = evidence.workloads[companions]
     agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
-    n = counts_beyond(database, evidence.target, rows[-1, :-1], last)
+    n = growth_counts(database, evidence.target, rows[-1, :-1], last)
     courses = courses_on_target(database, evidence.target, rows[-1, :-1], n)
     families = application_families(database, evidence)[0][companions]
     return calibrated_growth(n, agreement, courses, families, level)
 
 
-def counts_beyond(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
+def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
     """The last measured n of A, and further ones: powers of two, breakpoints and threads of T, those of its `rows`."""
     evaluated = evaluated_curves(database)
     measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows])]
@@ -186,14 +186,14 @@ def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> Flo
     """How many cores so many threads (J,), ascending, are worth to the companions (J, B) that scale best on a machine.
 
     What even these lose is the machine's: cores that share units, caches and the clock. Beyond what they were measured
-    at it goes on as before, but for SMT; with too few companions, as `cores_in_use` says.
+    at it goes on as before, but for SMT; with too few companions, as `nominal_cores` says.
 
     >>> n = np.array([1.0, 2.0, 4.0])
     >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
     >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(3).tolist()
     [1.0, 1.6, 2.56]
     """
-    nominal, x = np.log(cores_in_use(n, n_ht)), np.log(n)
+    nominal, x = np.log(nominal_cores(n, n_ht)), np.log(n)
     known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
     if known.sum() < 2 or not known[0]:
         return np.asarray(np.exp(nominal))
@@ -301,7 +301,7 @@ def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
     [1.000001, 1.625001]
     """
     known = ~np.isnan(errors)
-    squares = np.where(known, np.minimum(np.abs(errors), LARGEST_COUNTED_ERROR) ** 2, 0.0)
+    squares = np.where(known, np.minimum(np.abs(errors), LARGEST_COMPANION_ERROR) ** 2, 0.0)
     return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + LEAST_SQUARE)
 
 

@@ -18,8 +18,8 @@ from predictor.core.mpet.beyond import (
     Agreement,
     Growth,
     agreement_inside,
-    counts_beyond,
     courses_on_target,
+    growth_counts,
     likely_growth,
 )
 from predictor.core.mpet.evidence.connections import groups_of_targets
@@ -225,7 +225,7 @@ def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n:
 def _growth(database: Database, shared: SharedCurves, agreement: Agreement, target: int) -> Growth:
     """How A goes on on the target beyond the last n at which it was measured."""
     rows = shared.rows[target]
-    n = counts_beyond(database, target, rows, shared.of_a.mean.largest_n)
+    n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
     return likely_growth(n, agreement, courses_on_target(database, target, rows, n))
 
 

@@ -37,7 +37,7 @@ class ScalingLaws:
         >>> laws = scaling_laws()
         >>> serial = laws.sigma.tolist().index(1.0)  # Amdahl's law without a parallel part
         >>> n = np.array([1.0, 8.0])
-        >>> np.exp(laws.log_thread_time(n, cores_in_use(n, n_ht=4.0))[:, serial]).round(9).tolist()
+        >>> np.exp(laws.log_thread_time(n, nominal_cores(n, n_ht=4.0))[:, serial]).round(9).tolist()
         [1.0, 8.0]
         """
         m = cores[:, None]
@@ -46,10 +46,10 @@ class ScalingLaws:
         return np.asarray(np.log(redundancy * n[:, None] / m))
 
 
-def cores_in_use(n: FloatArray, n_ht: float) -> FloatArray:
+def nominal_cores(n: FloatArray, n_ht: float) -> FloatArray:
     """How many cores so many threads (J,) are worth: each has one up to `n_ht`, beyond it counts as SMT_GAIN of one.
 
-    >>> cores_in_use(np.array([2.0, 8.0]), n_ht=4.0).tolist(), cores_in_use(np.array([8.0]), n_ht=np.nan).tolist()
+    >>> nominal_cores(np.array([2.0, 8.0]), n_ht=4.0).tolist(), nominal_cores(np.array([8.0]), n_ht=np.nan).tolist()
     ([2.0, 5.0], [8.0])
     """
     return n if np.isnan(n_ht) else np.asarray(np.minimum(n, n_ht + SMT_GAIN * np.maximum(n - n_ht, 0.0)))
