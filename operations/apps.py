@@ -2,7 +2,6 @@
 
 from django.apps import AppConfig
 
-from mpet_site.web.collector import resume_collector
 from mpet_site.web.keeper import register_chore
 
 EVERY_HOUR_S = 3_600.0
@@ -17,4 +16,3 @@ class OperationsConfig(AppConfig):
 
         register_chore("metrics", sweep_metrics, seconds=EVERY_HOUR_S)
         register_chore("retention", apply_retention, seconds=EVERY_HOUR_S)
-        resume_collector()
