@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "mpet_site.web.secret_addresses.SecretAddressesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "mpet_site.web.middleware.PageCompressionMiddleware",
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
     "mpet_site.web.middleware.PrivateAnswersMiddleware",
     "mpet_site.web.middleware.PageMethodsMiddleware",
@@ -112,13 +113,8 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "mpet_site" / "templates"],
+        "APP_DIRS": True,
         "OPTIONS": {
-            "loaders": [
-                (
-                    "django.template.loaders.cached.Loader",
-                    ["mpet_site.web.template_loaders.UnindentedFiles", "mpet_site.web.template_loaders.UnindentedApps"],
-                )
-            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
