@@ -12,14 +12,14 @@ class BenchmarksConfig(AppConfig):
     name = "benchmarks"
 
     def ready(self) -> None:
-        from accounts.belongings import register_belongings  # noqa: PLC0415
-        from benchmarks.belongings import MEASUREMENTS  # noqa: PLC0415  models are not there before
+        from accounts.user_data import register_user_data  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
         from benchmarks.recovery import sweep_files, take_up_uploads  # noqa: PLC0415
+        from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
         from benchmarks.workers import requeue_abandoned_tasks  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)
-        register_belongings(MEASUREMENTS)
+        register_user_data(MEASUREMENTS)
         register_chore("uploads", take_up_uploads)
         register_chore("quarantine", end_abandoned)
         register_chore("tasks", requeue_abandoned_tasks)

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.belongings import close_account
+from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
 from benchmarks.ownership import delete_uploads
