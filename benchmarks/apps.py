@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.conf import settings
 
 from benchmarks.archive import read_archive
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 from profiles.readers import KIT_RESULTS, register_reader
 
 
@@ -20,7 +20,7 @@ class BenchmarksConfig(AppConfig):
 
         register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)
-        register_chore("uploads", take_up_uploads)
-        register_chore("quarantine", end_abandoned)
-        register_chore("tasks", requeue_abandoned_tasks)
-        register_chore("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)
+        register_periodic_task("uploads", take_up_uploads)
+        register_periodic_task("quarantine", end_abandoned)
+        register_periodic_task("tasks", requeue_abandoned_tasks)
+        register_periodic_task("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

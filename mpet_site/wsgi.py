@@ -1,4 +1,4 @@
-"""The entry point for WSGI servers. A process that serves pages also keeps the chores."""
+"""The entry point for WSGI servers. A process that serves pages also runs the periodic tasks."""
 
 import os
 
@@ -6,8 +6,8 @@ from django.core.wsgi import get_wsgi_application
 from django.db.backends.signals import connection_created
 from django.urls import reverse
 
-from mpet_site.web.keeper import start_keeper
 from mpet_site.web.lock_waits import shorten_waits_of_requests
+from mpet_site.web.periodic_tasks import start_periodic_tasks
 from predictor.core.threads import threadpool_controller
 
 os.umask(0o077)  # whatever a server writes is in the state folder, and its owner's alone
@@ -17,4 +17,4 @@ connection_created.connect(shorten_waits_of_requests)
 # Load all pages and the numerical libraries now: the first visitor would wait a second for them.
 reverse("home")
 threadpool_controller()
-start_keeper()
+start_periodic_tasks()

@@ -2,7 +2,7 @@
 
 from django.apps import AppConfig
 
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 
 
 class PredictorConfig(AppConfig):
@@ -19,4 +19,4 @@ class PredictorConfig(AppConfig):
         receivers.connect()
         register_user_data(QUESTIONS_ASKED)
         register_table(VALIDATED_PREDICTIONS)
-        register_chore("computations", take_up_computations)
+        register_periodic_task("computations", take_up_computations)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery
 from django.test import Client
 
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.dump.export import export_dump
@@ -56,7 +56,7 @@ def test_of_pages_and_lists(profile, admin_user):
 
 def test_of_chores(profile):
     with captured_queries() as queries:
-        for chore in registered_chores():
+        for chore in registered_periodic_tasks():
             if chore.name != "public dump":  # a process of its own: the next test
                 chore.function()
     assert repeated_in(queries) == {}

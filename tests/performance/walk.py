@@ -174,10 +174,10 @@ def fixed_addresses() -> list[str]:
 
 
 def walk_chores() -> Iterator[dict[str, Any]]:
-    from mpet_site.web.keeper import registered_chores  # noqa: PLC0415
+    from mpet_site.web.periodic_tasks import registered_periodic_tasks  # noqa: PLC0415
     from profiles.dump.published import publish_dump  # noqa: PLC0415
 
-    for chore in registered_chores():
+    for chore in registered_periodic_tasks():
         # The chore starts a process for the dump, whose queries this one would not see.
         yield measured_row("chore", chore.name, publish_dump if chore.name == "public dump" else chore.function)
 
