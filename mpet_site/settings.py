@@ -108,7 +108,7 @@ if METRICS_TOKEN or METRICS_NETWORKS:
 
 ROOT_URLCONF = "mpet_site.urls"
 WSGI_APPLICATION = "mpet_site.wsgi.application"
-FORM_RENDERER = "mpet_site.web.forms.FormRenderer"
+FORM_RENDERER = "mpet_site.web.pages.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -314,7 +314,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
     "DEFAULT_RENDERER_CLASSES": ["mpet_site.web.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["mpet_site.web.parsers.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.negotiation.ContentNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.renderers.ContentNegotiation",
     "DEFAULT_THROTTLE_CLASSES": ["mpet_site.web.throttling.RequestThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,

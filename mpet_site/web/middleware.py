@@ -115,7 +115,7 @@ class ParameterBoundsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         for name, values in request.GET.lists():
             if name == "search":
-                continue  # has a bound of its own, and a message at its field (mpet_site.web.searching)
+                continue  # has a bound of its own, and a message at its field (mpet_site.web.lists)
             if reason := next(filter(None, map(parameter_refusal, (name, *values))), ""):
                 return refused_parameter(request, name[:MOST_PARAMETER_CHARACTERS], reason)
         return self.get_response(request)
