@@ -2,11 +2,8 @@
 import os
 import sys
 
-from mpet_site.web.collector import pause_collector
-
 
 def main() -> None:
-    pause_collector()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mpet_site.settings")
     from django.core.management import execute_from_command_line
 

@@ -16,11 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.generic import FormView
 
-from accounts.archive_response import archive_response
-from accounts.belongings import belongings_of, close_account
 from accounts.device_logins import LoginNotKnown, answer_login, waiting_login
 from accounts.forms import ClosingForm, DeviceCodeForm, TokenForm
 from accounts.models import ApiToken
+from accounts.user_data import archive_response, close_account, user_data_counts
 from mpet_site.web.pages import json_address
 from mpet_site.web.throttling import seconds_to_wait, too_many_requests
 
@@ -39,7 +38,7 @@ class SignInView(LoginView):
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """What is kept of the user, and what can be done with it."""
-    context = {"counts": belongings_of(request.user), "section": "account", "twin": json_address("api-account")}
+    context = {"counts": user_data_counts(request.user), "section": "account", "twin": json_address("api-account")}
     return render(request, "accounts/account.html", context)
 
 

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.conf import settings
 
 from benchmarks.archive import read_archive
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 from profiles.readers import KIT_RESULTS, register_reader
 
 
@@ -12,15 +12,17 @@ class BenchmarksConfig(AppConfig):
     name = "benchmarks"
 
     def ready(self) -> None:
-        from accounts.belongings import register_belongings  # noqa: PLC0415
-        from benchmarks.belongings import MEASUREMENTS  # noqa: PLC0415  models are not there before
+        from accounts.user_data import register_user_data  # noqa: PLC0415
         from benchmarks.quarantine import end_abandoned  # noqa: PLC0415
         from benchmarks.recovery import sweep_files, take_up_uploads  # noqa: PLC0415
+        from benchmarks.user_data import MEASUREMENTS  # noqa: PLC0415  models are not there before
         from benchmarks.workers import requeue_abandoned_tasks  # noqa: PLC0415
 
         register_reader(KIT_RESULTS, read_archive)
-        register_belongings(MEASUREMENTS)
-        register_chore("uploads", take_up_uploads, seconds=min(settings.CHORE_SECONDS, 2.0))  # their senders wait
-        register_chore("quarantine", end_abandoned)
-        register_chore("tasks", requeue_abandoned_tasks)
-        register_chore("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)
+        register_user_data(MEASUREMENTS)
+        register_periodic_task(
+            "uploads", take_up_uploads, seconds=min(settings.CHORE_SECONDS, 2.0)
+        )  # their senders wait
+        register_periodic_task("quarantine", end_abandoned)
+        register_periodic_task("tasks", requeue_abandoned_tasks)
+        register_periodic_task("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

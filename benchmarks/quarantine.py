@@ -16,8 +16,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from accounts.belongings import close_account
 from accounts.models import digest_of
+from accounts.user_data import close_account
 from benchmarks.models import Quarantine, Upload
 from benchmarks.services import begin_processing, keep_tarball, receive_tarball
 from profiles.models import held

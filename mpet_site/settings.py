@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "mpet_site.web.secret_addresses.SecretAddressesMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "mpet_site.web.middleware.PageCompressionMiddleware",
     "mpet_site.web.middleware.ContentSecurityPolicyMiddleware",
     "mpet_site.web.middleware.PrivateAnswersMiddleware",
     "mpet_site.web.middleware.PageMethodsMiddleware",
@@ -107,18 +108,13 @@ if METRICS_TOKEN or METRICS_NETWORKS:
 
 ROOT_URLCONF = "mpet_site.urls"
 WSGI_APPLICATION = "mpet_site.wsgi.application"
-FORM_RENDERER = "mpet_site.web.forms.FormRenderer"
+FORM_RENDERER = "mpet_site.web.pages.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "mpet_site" / "templates"],
+        "APP_DIRS": True,
         "OPTIONS": {
-            "loaders": [
-                (
-                    "django.template.loaders.cached.Loader",
-                    ["mpet_site.web.template_loaders.UnindentedFiles", "mpet_site.web.template_loaders.UnindentedApps"],
-                )
-            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -319,7 +315,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticatedOrReadOnly"],
     "DEFAULT_RENDERER_CLASSES": ["mpet_site.web.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["mpet_site.web.parsers.JSONParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.negotiation.ContentNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "mpet_site.web.renderers.ContentNegotiation",
     "DEFAULT_THROTTLE_CLASSES": ["mpet_site.web.throttling.RequestThrottle"],
     "DEFAULT_THROTTLE_RATES": {
         "anon": env.str("MPET_THROTTLE_ANON", default="600/min") or None,

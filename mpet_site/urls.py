@@ -3,9 +3,8 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from mpet_site.web.docs_pages import docs_index, document, picture
-from mpet_site.web.glossary_page import glossary
 from mpet_site.web.health import healthz
+from mpet_site.web.views import docs_index, document, glossary, picture
 
 api = [
     path("", include("profiles.api.urls")),
@@ -16,7 +15,7 @@ api = [
 ]
 
 handler404 = "profiles.not_found.not_found"
-handler500 = "mpet_site.web.failures.failed"
+handler500 = "mpet_site.web.views.failed"
 urlpatterns = [
     path("", include("predictor.urls")),
     path("", include("profiles.urls")),

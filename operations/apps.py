@@ -2,8 +2,7 @@
 
 from django.apps import AppConfig
 
-from mpet_site.web.collector import resume_collector
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 
 EVERY_HOUR_S = 3_600.0
 
@@ -15,6 +14,5 @@ class OperationsConfig(AppConfig):
         from operations.metrics import sweep_metrics  # noqa: PLC0415  models are not there before
         from operations.retention import apply_retention  # noqa: PLC0415
 
-        register_chore("metrics", sweep_metrics, seconds=EVERY_HOUR_S)
-        register_chore("retention", apply_retention, seconds=EVERY_HOUR_S)
-        resume_collector()
+        register_periodic_task("metrics", sweep_metrics, seconds=EVERY_HOUR_S)
+        register_periodic_task("retention", apply_retention, seconds=EVERY_HOUR_S)

@@ -2,21 +2,21 @@
 
 from django.apps import AppConfig
 
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 
 
 class PredictorConfig(AppConfig):
     name = "predictor"
 
     def ready(self) -> None:
-        from accounts.belongings import register_belongings  # noqa: PLC0415  models are not there before
+        from accounts.user_data import register_user_data  # noqa: PLC0415  models are not there before
         from predictor import receivers  # noqa: PLC0415
-        from predictor.belongings import QUESTIONS_ASKED  # noqa: PLC0415
         from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
         from predictor.dump import VALIDATED_PREDICTIONS  # noqa: PLC0415
+        from predictor.user_data import QUESTIONS_ASKED  # noqa: PLC0415
         from profiles.dump.registry import register_table  # noqa: PLC0415
 
         receivers.connect()
-        register_belongings(QUESTIONS_ASKED)
+        register_user_data(QUESTIONS_ASKED)
         register_table(VALIDATED_PREDICTIONS)
-        register_chore("computations", take_up_computations)
+        register_periodic_task("computations", take_up_computations)

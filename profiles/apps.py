@@ -7,7 +7,7 @@ from django.apps import AppConfig, apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models.signals import post_migrate
 
-from mpet_site.web.keeper import register_chore
+from mpet_site.web.periodic_tasks import register_periodic_task
 
 
 class ProfilesConfig(AppConfig):
@@ -18,9 +18,9 @@ class ProfilesConfig(AppConfig):
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
         from profiles.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
 
-        register_chore("staged deliveries", sweep_abandoned)
-        register_chore("announcements", announce_forgotten)
-        register_chore("public dump", publish_if_due, seconds=600, soon=False)
+        register_periodic_task("staged deliveries", sweep_abandoned)
+        register_periodic_task("announcements", announce_forgotten)
+        register_periodic_task("public dump", publish_if_due, seconds=600, soon=False)
         post_migrate.connect(begin_generation, sender=self, dispatch_uid="profiles.begin_generation")
 
 

@@ -11,10 +11,8 @@ from django.views.decorators.http import require_safe
 from django_filters.rest_framework import FilterSet
 
 from mpet_site.web.filters import filter_refusals
-from mpet_site.web.ordering import order_rows, ordering_refusal
+from mpet_site.web.lists import KeyPaginator, order_rows, ordering_refusal, search_refusal
 from mpet_site.web.pages import csv_address, json_address, list_query, page_of
-from mpet_site.web.pagination import KeyPaginator
-from mpet_site.web.searching import search_refusal
 from mpet_site.web.tables import PageTable, TableColumn
 from profiles.columns import PLATFORM_COLUMNS, PROFILE_COLUMNS, WORKLOAD_COLUMNS
 from profiles.filters import (

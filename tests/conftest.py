@@ -1,10 +1,8 @@
-import gc
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -32,17 +30,6 @@ STRICT = os.environ.get("MPET_TESTS_STRICT") == "1"  # CI: a missing browser or 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log) -> KitTogether:
     return KitTogether(config, log)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
-    """All modules are imported here, and stay: the collector of garbage need not look through them again and again."""
-    gc.disable()
-    collected = yield
-    gc.enable()
-    gc.freeze()
-    gc.set_threshold(10_000)
-    return collected
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

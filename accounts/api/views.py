@@ -20,8 +20,6 @@ from accounts.api.serializers import (
     LoginRequestSerializer,
     TokenSerializer,
 )
-from accounts.archive_response import archive_response
-from accounts.belongings import belongings_of
 from accounts.device_logins import (
     LOGIN_LIFETIME,
     POLL_S,
@@ -32,6 +30,7 @@ from accounts.device_logins import (
     shown_code,
 )
 from accounts.models import ApiToken
+from accounts.user_data import archive_response, user_data_counts
 from mpet_site.web.api import ApiView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter
@@ -83,7 +82,7 @@ class AccountView(ApiView):
             "username": user.get_username(),
             "email": user.email,
             "joined_at": user.date_joined,
-            "counts": belongings_of(user),
+            "counts": user_data_counts(user),
         }
         data = AccountSerializer(document).data
         return respond_unless_unchanged(request, etag_of(user.pk, repr(data)), lambda: Response(data))

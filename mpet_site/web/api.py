@@ -15,11 +15,17 @@ from rest_framework.views import APIView
 
 from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
-from mpet_site.web.ordering import order_rows, ordering_refusal
-from mpet_site.web.pagination import Pagination, check_page
+from mpet_site.web.lists import (
+    MOST_CHARACTERS,
+    MOST_WORDS,
+    Pagination,
+    check_page,
+    order_rows,
+    ordering_refusal,
+    search_refusal,
+)
 from mpet_site.web.problems import InvalidRequest, invalid_request
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
-from mpet_site.web.searching import MOST_CHARACTERS, MOST_WORDS, search_refusal
 
 LIST_PARAMETERS = ("page", "page_size", "search", "ordering")
 ROWS_PER_QUERY = 500

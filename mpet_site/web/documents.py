@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.anchors import anchors_plugin
 
-from mpet_site.web.searching import words_of_search
+from mpet_site.web.lists import words_of_search
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCUMENTS = REPOSITORY / "docs"

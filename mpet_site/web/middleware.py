@@ -1,10 +1,12 @@
-"""What holds for every request: the content security policy, the methods of pages, the length of parameters, rates."""
+"""What holds for every request: compression, the content security policy, the methods of pages, bounds of parameters,
+rates."""
 
 from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.shortcuts import render
 
 from mpet_site.web.etags import PRIVATE
@@ -42,6 +44,14 @@ def is_page(request: HttpRequest) -> bool:
     """Whether a person asks: not a program, not a supervisor, and not a browser for the files of a page."""
     path = request.path_info
     return not (is_api(request) or path in SUPERVISED_PATHS or path.startswith(settings.STATIC_URL))
+
+
+class PageCompressionMiddleware(GZipMiddleware):
+    """Compresses pages. Not files, of which most are archives, and not the API, whose answers may be streamed."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        is_html = response.headers.get("Content-Type", "").startswith("text/html")
+        return super().process_response(request, response) if is_html else response
 
 
 class ContentSecurityPolicyMiddleware:
@@ -105,7 +115,7 @@ class ParameterBoundsMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         for name, values in request.GET.lists():
             if name == "search":
-                continue  # has a bound of its own, and a message at its field (mpet_site.web.searching)
+                continue  # has a bound of its own, and a message at its field (mpet_site.web.lists)
             if reason := next(filter(None, map(parameter_refusal, (name, *values))), ""):
                 return refused_parameter(request, name[:MOST_PARAMETER_CHARACTERS], reason)
         return self.get_response(request)

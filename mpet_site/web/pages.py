@@ -1,4 +1,4 @@
-"""What the list pages share, and the addresses of pages as JSON and CSV."""
+"""What pages share: how forms are written, pages of a list, and the addresses of pages as JSON and CSV."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.forms.renderers import TemplatesSetting
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
 
 ROWS_PER_PAGE = 50
+
+
+class FormRenderer(TemplatesSetting):
+    """`{{ form }}`, and `{{ field.as_field_group }}` for one field of it (the setting FORM_RENDERER)."""
+
+    form_template_name = "includes/form.html"
+    field_template_name = "includes/field.html"
 
 
 def json_address(view: str, *args: Any, query: str = "") -> str:

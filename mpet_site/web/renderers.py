@@ -1,13 +1,16 @@
-"""JSON without NaN, CSV a row at a time."""
+"""JSON without NaN, CSV a row at a time, and the choice between them."""
 
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from django.http import Http404
 from rest_framework import renderers
+from rest_framework.negotiation import DefaultContentNegotiation
 
 from mpet_site.web.plain_json import nan_to_null
+from mpet_site.web.problems import invalid_request
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -94,3 +97,14 @@ def csv_cell(value: Any) -> Any:
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return "'" + value
     return value
+
+
+class ContentNegotiation(DefaultContentNegotiation):
+    """A `?format=` that no renderer has is an invalid request, not an unknown page."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> Any:
+        try:
+            return super().filter_renderers(renderers, format)
+        except Http404 as error:
+            formats = ", ".join(dict.fromkeys(renderer.format for renderer in renderers))
+            raise invalid_request("format", f"'{format}' is not one of: {formats}.") from error

@@ -17,7 +17,7 @@ from mpet_site.web.api import ApiView, DetailView, ListView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.fields import Text, number
 from mpet_site.web.filters import ChoiceFilter, WholeNumberFilter
-from mpet_site.web.pagination import PAGE, PAGE_SIZE, Pagination, check_page
+from mpet_site.web.lists import PAGE, PAGE_SIZE, Pagination, check_page
 from mpet_site.web.parameters import OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.accuracy.evaluations import error_rows

@@ -42,7 +42,7 @@ def compute_in_thread() -> None:
 
 
 def take_up_computations() -> None:
-    """Go on with what a killed process left; a chore of every server and worker (mpet_site.web.keeper)."""
+    """Go on with what a killed process left; a chore of every server and worker (mpet_site.web.periodic_tasks)."""
     if not uses_workers():
         compute_waiting()
         return

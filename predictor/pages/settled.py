@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.ordering import order_rows, ordering_refusal
+from mpet_site.web.lists import order_rows, ordering_refusal
 from mpet_site.web.pages import csv_address, json_address, page_of
 from mpet_site.web.tables import NAME, NUMBER, PageTable, TableColumn, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS, scores

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from mpet_site.web.api import DetailView, ListView, StrictOrderingFilter, StrictSearchFilter
 from mpet_site.web.filters import StrictFilterBackend
-from mpet_site.web.pagination import KeyPagination
+from mpet_site.web.lists import KeyPagination
 from profiles.api.serializers import (
     PlatformDetailSerializer,
     PlatformSerializer,

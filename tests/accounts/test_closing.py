@@ -11,9 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.belongings import close_account
-from accounts.export import ArchiveMember, tar_pieces
 from accounts.models import ApiToken
+from accounts.user_data import ArchiveMember, close_account, tar_pieces
 from benchmarks.models import Upload
 from predictor.models import AskedPrediction, Prediction
 from predictor.predictions.request import PredictionRequest

@@ -11,7 +11,7 @@ from django_tasks_db.models import DBTaskResult
 
 from benchmarks.models import Upload
 from benchmarks.recovery import ORPHANED_AFTER_LEASES, sweep_files, take_up_uploads
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from tests.benchmarks.uploads import kept_files
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def let_age(path):
 
 
 def test_the_server_keeps_these_chores():
-    assert {"uploads", "tasks", "files", "staged deliveries"} <= {chore.name for chore in registered_chores()}
+    assert {"uploads", "tasks", "files", "staged deliveries"} <= {chore.name for chore in registered_periodic_tasks()}
 
 
 def test_an_upload_whose_process_was_killed_is_taken_up_again(waiting):

@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Subquery
 from django.test import Client
 
 from benchmarks.stress_ng import stress_ng_versions
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.predictions.advice import stress_ng_remedy
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
@@ -58,7 +58,7 @@ def test_of_pages_and_lists(profile, admin_user):
 
 def test_of_chores(profile):
     with captured_queries() as queries:
-        for chore in registered_chores():
+        for chore in registered_periodic_tasks():
             if chore.name != "public dump":  # a process of its own: the next test
                 chore.function()
     assert repeated_in(queries) == {}

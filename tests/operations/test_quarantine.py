@@ -12,12 +12,12 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.belongings import close_account
+from accounts.user_data import close_account
 from benchmarks import quarantine
 from benchmarks.models import Quarantine, Upload
 from benchmarks.ownership import delete_uploads
 from benchmarks.quarantine import ClaimError, claim_upload, find_quarantine, take_in
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from mpet_site.web.secret_addresses import SECRET_HEADERS
 from operations.retention import apply_retention
 from predictor.snapshot.cache import read_database
@@ -214,7 +214,7 @@ def quarantined_once() -> tuple[Quarantine, str]:
 
 def run_chore_after_the_lease() -> None:
     Quarantine.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    next(chore for chore in registered_chores() if chore.name == "quarantine").function()
+    next(chore for chore in registered_periodic_tasks() if chore.name == "quarantine").function()
 
 
 def test_of_two_who_claim_it_at_once_one_gets_it(monkeypatch):
@@ -286,7 +286,7 @@ def test_a_claim_whose_process_was_killed_is_finished(killed_at, monkeypatch):
     assert client_of(ada).post(f"{API}quarantine/{secret}/claim/").status_code == 404
     run_chore_after_the_lease()
     Upload.objects.update(created_at=timezone.now() - timedelta(hours=1))
-    next(chore for chore in registered_chores() if chore.name == "uploads").function()
+    next(chore for chore in registered_periodic_tasks() if chore.name == "uploads").function()
     assert [(upload.owner, upload.status) for upload in Upload.objects.all()] == [(ada, "accepted")]
     assert set(User.objects.all()) == {ada}
     assert not Quarantine.objects.exists()

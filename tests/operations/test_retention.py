@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks.models import Upload
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from operations.retention import apply_retention
 from predictor.models import AskedPrediction, Prediction
 from predictor.predictions.request import PredictionRequest
@@ -79,4 +79,4 @@ def test_tarballs_go_and_what_came_of_them_stays(settings, tmp_path, alice):
 
 
 def test_servers_do_it_by_themselves():
-    assert apply_retention in [chore.function for chore in registered_chores()]
+    assert apply_retention in [chore.function for chore in registered_periodic_tasks()]

@@ -359,11 +359,10 @@ def measure_pages() -> Row:
     from django.test import Client  # noqa: PLC0415
     from django.urls import reverse  # noqa: PLC0415
 
-    from mpet_site.starting import load_what_visitors_need  # noqa: PLC0415
     from predictor.core.comparisons.documents import workload_map  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
 
-    load_what_visitors_need()
+    reverse("home")  # loads all pages
     database = read_database()
     client = Client(headers={"host": "localhost"})
     client.get("/healthz")

@@ -127,15 +127,15 @@ def walk_pages() -> Iterator[dict[str, Any]]:
     from django.core.cache import caches  # noqa: PLC0415
     from django.db import transaction  # noqa: PLC0415
     from django.test import Client  # noqa: PLC0415
+    from django.urls import reverse  # noqa: PLC0415
 
-    from mpet_site.starting import load_what_visitors_need  # noqa: PLC0415
     from predictor.core.assembly import MEASURED  # noqa: PLC0415
     from predictor.snapshot.building import build_snapshot  # noqa: PLC0415
     from predictor.snapshot.cache import read_database  # noqa: PLC0415
     from tests.hostile.answering import addresses_of  # noqa: PLC0415
 
     profile = _walked_profile()
-    load_what_visitors_need()
+    reverse("home")  # loads all pages
     yield measured_row("snapshot", "built of all rows", lambda: build_snapshot(None, MEASURED))
     read_database()
     visitor, moderator = (Client(headers={"host": "localhost"}, raise_request_exception=False) for _ in range(2))
@@ -178,10 +178,10 @@ def fixed_addresses() -> list[str]:
 
 
 def walk_chores() -> Iterator[dict[str, Any]]:
-    from mpet_site.web.keeper import registered_chores  # noqa: PLC0415
+    from mpet_site.web.periodic_tasks import registered_periodic_tasks  # noqa: PLC0415
     from profiles.dump.published import publish_dump  # noqa: PLC0415
 
-    for chore in registered_chores():
+    for chore in registered_periodic_tasks():
         # The chore starts a process for the dump, whose queries this one would not see.
         yield measured_row("chore", chore.name, publish_dump if chore.name == "public dump" else chore.function)
 

@@ -7,7 +7,7 @@ import pytest
 from django.core.paginator import Paginator
 from django.db import connection
 
-from mpet_site.web.pagination import KeyPaginator
+from mpet_site.web.lists import KeyPaginator
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.moderation import mark_outlier
 from tests.pages import store_public, user

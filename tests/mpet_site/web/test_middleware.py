@@ -1,5 +1,7 @@
 """What holds for every request."""
 
+import gzip
+
 import pytest
 from django.http import HttpResponse
 from django.test import Client
@@ -82,3 +84,12 @@ def test_what_a_token_s_owner_is_told_is_kept_by_no_cache_and_asked_about_by_eta
     listed = client.get(reverse("api-platforms"))
     assert client.get(reverse("api-platforms"), headers={"If-None-Match": listed["ETag"]}).status_code == 304
     assert client_of().get(reverse("api-platforms"))["Cache-Control"] == "no-cache"
+
+
+def test_pages_are_compressed_and_neither_the_api_nor_files_are(db):
+    client = Client(headers={"accept-encoding": "gzip"})
+    page = client.get("/glossary/")
+    assert page["Content-Encoding"] == "gzip"
+    assert len(page.content) < 20_000 < len(gzip.decompress(page.content))
+    for address in (reverse("api-platforms"), f"{reverse('api-platforms')}?format=csv", reverse("api-schema")):
+        assert not client.get(address).has_header("Content-Encoding"), address

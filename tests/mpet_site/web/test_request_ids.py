@@ -30,7 +30,7 @@ def test_an_answer_and_its_problem_document_have_the_same_id(client):
 
 def test_a_mistake_of_the_server_is_found_in_the_log_by_its_id(client, lines, monkeypatch):
     client.raise_request_exception = False
-    monkeypatch.setattr("mpet_site.web.glossary_page.render", lambda *_: 1 / 0)
+    monkeypatch.setattr("mpet_site.web.views.render", lambda *_: 1 / 0)
     page = client.get("/glossary/")
     assert page.status_code == 500
     assert page["X-Request-ID"] in page.content.decode()

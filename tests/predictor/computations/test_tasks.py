@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from django_tasks_db.models import DBTaskResult
 
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from predictor.computations.tasks import compute_what_waits, start_computing, take_up_computations
 from predictor.models import Computation
 
@@ -45,7 +45,7 @@ def test_a_worker_computes_where_there_is_one(waiting, with_workers):
 
 
 def test_the_chore_goes_on_with_what_a_killed_process_left(waiting):
-    assert "computations" in [chore.name for chore in registered_chores()]
+    assert "computations" in [chore.name for chore in registered_periodic_tasks()]
     waiting.claim()
     take_up_computations()
     assert not Computation.objects.get().is_done

@@ -16,7 +16,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
-from mpet_site.web.keeper import registered_chores
+from mpet_site.web.periodic_tasks import registered_periodic_tasks
 from profiles.dump import export, published
 from profiles.dump.export import ExportError
 from profiles.dump.files import DUMP_FORMS, read_table
@@ -131,7 +131,7 @@ def test_inside_a_transaction_what_changes_all_the_time_is_not_made_for_ever(mon
 
 
 def test_a_server_keeps_that_chore_and_does_not_begin_with_it():
-    (chore,) = [chore for chore in registered_chores() if chore.function == published.publish_if_due]
+    (chore,) = [chore for chore in registered_periodic_tasks() if chore.function == published.publish_if_due]
     assert not chore.soon
 
 

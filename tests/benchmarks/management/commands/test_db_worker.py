@@ -15,7 +15,7 @@ def test_it_takes_the_place_of_the_package_s_and_processes_what_waits(alice, set
     assert get_commands()["db_worker"] == "benchmarks"
     assert receive(tarball(), alice).status == Upload.Status.RECEIVED
     kept = []
-    monkeypatch.setattr(db_worker, "start_keeper", lambda: kept.append(True))
+    monkeypatch.setattr(db_worker, "start_periodic_tasks", lambda: kept.append(True))
     call_command("db_worker", batch=True, startup_delay=False, verbosity=0)
     assert Upload.objects.get().status == Upload.Status.ACCEPTED
     assert kept == [True]

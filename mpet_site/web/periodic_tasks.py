@@ -1,7 +1,7 @@
-"""Chores: small work that a server does by itself now and then, such as taking up again what a killed process left.
+"""Periodic tasks of a server ("chores" in the documentation), such as resuming the work of a killed process.
 
-Every process that serves pages, and every `manage.py db_worker`, keeps all chores: whoever runs does them. So a chore
-looks first, claims what it works on (profiles.models.leases), and finds nothing where another was faster.
+Every process that serves pages, and every `manage.py db_worker`, runs all of them. So a task looks first,
+claims what it works on (profiles.models.leases), and finds nothing where another was faster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_TURN_S = 60.0  # that a fork waits for
 
 
 @dataclass(frozen=True)
-class Chore:
+class PeriodicTask:
     name: str
     function: Callable[[], Any]
     seconds: float | None
@@ -34,7 +34,7 @@ class Chore:
         return float(settings.CHORE_SECONDS if self.seconds is None else self.seconds)
 
     def run(self) -> None:
-        """Once, in this thread. What fails is logged, and tried again at the next turn."""
+        """Call the function once, in this thread. Errors are logged; the next turn tries again."""
         try:
             self.function()
         except DatabaseError as error:
@@ -42,10 +42,10 @@ class Chore:
         except Exception:
             logger.exception("chore %s failed", self.name)
 
-    def keep(self, stop: threading.Event) -> None:
-        """Again and again until told to stop. No connection to the database is kept from turn to turn."""
-        apart = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not take turns at the same moment
-        delay = apart if self.soon else apart + self.interval_s
+    def run_periodically(self, stop: threading.Event) -> None:
+        """Run until `stop` is set. Connections to the database are closed after every run."""
+        first_delay = random.uniform(*FIRST_AFTER_SECONDS)  # noqa: S311  processes do not start at the same moment
+        delay = first_delay if self.soon else first_delay + self.interval_s
         while not stop.wait(delay):
             try:
                 self.run()
@@ -54,11 +54,11 @@ class Chore:
             delay = self.interval_s
 
 
-class _Keeper:
-    """The threads of this process, one a chore, so that a long one keeps no other waiting."""
+class _PeriodicTasks:
+    """The threads of this process, one for each task, so that a long task delays no other."""
 
     def __init__(self) -> None:
-        self.chores: dict[str, Chore] = {}
+        self.chores: dict[str, PeriodicTask] = {}
         self.stop: threading.Event | None = None
         self.threads: list[threading.Thread] = []
         self.hooked = False
@@ -68,7 +68,7 @@ class _Keeper:
             return
         self.stop = threading.Event()
         self.threads = [
-            threading.Thread(target=chore.keep, args=(self.stop,), name=f"chore {chore.name}", daemon=True)
+            threading.Thread(target=chore.run_periodically, args=(self.stop,), name=f"chore {chore.name}", daemon=True)
             for chore in self.chores.values()
         ]
         for thread in self.threads:
@@ -78,8 +78,8 @@ class _Keeper:
             os.register_at_fork(before=self.end, after_in_child=self.start_in_child)
 
     def end(self) -> None:
-        """A process that forks leaves the chores to its children, and comes to an end with them before: a connection
-        to SQLite that is open on both sides of a fork destroys the database."""
+        """Stop all threads before a fork, and leave the tasks to the children: a connection to SQLite that is open on
+        both sides of a fork destroys the database."""
         if self.stop is not None:
             self.stop.set()
             for thread in self.threads:
@@ -93,20 +93,22 @@ class _Keeper:
             self.start()
 
 
-_keeper = _Keeper()
+_running = _PeriodicTasks()
 
 
-def register_chore(name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True) -> None:
+def register_periodic_task(
+    name: str, function: Callable[[], Any], seconds: float | None = None, *, soon: bool = True
+) -> None:
     """Have the function called about every so many seconds (MPET_CHORE_SECONDS), and `soon` after a process starts, in
     a thread of its own. For `AppConfig.ready`; a name that is there already is replaced."""
-    _keeper.chores[name] = Chore(name, function, seconds, soon)
+    _running.chores[name] = PeriodicTask(name, function, seconds, soon)
 
 
-def registered_chores() -> tuple[Chore, ...]:
-    return tuple(_keeper.chores.values())
+def registered_periodic_tasks() -> tuple[PeriodicTask, ...]:
+    return tuple(_running.chores.values())
 
 
-def start_keeper() -> None:
-    """Keep the chores in this process from now on; a second call changes nothing. Servers and workers call it, tests
-    and other commands do not."""
-    _keeper.start()
+def start_periodic_tasks() -> None:
+    """Start the tasks in this process; a second call changes nothing. Servers and workers call it, tests and other
+    commands do not."""
+    _running.start()

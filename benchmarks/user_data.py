@@ -8,8 +8,7 @@ from typing import Any
 
 from django.db import transaction
 
-from accounts.belongings import Belongings
-from accounts.export import ArchiveMember
+from accounts.user_data import ArchiveMember, UserData
 from benchmarks.api.serializers import UploadSerializer
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads
@@ -66,4 +65,4 @@ def leave_without_owner(user: Any) -> None:
     Source.objects.filter(pk__in=keys).update(owner=None)
 
 
-MEASUREMENTS = Belongings("measurements", count_measurements, measurement_members, remove_measurements)
+MEASUREMENTS = UserData("measurements", count_measurements, measurement_members, remove_measurements)

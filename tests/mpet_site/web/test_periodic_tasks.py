@@ -8,21 +8,21 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from mpet_site.web import keeper
+from mpet_site.web import periodic_tasks
 from tests.paths import ROOT
 
 
 @pytest.fixture
-def own_keeper(monkeypatch):
-    own = keeper._Keeper()
+def own_threads(monkeypatch):
+    own = periodic_tasks._PeriodicTasks()
     own.hooked = True  # the process of the tests forks for its own reasons
-    monkeypatch.setattr(keeper, "_keeper", own)
-    monkeypatch.setattr(keeper, "FIRST_AFTER_SECONDS", (0.0, 0.01))
+    monkeypatch.setattr(periodic_tasks, "_running", own)
+    monkeypatch.setattr(periodic_tasks, "FIRST_AFTER_SECONDS", (0.0, 0.01))
     yield own
     own.end()
 
 
-def test_a_chore_that_fails_is_logged_and_tried_again(own_keeper, caplog):
+def test_a_chore_that_fails_is_logged_and_tried_again(own_threads, caplog):
     turns, enough = [], threading.Event()
 
     def fail():
@@ -31,9 +31,9 @@ def test_a_chore_that_fails_is_logged_and_tried_again(own_keeper, caplog):
             enough.set()
         raise RuntimeError("out of order")
 
-    keeper.register_chore("doubtful", fail, seconds=0.01)
-    keeper.start_keeper()
-    keeper.start_keeper()
+    periodic_tasks.register_periodic_task("doubtful", fail, seconds=0.01)
+    periodic_tasks.start_periodic_tasks()
+    periodic_tasks.start_periodic_tasks()
     assert enough.wait(30)
     assert "chore doubtful failed" in caplog.text
     assert "out of order" in caplog.text
@@ -44,36 +44,39 @@ def test_a_database_that_does_not_answer_is_one_line_of_the_log(caplog):
     def ask():
         raise OperationalError("no such table")
 
-    keeper.Chore("asking", ask, None).run()
+    periodic_tasks.PeriodicTask("asking", ask, None).run()
     (record,) = caplog.records
     assert record.getMessage() == "chore asking was not done: no such table"
     assert record.exc_info is None
 
 
-def test_a_long_chore_keeps_no_other_waiting(own_keeper):
+def test_a_long_chore_keeps_no_other_waiting(own_threads):
     end, other = threading.Event(), threading.Event()
-    keeper.register_chore("long", lambda: end.wait(60))
-    keeper.register_chore("short", other.set)
-    keeper.start_keeper()
+    periodic_tasks.register_periodic_task("long", lambda: end.wait(60))
+    periodic_tasks.register_periodic_task("short", other.set)
+    periodic_tasks.start_periodic_tasks()
     assert other.wait(30)
     end.set()
 
 
-def test_the_interval_is_the_settings_unless_the_chore_has_its_own(own_keeper, settings):
+def test_the_interval_is_the_settings_unless_the_chore_has_its_own(own_threads, settings):
     settings.CHORE_SECONDS = 7
-    keeper.register_chore("usual", print)
-    keeper.register_chore("rare", print, seconds=300)
-    assert [(chore.name, chore.interval_s) for chore in keeper.registered_chores()] == [("usual", 7), ("rare", 300)]
+    periodic_tasks.register_periodic_task("usual", print)
+    periodic_tasks.register_periodic_task("rare", print, seconds=300)
+    assert [(chore.name, chore.interval_s) for chore in periodic_tasks.registered_periodic_tasks()] == [
+        ("usual", 7),
+        ("rare", 300),
+    ]
 
 
 FORKING_SERVER = """
 import os, sys, time
 from django.conf import settings
 settings.configure(CHORE_SECONDS=0.05)
-from mpet_site.web import keeper
-keeper.FIRST_AFTER_SECONDS = (0.5, 0.5)
-keeper.register_chore("turn", lambda: print(os.getpid(), flush=True))
-keeper.start_keeper()
+from mpet_site.web import periodic_tasks
+periodic_tasks.FIRST_AFTER_SECONDS = (0.5, 0.5)
+periodic_tasks.register_periodic_task("turn", lambda: print(os.getpid(), flush=True))
+periodic_tasks.start_periodic_tasks()
 child = os.fork()
 if child == 0:
     time.sleep(2)
@@ -98,15 +101,15 @@ FORK_IN_THE_MIDDLE = """
 import os, sys, threading, time
 from django.conf import settings
 settings.configure(CHORE_SECONDS=60)
-from mpet_site.web import keeper
-keeper.FIRST_AFTER_SECONDS = (0, 0)
+from mpet_site.web import periodic_tasks
+periodic_tasks.FIRST_AFTER_SECONDS = (0, 0)
 begun = threading.Event()
 def turn():
     begun.set()
     time.sleep(1)
     os.write(1, b"%d done\\n" % os.getpid())
-keeper.register_chore("turn", turn)
-keeper.start_keeper()
+periodic_tasks.register_periodic_task("turn", turn)
+periodic_tasks.start_periodic_tasks()
 begun.wait()
 child = os.fork()
 os.write(1, b"%d forked\\n" % os.getpid())
@@ -128,8 +131,8 @@ def test_no_fork_copies_a_chore_halfway():
 def test_the_server_keeps_chores_and_commands_do_not():
     script = (
         "import threading, {}\n"
-        "from mpet_site.web import keeper\n"
-        "print(keeper._keeper.stop is not None)"
+        "from mpet_site.web import periodic_tasks\n"
+        "print(periodic_tasks._running.stop is not None)"
     )  # fmt: skip
     environment = dict(os.environ, DJANGO_SETTINGS_MODULE="mpet_site.settings_test")
     started = {

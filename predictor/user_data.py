@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from accounts.belongings import Belongings
-from accounts.export import ArchiveMember
+from accounts.user_data import ArchiveMember, UserData
 from predictor.api.prediction_serializers import PredictionSerializer
 from predictor.models import Prediction
 from predictor.predictions.removal import remove_predictions
@@ -32,4 +31,4 @@ def remove_questions(user: Any, keep_public: bool) -> None:
     remove_of_viewer(user.pk)
 
 
-QUESTIONS_ASKED = Belongings("predictions", count_predictions, prediction_members, remove_questions)
+QUESTIONS_ASKED = UserData("predictions", count_predictions, prediction_members, remove_questions)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpet_site.web.pagination import Pagination
+from mpet_site.web.lists import Pagination
 from tests.mpet_site.api_samples import API, client_of, store
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements

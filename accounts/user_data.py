@@ -1,0 +1,117 @@
+"""The data of a user: each application registers what it stores, so that a user can count, export and delete it.
+
+The export is one tar archive, written while it is sent: at most one member is in memory, and of large files only a
+piece.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import StreamingHttpResponse
+
+from accounts.models import ApiToken
+from mpet_site.web.plain_json import nan_to_null
+
+ARCHIVE_TYPE = "application/x-tar"
+ARCHIVE_PIECE_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class ArchiveMember:
+    """A file of the archive. `content` has exactly `size` bytes and is read once, to its end."""
+
+    name: str
+    size: int
+    content: Any  # a binary file
+
+    @classmethod
+    def of_json(cls, name: str, document: Any) -> ArchiveMember:
+        text = json.dumps(nan_to_null(document), cls=DjangoJSONEncoder, indent=1, ensure_ascii=False, allow_nan=False)
+        packed = text.encode(errors="replace")
+        return cls(name, len(packed), io.BytesIO(packed))
+
+
+@dataclass(frozen=True)
+class UserData:
+    """`count(user)`: how many of what, by name. `members(user, request)`: files of the user's archive, `request` for
+    the addresses in them. `remove(user, keep_public)`: delete it; where `keep_public`, what is public stays and names
+    nobody."""
+
+    name: str
+    count: Callable[[Any], dict[str, int]]
+    members: Callable[[Any, Any], Iterator[ArchiveMember]]
+    remove: Callable[[Any, bool], Any]
+
+
+_registered: dict[str, UserData] = {}
+
+
+def register_user_data(part: UserData) -> None:
+    """For `AppConfig.ready`; a name that is there already is replaced."""
+    _registered[part.name] = part
+
+
+def registered_user_data() -> tuple[UserData, ...]:
+    return tuple(_registered[name] for name in sorted(_registered))
+
+
+def user_data_counts(user: Any) -> dict[str, int]:
+    """How many of what is kept of the user."""
+    counts: dict[str, int] = {}
+    for part in registered_user_data():
+        counts |= part.count(user)
+    return counts
+
+
+def close_account(user: Any, *, keep_public: bool) -> None:
+    """Remove everything of the user, and then the user. Each application's part is whole or not begun; after a failure
+    the account is still there, and can be closed again."""
+    for part in registered_user_data():
+        part.remove(user, keep_public)
+    user.delete()
+
+
+def archive_response(user: Any, request: Any) -> StreamingHttpResponse:
+    """`request`: of Django or of the API, for the addresses in the documents."""
+    response = StreamingHttpResponse(tar_pieces(archive_members(user, request)), content_type=ARCHIVE_TYPE)
+    response["Content-Disposition"] = 'attachment; filename="mpet-account.tar"'
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def archive_members(user: Any, request: Any) -> Iterator[ArchiveMember]:
+    tokens = ApiToken.objects.filter(user=user)
+    account = {
+        "username": user.get_username(),
+        "email": user.email,
+        "joined_at": user.date_joined,
+        "last_login_at": user.last_login,
+        "tokens": list(tokens.values("prefix", "name", "scope", "created_at", "last_used_at", "revoked_at")),
+    }
+    yield ArchiveMember.of_json("account.json", account)
+    for part in registered_user_data():
+        yield from part.members(user, request)
+
+
+def tar_pieces(members: Iterable[ArchiveMember]) -> Iterator[bytes]:
+    """The archive in pieces, from first to last."""
+    for member in members:
+        header = tarfile.TarInfo(member.name)
+        header.size, header.mtime = member.size, int(time.time())
+        yield header.tobuf(tarfile.PAX_FORMAT)
+        left = member.size
+        with closing(member.content):
+            while left and (piece := member.content.read(min(ARCHIVE_PIECE_BYTES, left))):
+                left -= len(piece)
+                yield piece
+        yield bytes(left + -member.size % tarfile.BLOCKSIZE)  # a file that became shorter is filled up
+    yield bytes(2 * tarfile.BLOCKSIZE)

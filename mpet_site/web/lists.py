@@ -1,0 +1,111 @@
+"""How lists are searched, sorted and cut into pages, on pages and in the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import F, QuerySet
+from rest_framework.pagination import PageNumberPagination
+from rest_framework.request import Request
+
+from mpet_site.web.parameters import WholeNumber
+
+# Each word of a search is one more condition on every column that is searched.
+MOST_WORDS = 10
+MOST_CHARACTERS = 200
+LARGEST_PAGE = 10**9
+
+
+def words_of_search(text: str) -> list[str]:
+    """The words of a search.
+
+    >>> words_of_search('fft, "two words"')
+    ['fft', '"two', 'words"']
+    """
+    return text.replace(",", " ").split()
+
+
+def search_refusal(text: str) -> str:
+    """Why nothing is searched for; "" where the search is one that is answered.
+
+    >>> search_refusal("fft machine-1")
+    ''
+    >>> search_refusal("a " * 11)
+    'A search has at most 10 words; this one has 11.'
+    """
+    if "\0" in text:
+        return "A search has no null characters."
+    if len(text) > MOST_CHARACTERS:
+        return f"A search has at most {MOST_CHARACTERS} characters; this one has {len(text)}."
+    count = len(words_of_search(text))
+    return f"A search has at most {MOST_WORDS} words; this one has {count}." if count > MOST_WORDS else ""
+
+
+def ordering_refusal(text: str, fields: Mapping[str, str]) -> str:
+    """Why a list cannot be sorted by the text; "" where it can.
+
+    >>> ordering_refusal("-name,size", {"name": "name"})
+    "'size' is not one of: name."
+    >>> ordering_refusal("-name", {"name": "name"}), ordering_refusal("", {})
+    ('', '')
+    """
+    unknown = [term for term in text.split(",") if term.removeprefix("-") not in fields] if text else []
+    return f"'{unknown[0]}' is not one of: {', '.join(fields)}." if unknown else ""
+
+
+def order_rows(rows: QuerySet[Any], text: str, fields: Mapping[str, str]) -> QuerySet[Any]:
+    """Sorted by the named fields ("-" first: descending), unknown values last, equal rows by their key so that they
+    keep one order from page to page. Unchanged without a text, or with one that `ordering_refusal` refuses."""
+    if not text or ordering_refusal(text, fields):
+        return rows
+    columns = [(F(fields[term.removeprefix("-")]), term.startswith("-")) for term in text.split(",")]
+    ordered = [column.desc(nulls_last=True) if down else column.asc(nulls_last=True) for column, down in columns]
+    return rows.order_by(*ordered, "pk")
+
+
+class KeyPaginator(Paginator):
+    """For long lists: which rows a page has is asked of an index, by key alone; then those rows are read by key.
+
+    A far page then passes over narrow index entries, not over whole rows with all that is joined to them.
+    """
+
+    def page(self, number: Any) -> Page[Any]:
+        number = self.validate_number(number)
+        first = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        keys = list(rows.values_list("pk", flat=True)[first : first + self.per_page])
+        row_of = rows.in_bulk(keys)
+        return Page([row_of[key] for key in keys if key in row_of], number, self)
+
+
+PAGE = WholeNumber("page", "A page beyond the last is 404.", default=1, low=1, high=LARGEST_PAGE)
+PAGE_SIZE = WholeNumber("page_size", "Rows a page; more than 500 is 500.", default=50, low=1, high=LARGEST_PAGE)
+
+
+def check_page(request: Request) -> None:
+    """Raise the problem of a page that is none, also where the whole list is answered."""
+    PAGE.read(request)
+    PAGE_SIZE.read(request)
+
+
+class Pagination(PageNumberPagination):
+    """50 rows a page, `?page_size=` up to 500 (more is 500); what is no number of at least 1 is an error."""
+
+    page_size = 50
+    page_size_query_param = "page_size"
+    max_page_size = 500
+
+    def get_page_size(self, request: Request) -> int:
+        return min(PAGE_SIZE.read(request), self.max_page_size)
+
+    def get_page_number(self, request: Request, paginator: Any) -> int:
+        return PAGE.read(request)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        return [parameter.openapi for parameter in (PAGE, PAGE_SIZE)]
+
+
+class KeyPagination(Pagination):
+    django_paginator_class = KeyPaginator

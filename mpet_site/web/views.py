@@ -1,0 +1,93 @@
+"""The pages that belong to no application: documentation, glossary, and the page for errors that no view handles."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from mpet_site.web.busy import unavailability_of
+from mpet_site.web.documents import image_path, read_document, search_documents
+from mpet_site.web.glossary import READING, TERM_GROUPS, Term
+from mpet_site.web.lists import search_refusal
+from mpet_site.web.middleware import is_api
+from mpet_site.web.problems import mistake_problem, unavailable_problem
+from mpet_site.web.request_ids import request_id
+
+OVERVIEW = "README.md"
+
+
+@require_safe
+def docs_index(request: HttpRequest) -> HttpResponse:
+    text = request.GET.get("q", "")
+    refusal = search_refusal(text)
+    context = {"q": text, "refusal": refusal, "found": [] if refusal else search_documents(text)}
+    return render(request, "docs/index.html", context | {"overview": overview()})
+
+
+def overview() -> str:
+    """The list of all pages, as docs/README.md has it, without its headline."""
+    page = read_document(OVERVIEW)
+    return mark_safe(page.html.partition("</h1>")[2]) if page else ""  # noqa: S308  sanitised when it was rendered
+
+
+@require_safe
+def document(request: HttpRequest, name: str) -> HttpResponse:
+    page = read_document(name)
+    if page is None:
+        raise Http404("there is no such page")
+    html = mark_safe(page.html)  # noqa: S308  sanitised when it was rendered
+    return render(request, "docs/document.html", {"document": page, "html": html})
+
+
+@require_safe
+@cache_control(max_age=3600)
+def picture(request: HttpRequest, name: str) -> HttpResponseBase:
+    path = image_path(name)
+    if path is None:
+        raise Http404("there is no such picture")
+    return FileResponse(path.open("rb"), content_type="image/png")
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A term, and the page of the documentation that says more."""
+
+    term: Term
+    address: str
+    title: str
+
+
+@require_safe
+def glossary(request: HttpRequest) -> HttpResponse:
+    groups = []
+    for group in TERM_GROUPS:
+        definitions = []
+        for term in group.terms:
+            name, mark, anchor = READING.get(term.slug, READING[group.slug]).partition("#")
+            page = read_document(name)
+            address = f"{reverse('document', args=[name])}{mark}{anchor}"
+            definitions.append(Definition(term, address, page.title if page else name))
+        groups.append((group, definitions))
+    return render(request, "glossary.html", {"groups": groups})
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Django's `handler500`, for errors in a view and around it. It asks no database and knows no user."""
+    unavailable = unavailability_of(sys.exception())
+    if is_api(request):
+        return unavailable_problem(unavailable) if unavailable else mistake_problem()
+    status = 503 if unavailable else 500
+    headers = {"Cache-Control": "no-store"}
+    if unavailable:
+        headers["Retry-After"] = str(unavailable.retry_after_s)
+    context = {"request_id": request_id(), "unavailable": unavailable}
+    return HttpResponse(render_to_string(f"{status}.html", context), status=status, headers=headers)
