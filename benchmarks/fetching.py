@@ -111,7 +111,7 @@ def _read(source: PublicSource, folder: FoundFolder, report: FetchReport) -> Mea
 def _store(source: PublicSource, batch: Batch, former: int | None, report: FetchReport) -> None:
     """Store a delivery. The former one goes in the transaction in which the new one becomes visible: nobody sees both,
     or neither."""
-    outdated = Source.objects.filter(pk=former)
+    outdated = Source.objects.filter(pk__in=[] if former is None else [former])
     if not batch:
         withdraw(outdated)  # none of its folders can be read now
         return
