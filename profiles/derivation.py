@@ -15,11 +15,11 @@ from profiles.bulk_rows import insert_instances
 from profiles.executors import Executor
 from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
 from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
+from profiles.querysets import PROFILES_PER_QUERY
 from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
 from profiles.scaling.features import METHOD_VERSION
 from profiles.scaling.repeats import RepeatSpread, repeat_spread
 
-PROFILES_PER_QUERY = 500  # profiles in one query
 MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
 FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
 STORED_RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)

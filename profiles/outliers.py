@@ -10,10 +10,10 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.derivation import PROFILES_PER_QUERY
 from profiles.facts import OPERATOR
 from profiles.models import Profile, Revision, Source
 from profiles.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
+from profiles.querysets import PROFILES_PER_QUERY
 
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
 QUIET_REPEATS = 0.2  # standard error of ln t(n) up to which a curve that nothing fits is not noise

@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Case, Count, Exists, F, Max, Min, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce, Left, StrIndex
 
+PROFILES_PER_QUERY = 500  # profiles in one query
 STRESS_NG_EVERYWHERE = ("stress-ng/cpu", "stress-ng/cpu-div16")  # what every fleet ran of it, and the kit runs
 KIT_GENERATOR = "mpet-kit "  # and its version: what the kit's own workloads were measured by
 

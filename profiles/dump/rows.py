@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Q, QuerySet
 
-from profiles.derivation import PROFILES_PER_QUERY
 from profiles.dump.files import DumpRow
 from profiles.dump.package import CreditedSource
 from profiles.dump.tables import (
@@ -29,6 +28,7 @@ from profiles.dump.tables import (
     DumpTable,
 )
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves, Source, Workload
+from profiles.querysets import PROFILES_PER_QUERY
 from profiles.scaling.names import CURVE_NAMES, FEATURE_NAMES
 
 ROWS_PER_FETCH = 5_000

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='source',
             name='is_established',
-            field=models.BooleanField(db_default=True, editable=False, help_text='its owner was no new account when it came: it counts beside what others measured (profiles.owners)'),
+            field=models.BooleanField(db_default=True, editable=False, help_text='its owner was no new account when it came: it counts beside what others measured'),
         ),
         migrations.AlterField(
             model_name='profile',

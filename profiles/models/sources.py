@@ -81,7 +81,7 @@ class Source(Owned, LeasedWork):
     is_established = models.BooleanField(
         db_default=True,
         editable=False,
-        help_text="its owner was no new account when it came: it counts beside what others measured (profiles.owners)",
+        help_text="its owner was no new account when it came: it counts beside what others measured",
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     published_at = models.DateTimeField(
