@@ -212,7 +212,7 @@ def prediction_rows() -> Iterator[Row]:
                 ask()
             return len(files)
 
-        ask_service = partial(predict, PredictionRequest(**names))
+        ask_service = partial(predict, PredictionRequest(workload=names["workload"], target=names["target"]))
         ask_api = partial(Client().post, "/api/v1/predictions/", names, content_type="application/json")
         # The first call of each fills the caches of the process and is not counted.
         ask_service()
