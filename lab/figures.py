@@ -181,7 +181,7 @@ def traced_files(below: CodeType | None = None) -> Iterator[set[str]]:
         yield files
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def prediction_rows() -> Iterator[Row]:
