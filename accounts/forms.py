@@ -12,12 +12,14 @@ from allauth.account.forms import (
 )
 from allauth.account.utils import user_pk_to_url_str
 from django import forms
+from django.core.mail import EmailMessage
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 
 from accounts.adapter import host_in_mails
 from accounts.addresses import users_of_address
 from accounts.device_logins import LoginNotKnown, waiting_login
-from accounts.mails import send_mail_to
+from accounts.mails import send_message
 from accounts.models import ApiToken
 
 MOST_ACCOUNTS_IN_MAIL = 20
@@ -61,16 +63,15 @@ class ForgottenPasswordForm(ResetPasswordForm):
     def save(self, request: HttpRequest, **_options: Any) -> str:
         email: str = self.cleaned_data["email"]
         users = [user for user in users_of_address(email) if user.has_usable_password()]
-        accounts = [(user.get_username(), reset_link(request, user)) for user in users[:MOST_ACCOUNTS_IN_MAIL]]
+        accounts = []
+        for user in users[:MOST_ACCOUNTS_IN_MAIL]:
+            key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+            accounts.append((user.get_username(), get_adapter(request).get_reset_password_from_key_url(key)))
         if accounts:
             context = {"accounts": accounts, "site": host_in_mails(request)}
-            send_mail_to(email, "A new password", "accounts/reset_mail.txt", context)
+            text = render_to_string("accounts/reset_mail.txt", context)
+            send_message(EmailMessage("A new password", text, to=[email]))
         return email
-
-
-def reset_link(request: HttpRequest, user: Any) -> str:
-    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
-    return get_adapter(request).get_reset_password_from_key_url(key)
 
 
 class RevokingTokens(forms.Form):

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from typing import Any
 
 from django.core.mail import EmailMessage
-from django.template.loader import render_to_string
 
 from mpet_site.web.throttling import seconds_to_wait
 
 logger = logging.getLogger(__name__)
 
 MAIL_THREAD = "accounts-mail"
-
-
-def send_mail_to(address: str, subject: str, template: str, context: Mapping[str, Any]) -> bool:
-    """Sends a text of our own; False where it was not sent."""
-    return send_message(EmailMessage(subject, render_to_string(template, dict(context)), to=[address]))
 
 
 def send_message(message: EmailMessage) -> bool:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import environ
 from django.core.management.utils import get_random_secret_key
 
-from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, private_file, stored_text
+from mpet_site.state_folder import PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE, make_private, stored_text
 from profiles.bounds import MOST_ROWS, MOST_WORKLOADS
 
 env = environ.Env()
@@ -132,8 +132,8 @@ def database() -> dict:
     path = STATE_DIR / "mpet.sqlite3"
     config = env.db("DATABASE_URL", default=f"sqlite:///{path}")
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        if config["NAME"] == str(path):
-            private_file(path)  # its write-ahead log gets the same permissions
+        if config["NAME"] == str(path) and not path.exists():
+            path.touch(mode=PRIVATE_FILE_MODE)  # its write-ahead log gets the same permissions
         config["CONN_MAX_AGE"] = env.int("MPET_CONN_MAX_AGE", default=None)
         config |= sqlite_options(Path(config["NAME"]))
     else:

@@ -41,12 +41,6 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def private_file(path: Path) -> None:
-    """Makes the file if it is not there, empty and readable by its owner only."""
-    if not path.exists():
-        path.touch(mode=PRIVATE_FILE_MODE)
-
-
 def replace_private_file(path: Path, content: bytes) -> None:
     """Writes the file beside its place and renames it, so that a killed process leaves the former content or this."""
     beside = path.with_name(f"{path.name}.new")

@@ -67,7 +67,8 @@ def database_findings() -> Iterator[Fault]:
     pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if pending:
         yield Fault(f"{len(pending)} migrations are not applied: run manage.py migrate.")
-    unknown = set(executor.loader.applied_migrations) - set(executor.loader.graph.nodes) - replaced_migrations(executor)
+    squashed = {key for migration in executor.loader.disk_migrations.values() for key in migration.replaces}
+    unknown = set(executor.loader.applied_migrations) - set(executor.loader.graph.nodes) - squashed
     if unknown:
         names = ", ".join(sorted(f"{app}.{name}" for app, name in unknown)[:LISTED])
         yield warning(f"The database has migrations that this code does not know ({names}): a newer version ran here.")
@@ -79,10 +80,6 @@ def database_findings() -> Iterator[Fault]:
             yield Fault(f"The database file is damaged ({verdict}): restore a backup.")
     elif not (shutil.which("pg_dump") and shutil.which("psql")):
         yield warning("pg_dump or psql is not installed: manage.py backup needs them (apt install postgresql-client).")
-
-
-def replaced_migrations(executor: MigrationExecutor) -> set[tuple[str, str]]:
-    return {key for migration in executor.loader.disk_migrations.values() for key in migration.replaces}
 
 
 def state_folder_findings() -> Iterator[Fault]:
@@ -140,13 +137,9 @@ def upload_findings() -> Iterator[Fault]:
         yield Fault(f"{len(missing)} uploaded files are gone from {settings.MEDIA_ROOT}: {some}. A backup has them.")
     late = Upload.objects.waiting().filter(created_at__lt=timezone.now() - WAITED_LONG).count()
     if late:
-        yield Fault(f"{late} uploads wait for more than {WAITED_LONG.seconds // 60} minutes: {who_processes()}.")
-
-
-def who_processes() -> str:
-    if isinstance(process_upload.get_backend(), DatabaseBackend):
-        return "is manage.py db_worker running?"
-    return "is a server running? Its chores take them up"
+        by_worker = isinstance(process_upload.get_backend(), DatabaseBackend)
+        advice = "is manage.py db_worker running?" if by_worker else "is a server running? Its chores take them up"
+        yield Fault(f"{late} uploads wait for more than {WAITED_LONG.seconds // 60} minutes: {advice}.")
 
 
 def task_findings() -> Iterator[Fault]:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.http import HttpResponsePermanentRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
+from django.utils.cache import patch_vary_headers
 from rest_framework.exceptions import MethodNotAllowed, NotFound, ValidationError
 from rest_framework.filters import OrderingFilter, SearchFilter
 from rest_framework.generics import ListAPIView, RetrieveAPIView
@@ -13,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from mpet_site.web.etags import mark_cacheable, respond_unless_unchanged
+from mpet_site.web.etags import PRIVATE, respond_unless_unchanged
 from mpet_site.web.filters import StrictFilterBackend
 from mpet_site.web.lists import (
     MOST_CHARACTERS,
@@ -72,11 +73,14 @@ class StrictView(APIView):
 
 
 class ApiView(StrictView):
-    """Its answers may be kept, and are asked about every time."""
+    """Clients may keep its answers, but ask every time (no-cache), and share them with no other viewer. No cache keeps
+    an answer to a signed-in user; its ETag is still answered with 304, as a program may keep its own answers."""
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
-        mark_cacheable(request, response)
+        patch_vary_headers(response, ("Authorization", "Accept", "Cookie"))
+        if not response.has_header("Cache-Control"):
+            response["Cache-Control"] = PRIVATE if request.user.is_authenticated else "no-cache"
         return response
 
 

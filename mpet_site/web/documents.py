@@ -75,9 +75,10 @@ def read_document(name: str) -> DocumentPage | None:
 @cache
 def _rendered(name: str) -> DocumentPage:
     path = REPOSITORY / PurePosixPath(name).name if name in PROJECT_PAGES.values() else DOCUMENTS / name
-    markdown = _parser()
+    markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
+    markdown.use(anchors_plugin, max_level=6, slug_func=anchor_of)
     tokens = markdown.parse(path.read_text(encoding="utf-8"))
-    for token in _all_tokens(tokens):
+    for token in (one for block in tokens for one in (block, *(block.children or ()))):
         if token.type == "table_open":  # wide ones scroll, by keyboard too
             token.attrSet("tabindex", "0")
         for attribute in ("href", "src"):
@@ -89,16 +90,6 @@ def _rendered(name: str) -> DocumentPage:
     html = nh3.clean(markdown.renderer.render(tokens, markdown.options, {}), attributes=ATTRIBUTES, link_rel="noopener")
     sections = tuple(_sections(tokens))
     return DocumentPage(name, sections[0].title if sections else name, html, sections)
-
-
-def _parser() -> MarkdownIt:
-    return (
-        MarkdownIt("commonmark", {"html": True}).enable("table").use(anchors_plugin, max_level=6, slug_func=anchor_of)
-    )
-
-
-def _all_tokens(tokens: list[Token]) -> list[Token]:
-    return [one for token in tokens for one in (token, *(token.children or ()))]
 
 
 def anchor_of(headline: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.cache import patch_vary_headers
 from django.utils.http import parse_etags
 from rest_framework.request import Request
 
@@ -26,11 +25,3 @@ def respond_unless_unchanged(request: Request, etag: str, build: Callable[[], Ht
     response = HttpResponse(status=304) if etag.removeprefix("W/") in kept_tags else build()
     response["ETag"] = etag
     return response
-
-
-def mark_cacheable(request: Request, response: HttpResponseBase) -> None:
-    """Kept copies are asked about every time (no-cache), and never shared between viewers; what is answered to somebody
-    known is kept by no cache at all. Its ETag is still answered with 304: a program may keep its own answers."""
-    patch_vary_headers(response, ("Authorization", "Accept", "Cookie"))
-    if not response.has_header("Cache-Control"):
-        response["Cache-Control"] = PRIVATE if request.user.is_authenticated else "no-cache"

@@ -117,7 +117,10 @@ class ParameterBoundsMiddleware:
             if name == "search":
                 continue  # has a bound of its own, and a message at its field (mpet_site.web.lists)
             if reason := next(filter(None, map(parameter_refusal, (name, *values))), ""):
-                return refused_parameter(request, name[:MOST_PARAMETER_CHARACTERS], reason)
+                parameter = name[:MOST_PARAMETER_CHARACTERS]
+                if is_api(request):
+                    return problem_response(invalid_request(parameter, reason))
+                return render(request, "400.html", {"parameter": parameter[:50], "reason": reason}, status=400)
         return self.get_response(request)
 
 
@@ -132,9 +135,3 @@ def parameter_refusal(text: str) -> str:
     if len(text) > MOST_PARAMETER_CHARACTERS:
         return f"It has {len(text)} characters; at most {MOST_PARAMETER_CHARACTERS} are read."
     return ""
-
-
-def refused_parameter(request: HttpRequest, name: str, reason: str) -> HttpResponse:
-    if is_api(request):
-        return problem_response(invalid_request(name, reason))
-    return render(request, "400.html", {"parameter": name[:50], "reason": reason}, status=400)

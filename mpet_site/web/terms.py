@@ -14,12 +14,9 @@ from mpet_site.web.glossary import TERM_BY_SLUG, Term, term_of, terms_in
 register = template.Library()
 
 
-def address_of(term: Term) -> str:
-    return f"{reverse('glossary')}#{term.slug}"
-
-
 def term_link(term: Term, text: str) -> SafeString:
-    return format_html('<a class="term" href="{}" title="{}">{}</a>', address_of(term), term.summary, text)
+    address = f"{reverse('glossary')}#{term.slug}"
+    return format_html('<a class="term" href="{}" title="{}">{}</a>', address, term.summary, text)
 
 
 @register.simple_tag

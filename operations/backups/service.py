@@ -127,7 +127,8 @@ def restore_backup(path: Path, *, replace: bool = False, on_read: Callable[[int]
         database = unpack_database(folder / DATABASE)
         _place_files(folder / MEDIA)
         load_database(database)
-        _place_secret_key(folder / SECRET_KEY)
+        if (folder / SECRET_KEY).is_file():
+            replace_private_file(Path(settings.STATE_DIR) / SECRET_KEY, (folder / SECRET_KEY).read_bytes())
     call_command("migrate", verbosity=0, interactive=False)
     return manifest
 
@@ -157,8 +158,3 @@ def _place_files(media: Path) -> None:
         shutil.move(path, to)
         to.touch()  # as new as its row will be: what is old and has no row is swept
     make_private(Path(settings.MEDIA_ROOT))
-
-
-def _place_secret_key(restored: Path) -> None:
-    if restored.is_file():
-        replace_private_file(Path(settings.STATE_DIR) / SECRET_KEY, restored.read_bytes())

@@ -25,16 +25,13 @@ from profiles.moderation_log import SUBJECTS, Action, Decision, Subject, handle,
 _View = Callable[..., HttpResponse]
 
 
-def is_moderator(user: Any) -> bool:
-    return bool(user.is_active and user.is_staff and user.has_perm("profiles.moderate"))
-
-
 def for_moderators(view: _View) -> _View:
     """404 for everybody else, signed in or not: not even that there is such a page is told."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if not is_moderator(request.user):
+        user = request.user
+        if not (user.is_active and user.is_staff and user.has_perm("profiles.moderate")):
             raise Http404
         return view(request, *args, **kwargs)
 

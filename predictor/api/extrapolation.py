@@ -95,16 +95,13 @@ class ProfileBeyond(ApiView):
     )
     def get(self, request: Request, id: Any) -> HttpResponseBase:
         profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=id)
-        question = extrapolation_question(MODELS_PARAMETER.read(request), TO_PARAMETER.read(request))
+        models, to = MODELS_PARAMETER.read(request), TO_PARAMETER.read(request)
+        try:
+            question = ExtrapolationQuestion(DEFAULT_MODELS if models is None else tuple(dict.fromkeys(models)), to)
+        except InvalidFit as error:
+            raise invalid_request(error.name, error.reason) from error
 
         def build() -> Response:
             return Response(extrapolation_document(profile, request.user, question))
 
         return respond_unless_unchanged(request, database_etag(request), build)
-
-
-def extrapolation_question(models: list[str] | None, to: int | None) -> ExtrapolationQuestion:
-    try:
-        return ExtrapolationQuestion(DEFAULT_MODELS if models is None else tuple(dict.fromkeys(models)), to)
-    except InvalidFit as error:
-        raise invalid_request(error.name, error.reason) from error

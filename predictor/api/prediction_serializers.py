@@ -29,7 +29,7 @@ from predictor.core.scenarios.changes import (
     least_factor,
 )
 from predictor.models import Prediction
-from predictor.predictions.age import age_notes
+from predictor.predictions.age import stale_reasons
 from predictor.predictions.request import DEFAULT_METHOD, MOST_THREAD_COUNTS, PredictionRequest
 from profiles.api.limits import BottleneckSerializer, BoundSerializer
 from profiles.measurements import STRATEGIES
@@ -291,7 +291,7 @@ class PredictionSerializer(StoredSerializer):
         beside = {
             "settlement": settlement_document(prediction),
             "withdrawn": withdrawn_document(prediction),
-            "outdated": age_notes(prediction),
+            "outdated": stale_reasons(prediction),
         }
         # A serializer copies each of its fields, and those of the answer are as they were given.
         answer = {name: value for name, value in prediction.answer.items() if name != "why"}

@@ -22,7 +22,7 @@ from predictor.api.prediction_serializers import (
 )
 from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
-from predictor.predictions.age import age_notes
+from predictor.predictions.age import stale_reasons
 from predictor.predictions.feasibility import advice_members
 from predictor.predictions.reasons import why_of_prediction
 from predictor.predictions.removal import remove_predictions
@@ -130,6 +130,6 @@ class PredictionDetail(DetailView):
         return Response(status=204)
 
     def etag(self, prediction: Prediction) -> str:
-        withdrawn, outdated = len(prediction.withdrawals), age_notes(prediction)
+        withdrawn, outdated = len(prediction.withdrawals), stale_reasons(prediction)
         beside = prediction.settled_at, prediction.is_settled, withdrawn, *outdated
         return etag_of(self.request.build_absolute_uri(), prediction.uid, *beside)

@@ -144,7 +144,10 @@ class RankingView(ApiView):
     def get(self, request: Request) -> HttpResponseBase:
         choice = choice_of(request)
         try:
-            question = ranking_question(request, choice)
+            arguments = {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
+            viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
+            page = None if EVERY_ROW.read(request) else RANKING_PAGE.read(request)
+            question = RankingQuestion.of(viewer=viewer, choice=choice, page=page, **arguments)
         except RequestError as error:
             raise problem_of(error) from error
 
@@ -184,10 +187,3 @@ def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpRespon
     response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
     response["Content-Disposition"] = f'attachment; filename="{ranking["workload"]}.csv"'
     return response
-
-
-def ranking_question(request: Request, choice: RankingChoice) -> RankingQuestion:
-    arguments = {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
-    viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
-    page = None if EVERY_ROW.read(request) else RANKING_PAGE.read(request)
-    return RankingQuestion.of(viewer=viewer, choice=choice, page=page, **arguments)

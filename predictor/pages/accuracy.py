@@ -69,16 +69,15 @@ def charts_with_rows(charts: list[Chart], origin: str) -> list[Chart]:
 
 def part_tables(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A table for each part, its rows (method, its statistics), the noise floor last."""
-    return [
-        {"name": part, "title": title, "rows": method_statistics(evaluation, part) + noise_floor_rows(evaluation, part)}
-        for part, title in PART_TITLES
-    ]
+    tables = []
+    floor = evaluation.noise_floor
+    for part, title in PART_TITLES:
+        rows = method_statistics(evaluation, part)
+        if floor and floor[part]["count"]:
+            rows.append((NOISE_FLOOR, floor[part]))
+        tables.append({"name": part, "title": title, "rows": rows})
+    return tables
 
 
 def method_statistics(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
     return [(method.name, method.statistics[part]) for method in evaluation.methods.all()]
-
-
-def noise_floor_rows(evaluation: Evaluation, part: str) -> list[tuple[str, dict[str, Any]]]:
-    floor = evaluation.noise_floor
-    return [(NOISE_FLOOR, floor[part])] if floor and floor[part]["count"] else []

@@ -134,6 +134,7 @@ def platforms_context(
         chosen_workload = shared[0]
     labels = short_names(names, selection.origin)
     relative = relative_workloads(request.user, slugs)
+    origin = origin_of_workloads(shared)
     return {
         "summary": comparison.platforms,
         "decided": sum(workload.winner is not None for workload in shared),
@@ -156,7 +157,7 @@ def platforms_context(
         "drawn_name": chosen_workload and names.get(chosen_workload.workload, chosen_workload.workload),
         "relative": relative,
         "charts": curve_charts(chosen_workload, chosen, names, relative) if chosen_workload else [],
-        "speed": speed_charts(shared, chosen, names) if shared else [],
+        "speed": mark_origin([speed_chart(shared, chosen, short_names(names, origin))], origin) if shared else [],
         "characteristics": figure_9_charts(shared[:WORKLOADS_IN_FIGURE_9], chosen, names) if chosen_workload else [],
         "sources": datasets_compared(selection, platform__slug__in=chosen),
         "twin": json_address(
@@ -178,11 +179,6 @@ def cell_note(profile: ProfileSummary | None, equal_n: int | None, *, is_first: 
         "not_on_first": "",
     }[profile.compared]
     return at if is_first else at + speed
-
-
-def speed_charts(shared: Sequence[SharedWorkload], chosen: Sequence[str], names: Mapping[str, str]) -> list[Chart]:
-    origin = origin_of_workloads(shared)
-    return mark_origin([speed_chart(shared, chosen, short_names(names, origin))], origin)
 
 
 def curve_charts(
@@ -207,7 +203,8 @@ def figure_9_charts(
     origin = origin_of_workloads(workloads)
     short = short_names(names, origin)
     labels = [short.get(workload.workload, workload.workload) for workload in workloads]
-    series = {short[slug]: [characteristics_on_platform(workload, slug) for workload in workloads] for slug in chosen}
+    profiles = {short[slug]: [workload.on(slug) for workload in workloads] for slug in chosen}
+    series = {name: [row.characteristics if row else None for row in rows] for name, rows in profiles.items()}
     return mark_origin(characteristic_charts(labels, series), origin)
 
 
@@ -220,11 +217,6 @@ def short_names(names: Mapping[str, str], origin: str) -> dict[str, str]:
 def origin_of_workloads(workloads: Sequence[SharedWorkload]) -> str:
     profiles = [profile for workload in workloads for profile in workload.platforms]
     return origin_of("simulated" if profile.simulated else "measured" for profile in profiles)
-
-
-def characteristics_on_platform(workload: SharedWorkload, platform: str) -> Mapping[str, float] | None:
-    profile = workload.on(platform)
-    return profile.characteristics if profile else None
 
 
 def relative_workloads(user: Any, slugs: Sequence[str]) -> set[str]:

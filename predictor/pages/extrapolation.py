@@ -50,7 +50,7 @@ def beyond(request: HttpRequest, uid: Any) -> HttpResponse:
     answering = [part for part in answer["models"] if not part["refusal"]]
     context |= {
         "answer": answer,
-        "told": answering,
+        "answering": answering,
         "rows": prediction_rows(answering),
         "charts": beyond_charts(answer, breakpoints, time_unit(profile.workload)),
         "twin": json_address("api-profile-beyond", profile.uid, query=urlencode(parameters)),

@@ -41,7 +41,7 @@ def first_pair(user: Any) -> tuple[str, str]:
     """The pair that a visitor sees first: the surest answer that has a curve, from measured profiles where there are
     such, else from simulated ones; where nothing has a curve, any pair."""
     for origins in (MEASURED, SIMULATED):
-        if pair := surest_pair(read_database(user, origins=origins), user):
+        if pair := most_confident_pair(read_database(user, origins=origins), user):
             return pair
     for origins in (MEASURED, SIMULATED):
         database = read_database(user, origins=origins)
@@ -50,14 +50,16 @@ def first_pair(user: Any) -> tuple[str, str]:
     return "", ""
 
 
-def surest_pair(database: Database, user: Any) -> tuple[str, str] | None:
-    """The pair whose answer is the surest, of a few workloads with a curve on a few of their platforms; None where
-    nothing has a curve. It is looked for once a database."""
-    pair: tuple[str, str] | None = database.derive(("surest pair",), lambda: _find_surest_pair(database, user))
+def most_confident_pair(database: Database, user: Any) -> tuple[str, str] | None:
+    """The pair whose answer has the highest confidence, of a few workloads with a curve on a few of their platforms;
+    None where nothing has a curve. Computed once for each database."""
+    pair: tuple[str, str] | None = database.derive(
+        ("most confident pair",), lambda: _find_most_confident_pair(database, user)
+    )
     return pair
 
 
-def _find_surest_pair(database: Database, user: Any) -> tuple[str, str] | None:
+def _find_most_confident_pair(database: Database, user: Any) -> tuple[str, str] | None:
     """The target first, with one workload, and then the workload there. Of a large database, whose answers take long,
     the first pair."""
     most = positions_with_most_profiles(database, "workloads", LARGEST_WORKLOADS_SEEN)
@@ -67,15 +69,15 @@ def _find_surest_pair(database: Database, user: Any) -> tuple[str, str] | None:
     targets = platforms_of(database, workloads[0])[:TARGETS_TRIED]
     if len(database) > MOST_PROFILES_TRIED:
         return database.workloads[workloads[0]], database.platforms[targets[0]]
-    target = min(targets, key=lambda target: doubt_of_pair(database, workloads[0], target, user))
+    target = min(targets, key=lambda target: confidence_key(database, workloads[0], target, user))
     there = [workload for workload in workloads if target in platforms_of(database, workload)]
-    workload = min(there[:WORKLOADS_TRIED], key=lambda workload: doubt_of_pair(database, workload, target, user))
+    workload = min(there[:WORKLOADS_TRIED], key=lambda workload: confidence_key(database, workload, target, user))
     return database.workloads[workload], database.platforms[target]
 
 
-def doubt_of_pair(database: Database, workload: int, target: int, user: Any) -> tuple[float, float]:
-    """What answers are compared by: the level of the confidence, then the width of the interval. Infinite where the
-    pair is refused."""
+def confidence_key(database: Database, workload: int, target: int, user: Any) -> tuple[float, float]:
+    """The key that sorts answers by confidence: its level, then the width of the interval. Infinite where the pair is
+    refused."""
     request = PredictionRequest(database.workloads[workload], database.platforms[target])
     try:
         confidence = confidence_of_answer(request, user)

@@ -26,7 +26,7 @@ from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, told_rows_by_slug
 from predictor.pages.sharing import shared_answer
-from predictor.predictions.age import age_notes
+from predictor.predictions.age import stale_reasons
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
@@ -112,7 +112,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "prediction": stored,
         "is_own": request.user.is_authenticated
         and Prediction.objects.asked_by(request.user).filter(pk=stored.pk).exists(),
-        "outdated": age_notes(stored),
+        "outdated": stale_reasons(stored),
         "shared": shared_answer(stored.answer) if stored.private_to_id is None else None,
         "here_on_web": request.build_absolute_uri(reverse("prediction", args=[stored.uid])),
         "picture": request.build_absolute_uri(reverse("picture-of-prediction", args=[stored.uid])),
@@ -157,7 +157,8 @@ def answer_of_form(form: PredictionForm, user: Any, *, explained: bool = False) 
 
 def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, Any]:
     """`public_only`: it is from public data alone, though the reader has private data as well."""
-    platforms, workloads = rows_in_answer(request.user, answer)
+    named = [pair_of_answer(answer), *answer["reference_curves"], *candidates_in(answer)]
+    platforms, workloads = rows_named_in(request.user, named)  # those that the reader may still see
     target = platforms.get(answer["target"])
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
@@ -295,11 +296,6 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
 def carried_name(row: dict[str, Any], names: Mapping[str, str]) -> str:
     """What a row of the attribution calls its platform, benchmark or element."""
     return spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"])
-
-
-def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
-    """By slug, the platforms and workloads that an answer names and that the user may still see."""
-    return rows_named_in(user, [pair_of_answer(answer), *answer["reference_curves"], *candidates_in(answer)])
 
 
 def pair_of_answer(answer: dict[str, Any]) -> dict[str, Any]:

@@ -90,16 +90,12 @@ def chosen_parameters(choices: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in parameters.items() if value}
 
 
-def row_parameters(request: HttpRequest) -> dict[str, str]:
-    """What the address says of the rows that are shown: their filters and order."""
-    names = [parameter.name for parameter in (*RANKING_FILTERS, RANKING_ORDER)]
-    return {name: request.GET[name] for name in names if request.GET.get(name)}
-
-
 def program_context(request: HttpRequest, found: ProfiledProgram, choices: Mapping[str, Any]) -> dict[str, Any]:
     measured = measured_program(found)
     address = reverse("program", args=found.name.address)
-    parameters = chosen_parameters(choices) | row_parameters(request)
+    # The filters and the order of the rows, as the address has them.
+    names = [parameter.name for parameter in (*RANKING_FILTERS, RANKING_ORDER)]
+    parameters = chosen_parameters(choices) | {name: request.GET[name] for name in names if request.GET.get(name)}
     return {
         "program": found,
         "known": measured_label(found.source.origin),

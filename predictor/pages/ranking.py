@@ -191,18 +191,14 @@ def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[R
     fields = []
     for parameter in RANKING_FILTERS:
         name = parameter.name
-        values = [(value, value.replace("_", " ")) for value in filter_values(platforms, name)]
+        texts = {text for row in platforms if isinstance(text := getattr(row, name, None), str) and text}
+        values = [(text, text.replace("_", " ")) for text in sorted(texts)]
         if isinstance(parameter, Flag):
             values = [("true", "yes"), ("false", "no")]
         elif isinstance(parameter, OneOf) and not values:
             values = [(value, value) for value in parameter.choices]
         fields.append(RankingField(name, FILTER_TITLES.get(name, name.capitalize()), request.GET.get(name, ""), values))
     return fields
-
-
-def filter_values(platforms: Sequence[Platform], name: str) -> list[str]:
-    texts = (getattr(row, name, None) for row in platforms)
-    return sorted({text for text in texts if isinstance(text, str) and text})
 
 
 def ranking_charts(

@@ -164,16 +164,8 @@ def slider_context(request: HttpRequest, state: dict[str, Any], answers: Preview
         [(slider, notes.index(slider.unavailable) + 1 if slider.unavailable else 0) for slider in group]
         for group in groups
     ]
-    return {
-        "workload_sliders": numbered[0],
-        "platform_sliders": numbered[1],
-        "notes": notes,
-        "reset": address_without_changes(question),
-    }
-
-
-def address_without_changes(question: Any) -> str:
-    """The address without any change."""
+    # The address without any change.
     parameters = {"workload": question.workload, "target": question.target, "method": question.method}
     public = {"public_only": "true"} if question.public_only else {}
-    return f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | public)}"
+    reset = f"{reverse('what-if')}?{urlencode(parameters | dict(question.settings) | public)}"
+    return {"workload_sliders": numbered[0], "platform_sliders": numbered[1], "notes": notes, "reset": reset}

@@ -64,13 +64,17 @@ def estimated_steps(question: EstimatedQuestion, earlier: Mapping[str, Any] | No
     """A step for all estimates together, and after it one for each row that is computed; `earlier`: the document of an
     earlier step, whose rows stay."""
     database = question.snapshot.database
-    rows = estimated_rows(question) if earlier is None else rows_of_document(database, earlier)
+    if earlier is None:
+        rows = estimated_rows(question)
+    else:
+        known = {row["platform"]: row for row in (*earlier["results"], *earlier["refused"])}
+        rows = [known.get(slug) for slug in database.platforms]
     order = RowOrder(question, rows)
 
     def document() -> dict[str, Any]:
-        known = [row for row in rows if row is not None]
+        shown = [row for row in rows if row is not None]
         return question.document(
-            [row for row in known if "reason" not in row], [row for row in known if "reason" in row]
+            [row for row in shown if "reason" not in row], [row for row in shown if "reason" in row]
         )
 
     left = order.still_to_compute()
@@ -80,12 +84,6 @@ def estimated_steps(question: EstimatedQuestion, earlier: Mapping[str, Any] | No
         order.note(left[0])
         left = order.still_to_compute()
     yield ComputedStep(RANKED_PER_PAGE, RANKED_PER_PAGE, document)
-
-
-def rows_of_document(database: Database, document: Mapping[str, Any]) -> list[Row | None]:
-    """The rows and refusals of a ranking by the position of their platform."""
-    known = {row["platform"]: row for row in (*document["results"], *document["refused"])}
-    return [known.get(slug) for slug in database.platforms]
 
 
 class RowOrder:

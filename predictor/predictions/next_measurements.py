@@ -68,17 +68,15 @@ class NextMeasurementsQuestion:
         query = Query(asked.workload, asked.target, references=asked.references, n=asked.n)
         groups = comparable_groups(asked, query, database)
         grouped_query = Query(query.workload, query.target, groups[0] if groups else None, query.references, query.n)
+        positions = (slug_index(database.workloads, slug) for slug in self.siblings)
+        siblings = {index for index in positions if index is not None}
         try:
             for tried in try_measurements(
-                database, grouped_query, asked.method, asked.settings, no_benchmarks=self.sibling_positions()
+                database, grouped_query, asked.method, asked.settings, no_benchmarks=siblings
             ):
                 yield self.step(tried)
         except methods.PredictionError:
             yield self.step(MeasurementsTried(1, 1, []))  # it cannot be predicted any more
-
-    def sibling_positions(self) -> set[int]:
-        workloads = self.snapshot.database.workloads
-        return {index for slug in self.siblings if (index := slug_index(workloads, slug)) is not None}
 
     def step(self, tried: MeasurementsTried) -> ComputedStep:
         method, measurements = self.question.method.name, list(tried.measurements)
@@ -127,13 +125,12 @@ def no_next_measurements(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def next_measurements_document(method: str, measurements: list[NextMeasurement]) -> dict[str, Any]:
-    return {"method": method, "results": [next_measurement_row(measurement) for measurement in measurements]}
-
-
-def next_measurement_row(measurement: NextMeasurement) -> dict[str, Any]:
-    values = asdict(measurement)
-    values["interval_now"], values["interval_expected"] = values.pop("now"), values.pop("expected")
-    return values | {"sentence": next_measurement_sentence(measurement)}
+    rows = []
+    for measurement in measurements:
+        row = asdict(measurement)
+        row["interval_now"], row["interval_expected"] = row.pop("now"), row.pop("expected")
+        rows.append(row | {"sentence": next_measurement_sentence(measurement)})
+    return {"method": method, "results": rows}
 
 
 def next_measurement_sentence(measurement: NextMeasurement) -> str:

@@ -151,7 +151,8 @@ def known_clock(platform: Platform) -> float | None:
 
 def workload_sliders(answer: Mapping[str, Any], workload: Workload, values: Mapping[str, float]) -> list[Slider]:
     """The sliders of a workload's characteristics. `answer`, the baseline, tells what is known of the workload."""
-    reasons = dict.fromkeys(FRACTIONS, "" if answer_is_decomposed(answer) else TIME_ONLY)
+    is_decomposed = all(all_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
+    reasons = dict.fromkeys(FRACTIONS, "" if is_decomposed else TIME_ONLY)
     reasons["memory"] = why_no_memory(answer, workload)
     if len(answer["curve"]) == 1:
         reasons |= dict.fromkeys(("redundancy", *FRACTIONS), "no scaling of this workload was measured")
@@ -183,11 +184,6 @@ def platform_sliders(platform: Platform, values: Mapping[str, float]) -> list[Sl
         )
         for name in PLATFORM_CHANGES
     ]
-
-
-def answer_is_decomposed(answer: Mapping[str, Any]) -> bool:
-    """Whether the answer says where the threads' time goes."""
-    return all(all_known(answer["scaling_curves"].get(name)) for name in FRACTIONS)
 
 
 def why_no_memory(answer: Mapping[str, Any], workload: Workload) -> str:

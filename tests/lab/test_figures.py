@@ -100,6 +100,10 @@ def test_the_page_has_the_rows_that_the_command_writes(tree):
     for row in figures.source_rows(tree):
         assert f"\n| {row.name} | {row.start} | {row.goal} | " in written
     assert "| files that one prediction passes (`service.predict`) | 53 | <= 20 | " in written
+    assert figures.table([figures.Row("lines", "3", "2", "1")]).splitlines()[1:] == [
+        "|---|---|---|---|",
+        "| lines | 3 | 2 | 1 |",
+    ]
     changed = figures.with_table(page, "| x |")
     assert f"{figures.BEGIN}\n\n| x |\n\n{figures.END}" in changed
     assert figures.with_table(changed, written.strip()) == page

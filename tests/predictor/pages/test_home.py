@@ -7,7 +7,7 @@ from django.urls import reverse
 from predictor.core.assembly import MEASURED
 from predictor.models import EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
-from predictor.pages.offers import doubt_of_pair, first_pair
+from predictor.pages.offers import confidence_key, first_pair
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.service import confidence_of_answer, preview_answer
 from predictor.snapshot.cache import read_database
@@ -126,7 +126,7 @@ def test_the_surest_answer_of_a_few_stands_first(public, monkeypatch):
         tried.append((workload, target))
         return 0, -workload - target
 
-    monkeypatch.setattr(offers, "doubt_of_pair", doubt)
+    monkeypatch.setattr(offers, "confidence_key", doubt)
     database = read_database(None)
     workload, target = tried_last = max(
         ((one, other) for one in range(len(database.workloads)) for other in range(len(database.platforms))[:3]),
@@ -150,11 +150,11 @@ def test_the_pair_is_found_by_answers_without_their_explanations(public, monkeyp
 
 def test_a_pair_that_is_refused_is_the_most_doubtful(public):
     database = read_database(None)
-    level, width = doubt_of_pair(database, 0, 0, None)
+    level, width = confidence_key(database, 0, 0, None)
     assert level in range(3)
     assert 0 < width < 10
     refused = replace(database, platforms=("nothing", *database.platforms[1:]))
-    assert doubt_of_pair(refused, 0, 0, None) == (np.inf, np.inf)
+    assert confidence_key(refused, 0, 0, None) == (np.inf, np.inf)
 
 
 @pytest.mark.parametrize("view", ["ranking", "what-if", "workload-map", "settled"])
