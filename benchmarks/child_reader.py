@@ -25,7 +25,7 @@ from benchmarks.formats.deliveries import ForeignReading, unpack_files
 from benchmarks.formats.recognising import UnrecognisedError, recognise
 from benchmarks.understanding import describe_measurements
 from profiles.measurements import Measurements
-from profiles.quality import quality_warnings
+from profiles.validity.quality import quality_warnings
 
 MEMORY_STATUS = 70
 

@@ -14,10 +14,10 @@ from django.db.models import QuerySet
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.files import FoundFolder, find_folders
 from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder, as_delivery
-from profiles.ingest import IngestResult, ingest
+from profiles.ingest.service import IngestResult, ingest
+from profiles.ingest.withdrawal import sweep_withdrawn, withdraw, withdraw_in_transaction
 from profiles.models import Platform, Price, Source, StagedDelivery
 from profiles.prices import price_table, restore_prices
-from profiles.withdrawal import sweep_withdrawn, withdraw, withdraw_in_transaction
 
 FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
 

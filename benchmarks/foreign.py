@@ -15,7 +15,7 @@ from benchmarks.formats.collecting import ForeignFile
 from benchmarks.formats.deliveries import ForeignReading, pack_files
 from benchmarks.formats.recognising import TARBALL, TOO_MIXED, UnrecognisedError
 from benchmarks.reading import foreign_limits, recognise_upload
-from profiles.ingest import IngestResult, ingest
+from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements, PlatformRecord
 from profiles.models import Platform, Source
 

@@ -13,10 +13,10 @@ from benchmarks.formats import FORMATS
 from benchmarks.formats.deliveries import MOST_FILES, ForeignReading
 from benchmarks.models import Upload
 from benchmarks.reading import read_sent_platform
-from profiles.bounds import RANGES
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
 from profiles.readers import UnreadableError
+from profiles.validity.bounds import RANGES
 
 FORM_TITLES = {
     "google-benchmark": "Google Benchmark (JSON)",

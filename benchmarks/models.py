@@ -130,7 +130,7 @@ class Upload(LeasedWork):
 
     @property
     def hidden(self) -> bool:
-        """A moderator hid what came of it (profiles.moderation)."""
+        """A moderator hid what came of it (profiles.moderation.actions)."""
         return self.source is not None and self.source.hidden
 
     @property

@@ -7,9 +7,9 @@ from functools import partial
 from django.db import transaction
 
 from benchmarks.models import Upload, UploadQuerySet
+from profiles.ingest.publication import PublicationError, publish_source
+from profiles.ingest.withdrawal import sweep_withdrawn, withdraw_in_transaction
 from profiles.models import Revision, Source
-from profiles.publication import PublicationError, publish_source
-from profiles.withdrawal import sweep_withdrawn, withdraw_in_transaction
 
 
 def publish_upload(upload: Upload) -> Upload:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from profiles.measurements import Measurements, ProfileRecord
-from profiles.quality import quality_warnings
+from profiles.validity.quality import quality_warnings
 
 
 def describe_measurements(measurements: Measurements) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from benchmarks.api.serializers import UploadSerializer
 from benchmarks.models import Upload
 from benchmarks.ownership import delete_uploads
 from profiles.api.serializers import ProfileDetails, ProfileDetailSerializer
+from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Revision, Source
-from profiles.withdrawal import withdraw
 
 ROWS_AT_ONCE = 100
 

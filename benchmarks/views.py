@@ -26,7 +26,10 @@ from benchmarks.stress_ng import stress_ng_versions
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.tables import PageTable
 from mpet_site.web.throttling import too_many_requests, wait_of_preview
-from profiles.columns import (
+from profiles.identity.descriptions import differences_in
+from profiles.ingest.publication import PublicationError
+from profiles.models import Profile, Source
+from profiles.pages.columns import (
     DIFFERENCE_COLUMNS_OF_UPLOAD,
     PROFILE_COLUMNS_OF_UPLOAD,
     TOOLCHAINS_SHOWN,
@@ -34,10 +37,7 @@ from profiles.columns import (
     profile_count_caption,
     toolchain_table,
 )
-from profiles.descriptions import differences_in
-from profiles.models import Profile, Source
 from profiles.programs import programs_by_source
-from profiles.publication import PublicationError
 
 
 @require_safe

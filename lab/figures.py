@@ -196,7 +196,7 @@ def prediction_rows() -> Iterator[Row]:
     from predictor.models import Prediction  # noqa: PLC0415
     from predictor.predictions.request import PredictionRequest  # noqa: PLC0415
     from predictor.predictions.service import predict  # noqa: PLC0415
-    from profiles.ingest import ingest  # noqa: PLC0415
+    from profiles.ingest.service import ingest  # noqa: PLC0415
     from tests.samples import sample_measurements  # noqa: PLC0415
 
     runner = DiscoverRunner(verbosity=0)

@@ -14,7 +14,7 @@ api = [
     path("", include("mpet_site.api_urls")),
 ]
 
-handler404 = "profiles.not_found.not_found"
+handler404 = "profiles.pages.not_found.not_found"
 handler500 = "mpet_site.web.views.failed"
 urlpatterns = [
     path("", include("predictor.urls")),

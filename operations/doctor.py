@@ -25,9 +25,9 @@ from benchmarks.tasks import process_upload
 from mpet_site.state_folder import PRIVATE_FOLDER_MODE, mode_of
 from mpet_site.web.health import storage_fault
 from mpet_site.web.throttling import parse_rate
-from profiles.derivation import profiles_to_refit
+from profiles.ingest.derivation import profiles_to_refit
+from profiles.judgement.usability import unusable_profiles
 from profiles.models import Profile
-from profiles.usability import unusable_profiles
 
 WAITED_LONG = timedelta(minutes=10)
 LISTED = 5

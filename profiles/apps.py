@@ -14,9 +14,9 @@ class ProfilesConfig(AppConfig):
     name = "profiles"
 
     def ready(self) -> None:
-        from profiles.announcing import announce_forgotten  # noqa: PLC0415
         from profiles.dump.published import publish_if_due  # noqa: PLC0415
-        from profiles.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
+        from profiles.ingest.announcing import announce_forgotten  # noqa: PLC0415
+        from profiles.ingest.staging import sweep_abandoned  # noqa: PLC0415  models are not there before
 
         register_periodic_task("staged deliveries", sweep_abandoned)
         register_periodic_task("announcements", announce_forgotten)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mpet_site.web.invisible import INVISIBLE, invisible_character
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text
 from profiles.measurements import (
     DEVICE_CLASSES,
     CounterTable,
@@ -27,6 +26,7 @@ from profiles.measurements import (
     WorkloadRecord,
     column_or_none,
 )
+from profiles.validity.bounds import LONGEST_TEXTS, RANGES, THREAD_COUNT, bad_text
 
 DATASET_SCHEMA = "mpet-dataset/1"
 TEXT_COLUMNS = ("vendor", "architecture", "microarchitecture", "device_class")

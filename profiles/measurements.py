@@ -1,7 +1,7 @@
 """What was measured, before it is stored: the one form in which tarballs, dataset folders and the simulator hand over.
 
 Plain frozen dataclasses over numpy arrays; no Django. Readers (`benchmarks.archive`, `profiles.datasets`) validate and
-build them, `profiles.ingest` stores them, `profiles.scaling` computes on them.
+build them, `profiles.ingest.service` stores them, `profiles.scaling` computes on them.
 """
 
 from __future__ import annotations

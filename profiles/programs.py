@@ -16,10 +16,10 @@ import numpy as np
 from django.http import Http404
 
 from profiles.arrays import FloatArray, IntArray
-from profiles.matching import slug_base
+from profiles.identity.matching import slug_base
+from profiles.judgement.stored import stored_curves
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.scaling.runs import CurveTable
-from profiles.stored import stored_curves
 
 PROFILED_RUNTIMES = ("libgomp", "libomp")  # those that mpet-profile knows
 SERIAL_REST = "serial rest"

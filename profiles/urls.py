@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from profiles import lists, reporting, views
+from profiles.moderation import reporting
+from profiles.pages import lists, views
 
 urlpatterns = [
     path("platforms/", lists.platforms, name="platforms"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from django.contrib.auth.models import User
 
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.models import Profile
 from tests.figures import check_figure
 from tests.samples import sample_measurements, sample_platform, sample_workload

@@ -17,7 +17,7 @@ from benchmarks.notes import notes_of
 from benchmarks.reading import read_sent_platform
 from mpet_site.web.fields import FormBoolean, FormChoice, FormText, KnownFieldsSerializer
 from mpet_site.web.problems import InvalidRequest
-from profiles.descriptions import differences_in
+from profiles.identity.descriptions import differences_in
 from profiles.models import Platform, Profile
 from profiles.programs import programs_by_source
 from profiles.readers import UnreadableError

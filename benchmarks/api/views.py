@@ -39,8 +39,8 @@ from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
 from mpet_site.web.renderers import BytesRenderer, TarballRenderer
 from mpet_site.web.throttling import wait_of_preview
-from profiles.etags import database_etag
-from profiles.publication import PublicationError
+from profiles.ingest.publication import PublicationError
+from profiles.pages.etags import database_etag
 
 FINISHED = (Upload.Status.ACCEPTED, Upload.Status.REJECTED)
 

@@ -12,8 +12,8 @@ from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.runs import find_duplicates
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.bounds import LONGEST_TEXTS
 from profiles.measurements import COUNTER_STATUSES, CounterTable
+from profiles.validity.bounds import LONGEST_TEXTS
 
 COUNTERS_MEMBER = "counters.csv"
 WITH_VALUE = ("ok", "multiplexed")

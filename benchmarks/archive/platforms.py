@@ -8,8 +8,8 @@ from typing import Any
 from benchmarks.archive.container import Limits
 from benchmarks.archive.documents import Document, parse_document, validate_document
 from benchmarks.archive.problems import ArchiveProblems
-from profiles.bounds import bad_placement
 from profiles.measurements import PlatformRecord
+from profiles.validity.bounds import bad_placement
 
 
 def read_platform_file(content: bytes, name: str = "platform.json") -> PlatformRecord:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from benchmarks.archive.problems import ArchiveProblems, quoted
 from benchmarks.archive.tables import CsvRows, WorkloadIndex
 from profiles.arrays import BoolArray, FloatArray, IntArray
-from profiles.bounds import LONGEST_TEXTS, RANGES
 from profiles.measurements import PART_COLUMNS, PARTS, RunTable, column_or_none
+from profiles.validity.bounds import LONGEST_TEXTS, RANGES
 
 RUNS_MEMBER = "runs.csv"
 PASSES = ("clean", "profile")

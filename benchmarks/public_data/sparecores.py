@@ -20,7 +20,7 @@ from benchmarks.public_data.hardware import (
     read_platform,
 )
 from benchmarks.public_data.interface import MeasuredFolder, RefusedFolder
-from profiles.identity import fold_spelling
+from profiles.identity.spelling import fold_spelling
 from profiles.measurements import PlatformRecord, WorkloadRecord
 
 RESULTS = {

@@ -14,8 +14,8 @@ from django.utils.html import format_html
 
 from mpet_site.web.tables import text_link
 from predictor.models import Prediction
+from profiles.judgement.usability import newest_unusable, set_why_unusable
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
-from profiles.usability import newest_unusable, set_why_unusable
 
 CONTRADICTED = (Profile.Judge.COMPUTED, Profile.Judge.DIFFERS)
 ODD_SHARE = 4  # an upload is looked at where one in so many of its runs was disturbed, or of its profiles is an outlier

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 from mpet_site.web.pages import page_of
 from operations.moderation.forms import DecisionForm, HandledForm, JudgementDecisionForm, MergeDecisionForm
 from operations.moderation.queue import QUEUE, QUEUE_PARTS, QueuePart, name_delivery, name_platform, name_profile
-from profiles.columns import workload_link
-from profiles.facts import written_value
+from profiles.identity.facts import written_value
 from profiles.models import ModerationEntry, Platform, Profile, Source
-from profiles.moderation import ModerationError
-from profiles.moderation_log import SUBJECTS, Action, Decision, Subject, handle, hide, judge, merge, show, undo
+from profiles.moderation.actions import ModerationError
+from profiles.moderation.log import SUBJECTS, Action, Decision, Subject, handle, hide, judge, merge, show, undo
+from profiles.pages.columns import workload_link
 
 _View = Callable[..., HttpResponse]
 

@@ -29,8 +29,8 @@ from predictor.models import EvaluatedMethod
 from predictor.models import Evaluation as StoredEvaluation
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
-from profiles.derivation import run_tables
-from profiles.executors import Executor
+from profiles.ingest.derivation import run_tables
+from profiles.jobs.executors import Executor
 from profiles.measurements import Measurements, RunTable
 
 PROFILES_AT_ONCE = 200

@@ -12,10 +12,10 @@ from predictor.core.arrays import slug_index
 from predictor.core.threads import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
+from profiles.judgement.outliers import keep_verdicts, own_reasons, profiles_to_judge
+from profiles.judgement.stored import stored_curves
 from profiles.models import Profile, Source
-from profiles.outliers import keep_verdicts, own_reasons, profiles_to_judge
-from profiles.stored import stored_curves
 
 JUDGED_AT_ONCE = 500  # profiles with their curves in memory
 MOST_RECONSIDERED = 100  # computed outliers that a delivery may clear

@@ -22,8 +22,8 @@ from predictor.extrapolation.document import (
     extrapolation_document,
 )
 from predictor.extrapolation.fits import InvalidFit
-from profiles.etags import database_etag
 from profiles.models import Profile
+from profiles.pages.etags import database_etag
 
 MeasuredSerializer = inline_serializer(
     "BeyondMeasured", {"n": serializers.IntegerField(), "time_s": number()}, many=True

@@ -15,7 +15,7 @@ from mpet_site.web.fields import Integer, Text, number
 from predictor.comparisons.neighbours import neighbours_of
 from predictor.comparisons.selection import MODEL_OF_KIND
 from predictor.core.comparisons.mean_distances import Kind
-from profiles.etags import database_etag
+from profiles.pages.etags import database_etag
 
 
 def similar_serializer(name: str, noun: str) -> serializers.Serializer:

@@ -18,7 +18,7 @@ from predictor.api.previews import PUBLIC_ONLY
 from predictor.models import Prediction
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.request import RequestError
-from profiles.etags import database_etag
+from profiles.pages.etags import database_etag
 
 
 class NextMeasurementSerializer(serializers.Serializer):

@@ -31,7 +31,7 @@ from predictor.predictions.programs import (
     question_of_program,
 )
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.etags import database_etag
+from profiles.pages.etags import database_etag
 from profiles.programs import ProfiledProgram, program_or_404
 
 PartTimesSerializer = inline_serializer(

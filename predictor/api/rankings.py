@@ -32,8 +32,8 @@ from predictor.predictions.ranking_choice import (
 )
 from predictor.predictions.rankings import RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from profiles.etags import database_etag
 from profiles.models import Platform
+from profiles.pages.etags import database_etag
 
 # Of a row: what the order, the platform's cores and its price make of its time.
 PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {

@@ -23,7 +23,7 @@ from predictor.core.interval_scores import (
     mean_score,
 )
 from profiles.arrays import FloatArray, IntArray
-from profiles.executors import Executor, batches_of
+from profiles.jobs.executors import Executor, batches_of
 
 Holdout = Literal["pair", "cpu_model", "microarchitecture", "application"]
 ErrorPart = Literal["full", "t1", "scaling"]

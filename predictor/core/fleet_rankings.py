@@ -14,7 +14,7 @@ from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
 from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 TARGETS_PER_BATCH = 250  # some seconds of computing
 

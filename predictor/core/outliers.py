@@ -15,7 +15,7 @@ from predictor.core.methods import DEFAULT_METHOD, METHODS
 from predictor.core.mpet.answer import MpetConfidence
 from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
-from profiles.executors import Executor, batches_of
+from profiles.jobs.executors import Executor, batches_of
 
 JUDGED_PER_BATCH = 25
 FEWEST_JUDGING_REFERENCES = 3  # with fewer nobody can tell who is wrong

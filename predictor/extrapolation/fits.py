@@ -18,10 +18,10 @@ from predictor.scaling_models.parallel_penalty import parallel_penalty, serial_f
 from predictor.scaling_models.registry import SCALING_MODELS
 from predictor.scaling_models.task_graph import TASK_MEASURES, TaskGraphModel
 from predictor.snapshot.cache import read_database
-from profiles.derivation import run_tables
+from profiles.ingest.derivation import run_tables
+from profiles.judgement.stored import stored_curves
 from profiles.models import Profile
 from profiles.scaling.validity import MOST_CURVE_POINTS, valid_counts, valid_scale, valid_times
-from profiles.stored import stored_curves
 
 POINT_COLUMNS = ("n", "size", "clock_ratio")
 MOST_RUNS_READ = 50_000  # of a profile: of more the first repeats

@@ -26,8 +26,8 @@ from predictor.scaling_models.studies.clocks import (
     training_sizes,
 )
 from predictor.scaling_models.studies.workloads import MeasuredWorkload, measured_workloads
-from profiles.derivation import run_tables
 from profiles.figures import Chart
+from profiles.ingest.derivation import run_tables
 from profiles.measurements import Measurements
 from profiles.models import Profile
 from profiles.readers import KIT_RESULTS, UnreadableError, read_measurements

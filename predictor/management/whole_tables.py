@@ -15,7 +15,7 @@ from predictor.core.database import Database
 from predictor.management.subjects import database_subject, dataset_subject
 from profiles.dump.files import DUMP_FORMS, DumpRow, member_name, write_table
 from profiles.dump.tables import DumpTable
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 from profiles.management.executing import add_executor_options, chosen_executor
 
 

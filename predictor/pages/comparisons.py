@@ -31,10 +31,10 @@ from predictor.figures.comparisons import characteristic_charts, curves_of_profi
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
+from profiles.identity.namesakes import tell_apart
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload
-from profiles.namesakes import tell_apart
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import significant
 
 WORKLOADS_IN_FIGURE_9 = 8

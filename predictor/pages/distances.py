@@ -20,7 +20,7 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import mark_origin
 from profiles.models import Workload
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 
 HEAT_MAP_SHADES = 8  # of a heat map
 

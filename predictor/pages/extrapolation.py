@@ -21,8 +21,8 @@ from predictor.figures.extrapolation import beyond_charts
 from predictor.scaling_models.registry import SCALING_MODELS
 from profiles.figures import Breakpoints
 from profiles.models import Profile
-from profiles.page_cache import kept_for_visitors
-from profiles.views import time_unit
+from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.views import time_unit
 
 
 @require_safe

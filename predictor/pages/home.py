@@ -20,7 +20,7 @@ from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import preview_answer
 from profiles.figures import Breakpoints, mark_origin
 from profiles.models import Platform, Profile, Source, Workload
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 
 LATEST = 5
 

@@ -13,7 +13,7 @@ from predictor.predictions.confidence import LEVELS
 from predictor.predictions.request import PredictionRequest, RequestError
 from predictor.predictions.service import confidence_of_answer
 from predictor.snapshot.cache import read_database
-from profiles.namesakes import name_told_apart, tell_apart
+from profiles.identity.namesakes import name_told_apart, tell_apart
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed

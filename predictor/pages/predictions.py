@@ -34,9 +34,9 @@ from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
+from profiles.identity.namesakes import tell_apart
 from profiles.models import Platform, Profile, Workload
-from profiles.namesakes import tell_apart
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 
 NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy", "public_only")
 

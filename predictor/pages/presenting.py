@@ -7,8 +7,8 @@ from typing import Any
 
 from predictor.predictions.confidence import width_in_words
 from profiles.figures import Breakpoints
+from profiles.identity.namesakes import tell_apart
 from profiles.models import Platform
-from profiles.namesakes import tell_apart
 
 
 def fastest_point(curve: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -46,7 +46,7 @@ def rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
 
 
 def told_rows_by_slug(model: Any, user: Any, slugs: Iterable[str]) -> dict[str, Any]:
-    """The same, for a table that names them: those of one name are told apart (`profiles.namesakes`)."""
+    """The same, for a table that names them: those of one name are told apart (`profiles.identity.namesakes`)."""
     rows = rows_by_slug(model, user, slugs)
     tell_apart(rows.values(), user)
     return rows

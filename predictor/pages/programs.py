@@ -42,7 +42,7 @@ from predictor.predictions.ranking_choice import (
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 from profiles.programs import MeasuredProgram, ProfiledProgram, measured_program, program_or_404
 from profiles.templatetags.quantities import unmarked
 

@@ -36,7 +36,7 @@ from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 from profiles.templatetags.quantities import unmarked
 
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)

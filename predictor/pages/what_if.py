@@ -28,7 +28,7 @@ from predictor.predictions.sliders import (
 )
 from profiles.figures import mark_origin
 from profiles.models import Platform, Profile, Workload
-from profiles.page_cache import kept_for_visitors
+from profiles.pages.page_cache import kept_for_visitors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

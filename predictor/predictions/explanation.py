@@ -10,8 +10,8 @@ from predictor.core import methods
 from predictor.core.answers import Query
 from predictor.core.threads import single_thread
 from predictor.core.why.influence import Influence, influences_on_answer, predicted_scaling
-from profiles.ceilings import machine_facts
 from profiles.models import Platform
+from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import limits_document
 from profiles.scaling.machine_facts import MachineFacts
 

@@ -12,8 +12,8 @@ from predictor.core.answers import LARGEST_THREAD_COUNT
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.predictions.costs import PRICE_PARAMETERS, hourly_prices, mark_pareto, with_cost
 from predictor.predictions.request import InvalidField
+from profiles.identity.vendors import canonical_vendor
 from profiles.measurements import DEVICE_CLASSES
-from profiles.vendors import canonical_vendor
 
 LARGEST_MEMORY_GIB = 2**24
 LARGEST_RANKING_PAGE = 2**20

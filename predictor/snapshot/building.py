@@ -3,7 +3,7 @@
 A snapshot holds what one viewer may predict from: everything public that is not emulated and, for an owner of private
 profiles, those too. It is built with a fixed number of queries and never changes; what comes later is added to it in
 another one (predictor.snapshot.growing). A row that cannot be computed with is left out, counted and logged, whatever
-wrote it (profiles.usability).
+wrote it (profiles.judgement.usability).
 docs/decisions/representative-profile.md says which profile stands for a pair that was measured more than once.
 """
 
@@ -38,11 +38,11 @@ from predictor.core.assembly import (
 )
 from predictor.core.database import Database
 from predictor.core.growth import Ranks
-from profiles.code_version import code_digest
 from profiles.consistency import consistent_reads
+from profiles.jobs.code_version import code_digest
+from profiles.judgement.usability import batches, byte_columns, usable_arrays
 from profiles.models import Platform, Profile, Revision, Source, VerdictChange, Workload
 from profiles.scaling.validity import slug_faults
-from profiles.usability import batches, byte_columns, usable_arrays
 
 PROFILE_FIELDS = {
     "pk": np.int64,

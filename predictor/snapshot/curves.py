@@ -7,10 +7,10 @@ import numpy as np
 
 from predictor.snapshot.building import Snapshot
 from profiles.arrays import FloatArray
+from profiles.judgement.stored import stored_curves
 from profiles.models import Profile
 from profiles.scaling.names import CURVE_NAMES, RELATIVE_MEASURES
 from profiles.scaling.runs import CurveTable
-from profiles.stored import stored_curves
 
 NEEDED = ("decomposed", "t1_s", "t1_is_stand_in", "curves__n", "curves__values")
 RELATIVE_MEASURE_ROWS = slice(1 + CURVE_NAMES.index(next(iter(RELATIVE_MEASURES))), None)

@@ -20,7 +20,7 @@ from predictor.core.assembly import positions_of_ids
 from predictor.core.growth import CannotGrow, GrownRows, grow_database, grow_prepared
 from predictor.snapshot.building import Snapshot, read_at_one_moment, read_tables
 from predictor.snapshot.values import named_values
-from profiles.matching import key_chunks
+from profiles.identity.matching import key_chunks
 from profiles.models import Profile, VerdictChange
 
 GROWN_COLUMNS = (
@@ -66,7 +66,7 @@ def read_grown(base: Snapshot, viewer: Any, origins: tuple[str, ...], outliers: 
 
 def _newer(base: Snapshot) -> list[Q]:
     """The profiles of deliveries that came since. Their primary keys narrow it down to an index; those of two
-    deliveries can be in any order, as they are given out before a delivery is stored (profiles.staging)."""
+    deliveries can be in any order, as they are given out before a delivery is stored (profiles.ingest.staging)."""
     came = Q(source__gt=base.lineage.newest_source)
     bounds = Profile.objects.filter(came).order_by().aggregate(first=Min("pk"), last=Max("pk"))
     return [Q(pk__in=[])] if bounds["first"] is None else [came & Q(pk__range=tuple(bounds.values()))]

@@ -15,12 +15,12 @@ from rest_framework.reverse import reverse
 from mpet_site.web.api import ApiView
 from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.renderers import ArchiveOfFilesRenderer, CSVRenderer, LinesRenderer, TextRenderer, csv_lines
-from profiles.derivation import run_tables
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.published import newest_dump
-from profiles.etags import database_etag
 from profiles.exports import RAW_RUN_COLUMNS, extra_p_lines, extra_p_text, raw_run_rows
+from profiles.ingest.derivation import run_tables
 from profiles.models import Profile
+from profiles.pages.etags import database_etag
 
 
 class DumpFileSerializer(serializers.Serializer):

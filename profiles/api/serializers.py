@@ -10,14 +10,14 @@ from rest_framework import serializers
 
 from mpet_site.web.fields import numbers
 from profiles.api.limits import LimitsSerializer
-from profiles.ceilings import LimitsReader, roofline_of
-from profiles.columns import DELIVERIES_NAMED
-from profiles.derivation import stored_spreads
-from profiles.descriptions import Difference, differences_of
+from profiles.identity.descriptions import Difference, differences_of
+from profiles.ingest.derivation import stored_spreads
+from profiles.judgement.stored import stored_curves, stored_features
 from profiles.models import Platform, Price, Profile, Source, Workload
+from profiles.pages.ceilings import LimitsReader, roofline_of
+from profiles.pages.columns import DELIVERIES_NAMED
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, FEATURE_NAMES
 from profiles.scaling.repeats import RepeatSpread
-from profiles.stored import stored_curves, stored_features
 
 CURVE_ROWS = ("time_s", *CURVE_NAMES)  # of ScalingCurves.values and CurveTable.values
 

@@ -21,8 +21,9 @@ from profiles.api.serializers import (
     WorkloadDetailSerializer,
     WorkloadSerializer,
 )
-from profiles.etags import RevisionEtag
-from profiles.filters import (
+from profiles.models import Platform, Price, Profile, Workload
+from profiles.pages.etags import RevisionEtag
+from profiles.pages.filters import (
     PLATFORM_ORDERINGS,
     PROFILE_ORDERINGS,
     WORKLOAD_ORDERINGS,
@@ -31,7 +32,6 @@ from profiles.filters import (
     ProfileFilter,
     WorkloadFilter,
 )
-from profiles.models import Platform, Price, Profile, Workload
 from profiles.querysets import PlatformQuerySet, ProfileQuerySet, WorkloadQuerySet
 
 

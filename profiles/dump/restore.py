@@ -30,9 +30,9 @@ from profiles.dump.tables import (
     WORKLOADS_TABLE,
     DumpTable,
 )
-from profiles.facts import OPERATOR
-from profiles.ingest import IngestError, IngestResult, ingest
-from profiles.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingNotes, MatchingRules, match_rows
+from profiles.identity.facts import OPERATOR
+from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, MatchingNotes, MatchingRules, match_rows
+from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.measurements import (
     ORIGINS,
     PART_COLUMNS,

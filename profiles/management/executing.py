@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from profiles.executors import Executor, Processes, ProcessesWherePaying
+from profiles.jobs.executors import Executor, Processes, ProcessesWherePaying
 
 
 def add_executor_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def chosen_executor(options: dict[str, Any]) -> Executor:
     if address is None:
         return executor_of_jobs(options["jobs"])
     try:
-        from profiles.clusters import ClusterUnusable, remote_cluster  # noqa: PLC0415  Dask is optional
+        from profiles.jobs.clusters import ClusterUnusable, remote_cluster  # noqa: PLC0415  Dask is optional
     except ModuleNotFoundError as error:
         raise CommandError("--scheduler needs Dask: pip install -r requirements-dask.txt") from error
     try:
@@ -54,7 +54,7 @@ def local_processes(count: int) -> Executor:
     installed; else joblib's."""
     processes = Processes(count)
     try:
-        from profiles.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
+        from profiles.jobs.clusters import local_cluster  # noqa: PLC0415  Dask is optional, and takes a second to import
     except ModuleNotFoundError:
         return processes
     return local_cluster(processes.count)

@@ -7,13 +7,13 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
-from profiles.bounds import RANGES
 from profiles.measurements import COUNTER_STATUSES, PART_COLUMNS
 from profiles.models.fields import ArrayField, bounds_constraint
 from profiles.models.platforms import Platform
 from profiles.models.sources import Owned, Source
 from profiles.models.workloads import Workload
 from profiles.querysets import ProfileQuerySet
+from profiles.validity.bounds import RANGES
 
 # Name and columns of the indexes from which lists count and find their rows without reading them, and a condition.
 LISTED_BY: tuple[tuple[Any, ...], ...] = (
@@ -98,7 +98,8 @@ class Profile(Owned):
         return bool(self.outlier_reason) and self.outlier_judge != self.Judge.SECOND
 
 
-# Rows of a profile are stored before the profile is (profiles.staging): the database does not check that it is there.
+# Rows of a profile are stored before the profile is (profiles.ingest.staging): the database does not check that it is
+# there.
 # No index either where a unique one begins with it.
 class Run(models.Model):
     """One execution. `time_s` is what is computed with; a tarball gives nanoseconds, whose parts sum to n*time_ns.

@@ -29,7 +29,7 @@ class Owned(models.Model):
 
 class Described(Owned):
     """A row whose facts deliveries tell: those of one deliverer, and above them what a moderator decided
-    (profiles.facts)."""
+    (profiles.identity.facts)."""
 
     facts_by = models.CharField(
         max_length=40,
@@ -49,7 +49,7 @@ class Described(Owned):
 class Source(Owned, LeasedWork):
     """Where profiles came from: one tarball, one import of a dataset folder or of files
     of another tool, or one run of the simulator.
-    It is in hand until other applications were told of it (profiles.announcing)."""
+    It is in hand until other applications were told of it (profiles.ingest.announcing)."""
 
     class Kind(models.TextChoices):
         TARBALL = "tarball"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from profiles.executors import Executor, batches_of
+from profiles.jobs.executors import Executor, batches_of
 from profiles.measurements import CounterTable, RunTable
 from profiles.scaling.features import FeatureFits, feature_fits
 from profiles.scaling.repeats import RepeatSummary, repeat_summary

@@ -12,7 +12,7 @@ from benchmarks.ownership import delete_uploads
 from benchmarks.processing import process
 from benchmarks.reading import read_upload
 from benchmarks.services import keep_tarball
-from profiles.ingest import IngestError
+from profiles.ingest.service import IngestError
 from profiles.models import Profile
 from tests.benchmarks.uploads import kept_files, receive, tarball
 from tests.mpet_site.api_samples import API, client_of

@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.device_logins import begin_login
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.measurements import Measurements, ProfileRecord, RunTable
 from profiles.models import Profile
 from tests.browser.walk import drawn, open_all_tabs, pages_of

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.browser.walk import drawn
 from tests.predictor.scaling_models.studies.kit import sweep
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 from django.urls import reverse
 
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.models import Profile
 from tests.browser.walk import CHARTS, TARGET, WORKLOAD, Walk, drawn, open_all_tabs, page_names, pages_of
 from tests.pages import store_dataset, store_public, user

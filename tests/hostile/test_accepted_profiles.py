@@ -21,10 +21,10 @@ from predictor.accuracy.outliers import judge_delivery
 from predictor.accuracy.settlement import settle_delivery
 from predictor.snapshot import cache as snapshots
 from predictor.snapshot.cache import KEPT_SNAPSHOTS, SnapshotCache
-from profiles.bounds import RANGES
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.measurements import CounterTable, Measurements, ProfileRecord, RunTable
 from profiles.models import Profile
+from profiles.validity.bounds import RANGES
 from tests.benchmarks.tarballs import packed, read
 from tests.hostile.answering import wrong_answers
 from tests.mpet_site.api_samples import make_user

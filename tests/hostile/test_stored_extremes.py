@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from profiles.derivation import derive
+from profiles.ingest.derivation import derive
 from profiles.measurements import RunTable
 from profiles.models import CounterReading, FeatureVector, Platform, Profile, Run, ScalingCurves
 from tests.hostile.answering import fault_of

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import ApiToken
 from benchmarks.archive import write_archive
-from profiles.ingest import IngestResult, ingest
+from profiles.ingest.service import IngestResult, ingest
 from tests.samples import sample_measurements, sample_platform, sample_workload
 
 API = "/api/v1/"

@@ -18,8 +18,8 @@ from profiles.dump.export import export_dump
 from profiles.dump.files import DUMP_FORMS
 from profiles.dump.restore import restore_dump
 from profiles.dump.rows import PUBLIC, public_profiles
+from profiles.ingest.withdrawal import withdraw
 from profiles.models import Platform, Profile, Source
-from profiles.withdrawal import withdraw
 from tests.hostile.answering import addresses_of
 from tests.performance.walk import fixed_addresses
 from tests.plans import captured_queries, plan_of, repeated_reads, whole_reads

@@ -42,12 +42,12 @@ DATABASE_TESTS = (  # what speaks to the database in its own words; pages and an
     "tests/profiles",
     "--ignore=tests/profiles/figures",
     "--ignore=tests/profiles/scaling",
-    "--ignore=tests/profiles/test_clusters.py",
+    "--ignore=tests/profiles/jobs/test_clusters.py",
     "--ignore=tests/profiles/test_datasets.py",
-    "--ignore=tests/profiles/test_views.py",
+    "--ignore=tests/profiles/pages/test_views.py",
     # Without these the rest asks the database the same, but for a statement or two.
     "--ignore=tests/predictor/computations/test_asking.py",
-    "--ignore=tests/profiles/test_page_cache.py",
+    "--ignore=tests/profiles/pages/test_page_cache.py",
     "--deselect=tests/mpet_site/test_every_page.py::test_every_figure_is_as_plotly_wants_it_and_no_page_lacks_one",
     "--deselect=tests/operations/test_quarantine.py::test_they_would_have_moved_them",
 )

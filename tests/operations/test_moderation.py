@@ -5,9 +5,9 @@ from django.contrib.auth.models import Permission, User
 from django.urls import reverse
 
 from predictor.models import Prediction
+from profiles.ingest.withdrawal import withdraw
 from profiles.models import ModerationEntry, Platform, Profile, Source, VisitorReport
-from profiles.moderation_log import Decision, decide
-from profiles.withdrawal import withdraw
+from profiles.moderation.log import Decision, decide
 from tests.pages import store_private, store_public, text_of, user
 from tests.profiles.test_moderation import deliver
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from predictor.core.evaluate import PREDICTIONS_PER_BATCH, Protocol, evaluate
 from predictor.core.methods import METHODS
-from profiles.clusters import Cluster, local_cluster
-from profiles.executors import BATCHES_PER_PROCESS
+from profiles.jobs.clusters import Cluster, local_cluster
+from profiles.jobs.executors import BATCHES_PER_PROCESS
 from tests.predictor.core.curves import curve_database
 
 WORKLOADS = 40

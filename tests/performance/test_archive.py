@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.archive import read_archive
 from profiles.measurements import Measurements, ProfileRecord
-from profiles.quality import quality_warnings
+from profiles.validity.quality import quality_warnings
 from tests.benchmarks.tarballs import packed
 from tests.performance.conftest import sized
 from tests.samples import sample_platform, sample_runs, sample_workload

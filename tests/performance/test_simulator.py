@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.archive import read_archive
 from benchmarks.simulator import PROGRAMS, find_hardware, simulate, simulate_tarball
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.models import Source
 
 MACHINE = find_hardware("Xeon E5620")

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from predictor.computations import asking
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.measurements import Measurements
 from tests.samples import sample_measurements
 

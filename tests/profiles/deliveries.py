@@ -3,7 +3,7 @@
 from dataclasses import replace
 from itertools import count
 
-from profiles.ingest import IngestResult, ingest
+from profiles.ingest.service import IngestResult, ingest
 from profiles.measurements import Measurements
 from profiles.models import (
     CounterReading,

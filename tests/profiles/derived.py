@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from profiles.derivation import DERIVED_COLUMNS
+from profiles.ingest.derivation import DERIVED_COLUMNS
 from profiles.models import FeatureVector, Profile, ScalingCurves
 
 

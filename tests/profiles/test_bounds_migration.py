@@ -7,7 +7,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 
-from profiles.derivation import refit
+from profiles.ingest.derivation import refit
 from profiles.models import (
     CounterReading,
     FeatureVector,

@@ -8,7 +8,7 @@ answers when somebody has the same thing privately.
 
 import pytest
 
-from profiles.ingest import IngestError
+from profiles.ingest.service import IngestError
 from profiles.models import Platform, Profile, Revision, Source, Workload
 from tests.profiles.deliveries import deliver, measured
 from tests.samples import sample_platform, sample_workload

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.models import Profile, Workload
 from profiles.programs import find_program, measured_program, program_of_workload, programs_by_source
 from tests.pages import store_public, user

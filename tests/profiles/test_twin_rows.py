@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_snapshot
-from profiles.ingest import ingest
+from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.ingest.service import ingest
 from profiles.models import Platform, Source, Workload
-from profiles.namesakes import name_told_apart, tell_apart
 from tests.pages import text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_workload
 

@@ -14,7 +14,7 @@ from benchmarks.public_data import SOURCES
 from benchmarks.public_data.download import DownloadError, download
 from benchmarks.public_data.files import UnreadableOrigin
 from benchmarks.public_data.interface import PublicSource
-from profiles.ingest import IngestError
+from profiles.ingest.service import IngestError
 
 
 class Command(BaseCommand):

@@ -12,11 +12,11 @@ from benchmarks.archive.platforms import read_platform_file
 from benchmarks.foreign import ingest_foreign, known_platform, read_files
 from benchmarks.formats import FORMATS
 from benchmarks.formats.collecting import ForeignFile
-from profiles.ingest import IngestError
+from profiles.ingest.service import IngestError
 from profiles.management.owners import add_owner_arguments, owner_of
 from profiles.measurements import PlatformRecord
 from profiles.models import Platform
-from profiles.quality import quality_warnings
+from profiles.validity.quality import quality_warnings
 
 
 def column_mapping(text: str) -> tuple[str, str]:

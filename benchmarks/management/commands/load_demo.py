@@ -16,10 +16,10 @@ from benchmarks.archive import read_archive
 from benchmarks.simulator import HARDWARE, simulate_tarball_of_seed
 from benchmarks.simulator.hardware import Hardware
 from benchmarks.simulator.simulation import GENERATOR
-from profiles.executors import Processes
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
+from profiles.ingest.withdrawal import withdraw
+from profiles.jobs.executors import Processes
 from profiles.models import Profile, Source
-from profiles.withdrawal import withdraw
 
 DEFAULT_SEED = 1
 

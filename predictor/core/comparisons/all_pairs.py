@@ -10,7 +10,7 @@ import numpy as np
 from predictor.core.comparisons.mean_distances import Kind, mean_distances
 from predictor.core.database import Database
 from profiles.arrays import FloatArray, IntArray
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 MATRIX_ROWS_PER_BATCH = 128  # the same wherever they are computed, so that rounding errors are
 

@@ -24,7 +24,7 @@ from predictor.core.paper.candidates import (
 from predictor.core.paper.influence import part_influence_rows
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, table_5_statistics
 from profiles.arrays import BoolArray
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 PaperResults = dict[str, list[PaperRow]]
 Stage = Callable[[str], EvaluationProgress | None]

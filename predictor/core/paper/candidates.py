@@ -31,7 +31,7 @@ from predictor.core.mpet2020.interpolate import candidate_weights
 from predictor.core.mpet2020.method import MPET2020, Mpet2020Settings, answer_from_candidates
 from predictor.core.paper.statistics import PART_NAMES, PaperRow, errors_of
 from profiles.arrays import FloatArray, IntArray
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 FEW_CANDIDATES, MANY_CANDIDATES = 1, 10
 T1_WORKLOADS = 5  # of MANY_CANDIDATES for t(1), as in the paper; two platforms for each

@@ -9,7 +9,7 @@ from predictor.core.database import Database
 from predictor.management.whole_tables import WholeTableCommand
 from profiles.dump.files import DumpRow
 from profiles.dump.tables import DumpColumn, DumpTable
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 DISTANCES_TABLE = DumpTable(
     "distances",

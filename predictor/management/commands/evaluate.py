@@ -27,7 +27,7 @@ from predictor.core.mpet2020.method import MPET2020
 from predictor.core.noise import NOISE_FLOOR
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 from profiles.management.executing import add_executor_options, chosen_executor
 
 ABLATIONS = {MPET.name: ablation_methods, MPET2020.name: weighted_methods}

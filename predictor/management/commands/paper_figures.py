@@ -21,7 +21,7 @@ from predictor.management.figures import write_figures
 from predictor.management.subjects import database_subject, dataset_subject
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import PaperReport
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 from profiles.management.executing import add_executor_options, chosen_executor
 
 

@@ -12,7 +12,7 @@ from predictor.core.methods import DEFAULT_METHOD, METHODS
 from predictor.management.whole_tables import WholeTableCommand
 from profiles.dump.files import DumpRow
 from profiles.dump.tables import DumpColumn, DumpTable
-from profiles.executors import Executor
+from profiles.jobs.executors import Executor
 
 RANKINGS_TABLE = DumpTable(
     "rankings",

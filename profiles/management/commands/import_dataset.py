@@ -12,7 +12,7 @@ from profiles.datasets import DatasetError, dataset_sha256, read_dataset
 from profiles.dump.files import DumpError
 from profiles.dump.package import is_dump
 from profiles.dump.restore import restore_dump
-from profiles.ingest import IngestError, IngestResult, ingest
+from profiles.ingest.service import IngestError, IngestResult, ingest
 from profiles.management.owners import add_owner_arguments, owner_of
 from profiles.measurements import Measurements
 from profiles.models import Source

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from profiles.derivation import refit
+from profiles.ingest.derivation import refit
 from profiles.management.executing import add_executor_options, chosen_executor
 
 

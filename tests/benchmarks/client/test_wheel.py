@@ -12,7 +12,7 @@ import pytest
 from accounts.models import ApiToken
 from benchmarks.archive import read_archive
 from benchmarks.models import Upload
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.benchmarks.kit.kit_build import SHORT_WORKLOADS, need
 from tests.conftest import skip_or_fail
 from tests.paths import ROOT

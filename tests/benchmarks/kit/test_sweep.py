@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.archive import read_archive
 from benchmarks.kit_archive import kit_tarball, kit_version
-from profiles.identity import workload_identity
+from profiles.identity.spelling import workload_identity
 from profiles.measurements import PARTS
 from tests.benchmarks.kit.kit_build import KIT, SHORT_WORKLOADS, output, records
 

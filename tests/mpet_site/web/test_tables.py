@@ -8,8 +8,8 @@ from mpet_site.web.glossary import TERM_BY_SLUG
 from mpet_site.web.tables import NUMBER, PageTable, TableColumn, show_attribute, text_link
 from predictor.accuracy.settlement import SETTLED_ORDERINGS
 from predictor.pages.settled import COLUMNS
-from profiles import columns as of_profiles
-from profiles.lists import PLATFORMS, PROFILES, WORKLOADS
+from profiles.pages import columns as of_profiles
+from profiles.pages.lists import PLATFORMS, PROFILES, WORKLOADS
 
 COLUMN = TableColumn("Size", show_attribute("real"), sort="size", kind=NUMBER)
 

@@ -13,8 +13,8 @@ def fill():
     """The owner's token; rows in as many tables as the former version's own tests fill."""
     from accounts.models import ApiToken, ConfirmedAddress
     from benchmarks.models import FetchedFolder
-    from profiles import moderation
     from profiles.models import Platform, Profile, Source
+    from profiles.moderation import actions as moderation
     from tests.browser.walk import pages_of
     from tests.pages import store_dataset, store_private, store_public, user
 

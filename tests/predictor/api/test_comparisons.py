@@ -4,7 +4,7 @@ import pytest
 from predictor.core.methods import Query
 from predictor.core.mpet2020.candidates import find_neighbourhood
 from predictor.snapshot.cache import read_database
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.mpet_site.api_samples import API, client_of, store, strict_json
 from tests.mpet_site.web.test_problems import problem_in
 from tests.samples import sample_measurements, sample_workload

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.comparisons.neighbours import neighbours_of
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.pages import store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform
 

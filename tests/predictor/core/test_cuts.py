@@ -10,7 +10,7 @@ from predictor.core.cuts import Size, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
-from profiles.executors import Processes
+from profiles.jobs.executors import Processes
 from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 SIZE = Size(4, 5)

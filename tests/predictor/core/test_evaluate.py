@@ -8,7 +8,7 @@ from predictor.core.database import Database
 from predictor.core.errors import NoReference
 from predictor.core.evaluate import HOLDOUTS, Protocol, chosen_rows, evaluate, hidden_pairs
 from predictor.core.methods import METHODS
-from profiles.executors import Processes
+from profiles.jobs.executors import Processes
 from tests.predictor.core.databases import database_of, features, random_arrays, random_database
 
 MPET2020 = METHODS["mpet2020"]

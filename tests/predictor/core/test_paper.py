@@ -14,7 +14,7 @@ from predictor.core.paper.ablation import ablation_rows, variants
 from predictor.core.paper.candidates import errors_by_distance, method_with_candidates, sorted_errors
 from predictor.core.paper.influence import part_influence_rows, part_loss_shares
 from predictor.core.paper.statistics import table_5_statistics
-from profiles.executors import Processes
+from profiles.jobs.executors import Processes
 from profiles.scaling.features import FEATURE_NAMES
 from tests.predictor.core.databases import random_arrays
 

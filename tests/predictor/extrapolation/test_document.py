@@ -17,8 +17,8 @@ from predictor.extrapolation.document import (
     sizes_beyond,
 )
 from predictor.extrapolation.fits import InvalidFit
-from profiles.derivation import run_tables
-from profiles.ingest import ingest
+from profiles.ingest.derivation import run_tables
+from profiles.ingest.service import ingest
 from profiles.models import Profile, ScalingCurves
 from tests.mpet_site.api_samples import API, client_of, strict_json
 from tests.mpet_site.web.test_api import strict

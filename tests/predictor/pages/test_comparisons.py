@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.models import Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
 from tests.samples import sample_measurements, sample_platform, sample_runs

@@ -11,7 +11,7 @@ from predictor.pages.offers import confidence_key, first_pair
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.service import confidence_of_answer, preview_answer
 from predictor.snapshot.cache import read_database
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload

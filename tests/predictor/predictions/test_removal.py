@@ -9,8 +9,8 @@ from predictor.models import AskedPrediction, Computation, Prediction
 from predictor.predictions.removal import remove_predictions
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
+from profiles.ingest.withdrawal import withdraw
 from profiles.models import Profile, Source
-from profiles.withdrawal import withdraw
 from tests.mpet_site.api_samples import API, client_of
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_measurements

@@ -10,7 +10,7 @@ from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict, preview_answer
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.predictor.conftest import store, without_pair
 from tests.samples import sample_counters, sample_measurements, sample_platform, sample_runs, sample_workload
 

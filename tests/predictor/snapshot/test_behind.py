@@ -21,11 +21,11 @@ from predictor.snapshot.behind import alone_on_this_machine, build_behind
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
 from profiles.dump.export import export_dump
 from profiles.dump.restore import restore_dump
+from profiles.ingest.publication import publish_source
+from profiles.ingest.withdrawal import withdraw
+from profiles.judgement.outliers import keep_verdicts
 from profiles.models import Profile, Revision, Source, Workload
-from profiles.moderation import set_hidden
-from profiles.outliers import keep_verdicts
-from profiles.publication import publish_source
-from profiles.withdrawal import withdraw
+from profiles.moderation.actions import set_hidden
 from tests.benchmarks.public_data.servers import server, write_servers
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads

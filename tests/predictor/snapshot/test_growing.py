@@ -16,12 +16,12 @@ from predictor.snapshot import cache as snapshots
 from predictor.snapshot.building import build_snapshot
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
 from predictor.snapshot.values import snapshot_values
-from profiles.ingest import refit
+from profiles.ingest.publication import publish_source
+from profiles.ingest.service import refit
+from profiles.ingest.withdrawal import withdraw
+from profiles.judgement.outliers import keep_verdicts
 from profiles.models import FeatureVector, Platform, Profile, Revision, Source, VerdictChange, Workload
-from profiles.moderation import merge_platforms, set_hidden
-from profiles.outliers import keep_verdicts
-from profiles.publication import publish_source
-from profiles.withdrawal import withdraw
+from profiles.moderation.actions import merge_platforms, set_hidden
 from tests.conftest import DATABASE_ONLY
 from tests.owners import new_account, old_account
 from tests.predictor.conftest import store

@@ -178,7 +178,7 @@ def test_update_replaces_a_delivery_in_one_transaction(origin, monkeypatch):
             seen.append(measured_once())
             raise KeyboardInterrupt
 
-        module = "profiles.withdrawal" if broken == "restate" else "benchmarks.fetching"
+        module = "profiles.ingest.withdrawal" if broken == "restate" else "benchmarks.fetching"
         with monkeypatch.context() as patched:
             patched.setattr(f"{module}.{broken}", killed)
             with pytest.raises(CommandError, match="stopped before the end"):

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from benchmarks.archive import write_archive
 from predictor.scaling_models.evaluation import MODEL_STATISTICS, Case
 from predictor.scaling_models.peers import extra_p, extra_p_worker
-from profiles.ingest import ingest
+from profiles.ingest.service import ingest
 from tests.predictor.management.commands.test_evaluate import folder  # noqa: F401 - a fixture
 from tests.predictor.scaling_models.studies.kit import sweep
 

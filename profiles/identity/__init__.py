@@ -1,0 +1,1 @@
+"""Which descriptions mean the same platform or workload, and which source is authoritative for each field."""

@@ -1,0 +1,313 @@
+"""Which rows the platforms and workloads of a delivery are: existing ones, or new ones made here.
+
+A public delivery sees and makes public rows only. A private delivery sees the public rows and its owner's, edits its
+owner's alone, and makes rows that nobody else can find. No message names a row that the deliverer may not see.
+"""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.utils.text import slugify
+
+from profiles.identity import spelling as identity
+from profiles.models import Platform, Workload
+
+SLUG_LENGTH = 190
+PRIVATE_SLUG_LENGTH = 175
+VALUES_PER_QUERY = 400  # values in one IN (...): two such lists stay under SQLite's 999
+NEAR_MISS_RATIO = 0.9
+
+
+class IngestError(Exception):
+    """A delivery that was not stored, and why; nothing of it is left. `noun`: what of it stands in the way, a platform
+    or a workload, where it is one."""
+
+    def __init__(self, reason: str, noun: str = "") -> None:
+        super().__init__(reason)
+        self.noun = noun
+
+
+@dataclass(frozen=True)
+class MatchingRules:
+    """How platforms are matched, or how workloads are."""
+
+    model: type[Platform] | type[Workload]
+    noun: str
+    identity: Callable[[Any], str]
+    spelling: Callable[[Any], str]
+    kin: Callable[[Any], tuple[Any, ...]]
+    text: Callable[[Any], str]
+    described_by: tuple[str, ...]  # the columns that `kin` and `text` read
+    coarse: str  # a column that near misses share
+    suffixes: tuple[str, ...]  # columns that tell apart rows of one name, in a slug
+
+
+PLATFORM_RULES = MatchingRules(
+    model=Platform,
+    noun="platform",
+    identity=identity.platform_identity,
+    spelling=identity.platform_spelling,
+    kin=identity.platform_kin,
+    text=identity.platform_text,
+    described_by=(*identity.TOPOLOGY_COLUMNS, *identity.IDENTIFYING_PLATFORM_TEXTS),
+    coarse="threads",
+    suffixes=(),
+)
+WORKLOAD_RULES = MatchingRules(
+    model=Workload,
+    noun="workload",
+    identity=identity.workload_identity,
+    spelling=identity.workload_spelling,
+    kin=identity.workload_kin,
+    text=identity.workload_text,
+    described_by=identity.IDENTIFYING_WORKLOAD_TEXTS,
+    coarse="input",
+    suffixes=("version", "input", "runtime"),
+)
+
+
+@dataclass
+class MatchingNotes:
+    """Warnings by kind. A delivery of hundreds of machines would drown its reader: `limit` of a kind are named."""
+
+    limit: int = 10
+    kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, kind: str, message: str) -> None:
+        self.kinds[kind].append(message)
+
+    def warnings(self) -> list[str]:
+        warnings = []
+        for kind, messages in self.kinds.items():
+            warnings += messages[: self.limit]
+            if len(messages) > self.limit:
+                warnings.append(f"and {len(messages) - self.limit} more: {kind}")
+        return warnings
+
+
+def match_rows(rules: MatchingRules, drafts: Sequence[Any], notes: MatchingNotes) -> list[Any]:
+    """Return the stored row of every unsaved draft: an existing one, or one made here.
+
+    All drafts have the same `private_to`. The number of queries does not depend on how many there are.
+    """
+    if not drafts:
+        return []
+    for draft in drafts:
+        draft.identity, draft.spelling = rules.identity(draft), rules.spelling(draft)
+    _refuse_same_drafts(rules, drafts)
+    candidates = _candidate_rows(rules, drafts)
+    rows = _match_by_identity(rules, drafts, candidates)
+    _match_by_spelling(rules, drafts, rows, candidates, notes)
+    new = [draft for draft, row in zip(drafts, rows, strict=True) if row is None]
+    if new:
+        _warn_of_near_misses(rules, new, notes)
+        _warn_of_namesakes(rules, new, notes)
+        _create_rows(rules, new)
+    return _follow_merges(rules, [row or draft for draft, row in zip(drafts, rows, strict=True)])
+
+
+def _warn_of_namesakes(rules: MatchingRules, new: Sequence[Any], notes: MatchingNotes) -> None:
+    """Say which workloads have the name of one that is known, and are another."""
+    if rules.model is not Workload:
+        return
+    visible = _visible_rows(rules, new[0].private_to_id).filter(hidden=False)
+    names = key_chunks(draft.name for draft in new)
+    known = {name for part in names for name in visible.filter(name__in=part).values_list("name", flat=True)}
+    for draft in new:
+        if draft.name in known:
+            notes.add(
+                "of the same name",
+                f"workload {draft.name!r} is known with another input, version or runtime: that of these runs "
+                f"({draft.input or 'no input named'}) is a workload of its own",
+            )
+
+
+def _follow_merges(rules: MatchingRules, rows: list[Any]) -> list[Any]:
+    """The rows that stand for these: of merged platforms the one they were merged into, and none of them hidden, as
+    what is delivered anew is seen anew."""
+    standing = [getattr(row, "merged_into", None) or row for row in rows]
+    if len({row.pk for row in standing}) < len(standing):
+        raise IngestError(f"two {rules.noun}s of the delivery are known here to be the same one", rules.noun)
+    hidden = [row for row in standing if row.hidden]
+    for part in key_chunks(row.pk for row in hidden):
+        rules.model.objects.filter(pk__in=part).update(hidden=False)
+    for row in hidden:
+        row.hidden = False
+    return standing
+
+
+def _visible_rows(rules: MatchingRules, owner_id: int | None) -> Any:
+    """What a deliverer may meet: a public delivery the hidden rows too, so that no second row is made of one."""
+    public = Q(private_to__isnull=True)
+    if owner_id is None:
+        return rules.model.objects.filter(public)
+    return rules.model.objects.filter(public | Q(private_to=owner_id), hidden=False)
+
+
+def key_chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+    """The distinct values in order, as many at a time as one IN (...) may have."""
+    ordered = list(dict.fromkeys(values))
+    for start in range(0, len(ordered), VALUES_PER_QUERY):
+        yield ordered[start : start + VALUES_PER_QUERY]
+
+
+def _refuse_same_drafts(rules: MatchingRules, drafts: Sequence[Any]) -> None:
+    seen: set[str] = set()
+    for draft in drafts:
+        if draft.identity in seen:
+            raise IngestError(f"{rules.noun} {draft.name!r} is there twice, with the same description", rules.noun)
+        seen.add(draft.identity)
+
+
+def _candidate_rows(rules: MatchingRules, drafts: Sequence[Any]) -> list[Any]:
+    """Rows of the same identity or spelling that the deliverer may see: public ones first, then by slug."""
+    visible = _visible_rows(rules, drafts[0].private_to_id)
+    if rules.model is Platform:
+        visible = visible.select_related("merged_into")
+    by_key: dict[int, Any] = {}
+    for part in key_chunks(draft.identity for draft in drafts):
+        by_key |= {row.pk: row for row in visible.filter(identity__in=part)}
+    for part in key_chunks(draft.spelling for draft in drafts):
+        by_key |= {row.pk: row for row in visible.filter(spelling__in=part)}
+    return sorted(by_key.values(), key=lambda row: (row.private_to_id is not None, row.slug))
+
+
+def _time_kind_differs(draft: Any, row: Any) -> bool:
+    return getattr(draft, "time_kind", None) != getattr(row, "time_kind", None)
+
+
+def _match_by_identity(rules: MatchingRules, drafts: Sequence[Any], candidates: list[Any]) -> list[Any]:
+    by_identity = defaultdict(list)
+    for row in candidates:
+        by_identity[row.identity].append(row)
+    rows = []
+    for draft in drafts:
+        same = sorted(by_identity[draft.identity], key=lambda row: _time_kind_differs(draft, row))
+        if same and _time_kind_differs(draft, same[0]):
+            raise IngestError(
+                f"workload {draft.name!r} is known with {same[0].time_kind} times, these are {draft.time_kind}: "
+                "they cannot be compared; give the workload another name or version",
+                rules.noun,
+            )
+        rows.append(same[0] if same else None)
+    return rows
+
+
+def _match_by_spelling(
+    rules: MatchingRules, drafts: Sequence[Any], rows: list[Any], candidates: list[Any], notes: MatchingNotes
+) -> None:
+    """Fill the gaps of `rows` with rows that differ in spelling only. Two drafts never become one row."""
+    taken = {row.pk for row in rows if row is not None}
+    for index, draft in enumerate(drafts):
+        if rows[index] is not None:
+            continue
+        for row in candidates:
+            if row.spelling == draft.spelling and row.pk not in taken and not _time_kind_differs(draft, row):
+                taken.add(row.pk)
+                rows[index] = row
+                kind = f"{rules.noun}s taken for existing ones that are spelled differently"
+                new, old = _first_difference(rules, draft, row)
+                notes.add(kind, f"{new!r} was taken for the existing {rules.noun} {old!r}")
+                break
+
+
+def _first_difference(rules: MatchingRules, draft: Any, row: Any) -> tuple[str, str]:
+    """The first text in which two that are alike differ."""
+    names = ("name", "cpu_model") if rules is PLATFORM_RULES else ("name", "version", "input", "runtime")
+    for name in names:
+        new, old = getattr(draft, name) or "", getattr(row, name) or ""
+        if new != old:
+            prefix = "" if name == "name" else f"{row.name} {name} "
+            return prefix + new, prefix + old
+    return draft.name, row.name
+
+
+def _warn_of_near_misses(rules: MatchingRules, new: list[Any], notes: MatchingNotes) -> None:
+    values = {getattr(draft, rules.coarse) for draft in new}
+    alike = Q(**{f"{rules.coarse}__isnull": True}) if None in values else Q(pk__in=[])
+    known = _visible_rows(rules, new[0].private_to_id).values_list(*rules.described_by, named=True)
+    kin: dict[tuple[Any, ...], dict[str, str]] = {rules.kin(draft): {} for draft in new}
+    parts = key_chunks(value for value in values if value is not None)
+    for query in chain([alike], (Q(**{f"{rules.coarse}__in": part}) for part in parts)):
+        for row in known.filter(query):
+            if (same := kin.get(rules.kin(row))) is not None:
+                same[rules.text(row)] = row.name
+    for draft in new:
+        texts = kin[rules.kin(draft)]
+        for text in difflib.get_close_matches(rules.text(draft), texts, n=1, cutoff=NEAR_MISS_RATIO):
+            kind = f"{rules.noun}s that are new but look like existing ones"
+            notes.add(kind, f"{rules.noun} {draft.name!r} is new, but looks like the existing {texts[text]!r}")
+
+
+def _create_rows(rules: MatchingRules, new: list[Any]) -> None:
+    public = new[0].private_to_id is None
+    _assign_public_slugs(rules, new) if public else assign_private_slugs(new)
+    for draft in new:
+        try:
+            draft.clean_fields(exclude=["private_to"])
+        except ValidationError as error:
+            field_name, messages = next(iter(error.message_dict.items()))
+            raise IngestError(f"{rules.noun} {draft.name!r}: {field_name}: {messages[0]}", rules.noun) from error
+    rules.model.objects.bulk_create(new)
+    if public:
+        merge_private_rows_into(rules, new)
+
+
+def slug_base(name: str, fallback: str) -> str:
+    """A readable slug: '/', '.', '@' and spaces become '-', the rest is Django's.
+
+    >>> slug_base("aws/c7a.large @ 2.6GHz", "platform")
+    'aws-c7a-large-2-6ghz'
+    """
+    return slugify("".join("-" if mark in "/.@ " else mark for mark in name))[:SLUG_LENGTH].strip("-_") or fallback
+
+
+def _possible_slugs(rules: MatchingRules, draft: Any) -> Iterator[str]:
+    """The one that the draft has already, where it had one elsewhere, and those that its name gives it."""
+    if draft.slug:
+        yield draft.slug
+    base = slug_base(draft.name, rules.noun)
+    yield base
+    for name in rules.suffixes:
+        if getattr(draft, name):
+            yield slug_base(f"{base[:150]}-{getattr(draft, name)}", rules.noun)
+    yield from (f"{base}-{number}" for number in count(2))
+
+
+def _assign_public_slugs(rules: MatchingRules, new: list[Any]) -> None:
+    """Slugs that depend on the public rows alone: a private row in the way is renamed."""
+    taken = set(rules.model.objects.public().values_list("slug", flat=True))
+    for draft in new:
+        draft.slug = next(slug for slug in _possible_slugs(rules, draft) if slug not in taken)
+        taken.add(draft.slug)
+    for part in key_chunks(draft.slug for draft in new):
+        for row in rules.model.objects.filter(private_to__isnull=False, slug__in=part):
+            assign_private_slugs([row])
+            row.save(update_fields=["slug"])
+
+
+def assign_private_slugs(rows: Iterable[Any]) -> None:
+    for row in rows:
+        row.slug = f"{slug_base(row.name, 'private')[:PRIVATE_SLUG_LENGTH]}-{secrets.token_hex(8)}"
+
+
+def merge_private_rows_into(rules: MatchingRules, new: Sequence[Any]) -> None:
+    """Private rows that turn out to be the same as a new public one are merged into it: their owners' profiles move
+    over. Nobody but the owner can notice."""
+    public = {row.identity: row for row in new}
+    for part in key_chunks(public):
+        for private_row in rules.model.objects.filter(private_to__isnull=False, identity__in=part):
+            row = public[private_row.identity]
+            if not _time_kind_differs(row, private_row):
+                for moved in (private_row.profiles, private_row.descriptions):
+                    moved.update(**{rules.noun: row})
+                private_row.delete()

@@ -1,0 +1,1 @@
+"""The one way in: a delivery is stored, published and withdrawn."""

@@ -1,0 +1,226 @@
+"""What is derived from runs: curves, features, t(1), fit error. Runs are the truth; all of this can be rebuilt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from mpet_site.web.plain_json import nan_to_null
+from profiles.ingest.bulk_rows import insert_instances
+from profiles.jobs.executors import Executor
+from profiles.measurements import PART_COLUMNS, CounterTable, RunTable, column_or_none
+from profiles.models import CounterReading, FeatureVector, Profile, Revision, Run, ScalingCurves
+from profiles.querysets import PROFILES_PER_QUERY
+from profiles.scaling.deriving import DerivedProfiles, MeasuredRuns, derive_profiles
+from profiles.scaling.features import METHOD_VERSION
+from profiles.scaling.repeats import RepeatSpread, repeat_spread
+
+MOST_RUNS_OF_SPREAD = 20_000  # of more a page does not show how far they are apart
+FURTHER_COLUMNS = ("size", "clock_mhz", "tasks", "waits", "disturbed")
+STORED_RUN_COLUMNS = ("n", "repeat", "pass_kind", "time_s", "time_ns", *FURTHER_COLUMNS, *PART_COLUMNS)
+DERIVED_COLUMNS = (
+    *("decomposed", "t1_s", "t1_is_stand_in", "n_measured", "n_min", "n_largest", "fit_error", "warnings"),
+    *("run_count", "disturbed_count", "standard_error"),
+)
+
+
+def runs_of_profile(profile: Profile, runs: RunTable, counters: CounterTable | None) -> MeasuredRuns:
+    return MeasuredRuns(runs, counters, n_nu=profile.platform.n_nu, n_ht=profile.platform.n_ht)
+
+
+def set_derived_columns(profiles: Sequence[Profile], derived: DerivedProfiles) -> None:
+    """Set the derived columns of the (unsaved) profiles."""
+    for profile, curve, repeated, fit_error in zip(
+        profiles, derived.curves, derived.repeats, derived.fits.fit_error, strict=True
+    ):
+        profile.decomposed = curve.decomposed
+        profile.t1_s = nan_to_null(curve.t1_s)
+        profile.t1_is_stand_in = curve.t1_is_stand_in
+        profile.n_measured = len(curve.n)
+        profile.n_min, profile.n_largest = int(curve.n[0]), int(curve.n[-1])
+        profile.fit_error = nan_to_null(fit_error)
+        profile.warnings = list(curve.warnings)
+        profile.run_count, profile.disturbed_count = repeated.run_count, repeated.disturbed_count
+        profile.standard_error = nan_to_null(repeated.standard_error)
+
+
+def store_derived(profiles: Sequence[Profile], derived: DerivedProfiles, *, replace: bool) -> None:
+    """Write the curves and features of saved profiles."""
+    pairs, fits = list(zip(profiles, derived.curves, strict=True)), derived.fits
+    _write(
+        ScalingCurves,
+        [
+            ScalingCurves(profile_id=profile.pk, n=curve.n, values=curve.values.ravel(), code_version=METHOD_VERSION)
+            for profile, curve in pairs
+        ],
+        ["n", "values", "code_version"],
+        replace,
+    )
+    _write(
+        FeatureVector,
+        [
+            FeatureVector(
+                profile_id=profile.pk, values=fits.values[row], rms=fits.rms[row], code_version=METHOD_VERSION
+            )
+            for row, profile in enumerate(profiles)
+        ],
+        ["values", "rms", "code_version"],
+        replace,
+    )
+
+
+def _write(model: Any, rows: list[Any], columns: list[str], replace: bool) -> None:
+    if replace:
+        model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["profile"], update_fields=columns)
+    else:
+        insert_instances(rows)
+
+
+def derive(profiles: Sequence[Profile]) -> None:
+    """Rebuild everything derived of stored profiles from their runs; the given instances are not changed."""
+    for start in range(0, len(profiles), PROFILES_PER_QUERY):
+        _rebuild([profile.pk for profile in profiles[start : start + PROFILES_PER_QUERY]])
+
+
+def _rebuild(keys: list[int], executor: Executor | None = None) -> list[Profile]:
+    """Rebuild at most PROFILES_PER_QUERY profiles: those that have runs of their own. Only the mathematics runs on the
+    executor: its processes need no database."""
+    profiles = list(Profile.objects.filter(pk__in=keys).select_related("platform", "private_to").order_by("pk"))
+    tables, readings = run_tables(keys), _counter_tables(keys)
+    profiles = [profile for profile in profiles if profile.pk in tables and len(tables[profile.pk].own)]
+    measured = [runs_of_profile(profile, tables[profile.pk], readings.get(profile.pk)) for profile in profiles]
+    derived = derive_profiles(measured, executor)
+    before = [_derived_columns(profile) for profile in profiles]
+    set_derived_columns(profiles, derived)
+    changed = [profile for profile, old in zip(profiles, before, strict=True) if _derived_columns(profile) != old]
+    Profile.objects.bulk_update(changed, DERIVED_COLUMNS)
+    store_derived(profiles, derived, replace=True)
+    return profiles
+
+
+def _derived_columns(profile: Profile) -> tuple[Any, ...]:
+    return tuple(getattr(profile, name) for name in DERIVED_COLUMNS)
+
+
+def profiles_to_refit(*, only_stale: bool) -> QuerySet[Profile]:
+    """All profiles, or those whose derived rows are missing or were made by another version of the method."""
+    if not only_stale:
+        return Profile.objects.all()
+    return Profile.objects.exclude(
+        Q(curves__code_version=METHOD_VERSION) & Q(feature_vector__code_version=METHOD_VERSION)
+    )
+
+
+def refit(
+    *,
+    only_stale: bool = False,
+    progress: Callable[[int], Any] | None = None,
+    executor: Executor | None = None,
+    begun: Callable[[int], Any] = lambda total: None,
+) -> int:
+    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many. `begun`
+    is called with that number once it is known."""
+    keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
+    begun(len(keys))
+    for start in range(0, len(keys), PROFILES_PER_QUERY):
+        done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY], executor)
+        if progress is not None:
+            progress(done)
+    return len(keys)
+
+
+def _refit_chunk(keys: list[int], executor: Executor | None) -> int:
+    with transaction.atomic():
+        Revision.hold()
+        profiles = _rebuild(keys, executor)
+        for owner in {profile.private_to for profile in profiles}:
+            Revision.raise_for(owner, takes_away=False)
+    return len(keys)
+
+
+def _rows_by_profile(
+    model: Any, keys: list[int], columns: tuple[str, ...], most: int | None = None, **conditions: Any
+) -> Iterator[tuple[int, list[tuple[Any, ...]]]]:
+    """The rows of each profile that meet the conditions, in the order in which they were stored; of more than `most`
+    the first repeats."""
+    rows: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    ordered = model.objects.filter(profile__in=keys, **conditions).order_by(
+        *(("pk",) if most is None else ("repeat", "pk"))
+    )
+    stored = ordered.values_list("profile_id", *columns)[:most]
+    for key, *row in stored.iterator(chunk_size=10_000):
+        rows[key].append(tuple(row))
+    yield from rows.items()
+
+
+def run_tables(keys: list[int], most: int | None = None) -> dict[int, RunTable]:
+    """The runs of each profile, variations too, in the order in which they were stored; of more than `most` of all
+    profiles together those of the first repeats."""
+    return {key: _run_table(rows) for key, rows in _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, most)}
+
+
+def stored_spread(profile: Profile) -> RepeatSpread | None:
+    """How far the repeats of a stored profile are apart; None where it has no runs of its own, or too many to read."""
+    return stored_spreads([profile]).get(profile.pk)
+
+
+def stored_spreads(profiles: Sequence[Profile]) -> dict[int, RepeatSpread]:
+    """Of each of the profiles, by primary key; those without are left out. Few queries, each of so many runs as may be
+    read at once."""
+    spreads: dict[int, RepeatSpread] = {}
+    for keys in _keys_within(profiles, MOST_RUNS_OF_SPREAD):
+        rows = _rows_by_profile(Run, keys, STORED_RUN_COLUMNS, MOST_RUNS_OF_SPREAD, size=None, clock_mhz=None)
+        spreads |= {key: repeat_spread(_run_table(of_profile)) for key, of_profile in rows}
+    return spreads
+
+
+def _keys_within(profiles: Sequence[Profile], most: int) -> Iterator[list[int]]:
+    """The keys in parts of at most so many runs together; a profile that has more alone is left out."""
+    keys: list[int] = []
+    runs = 0
+    for profile in profiles:
+        of_profile = profile.run_count or most  # not counted: by itself
+        if of_profile > most:
+            continue
+        if keys and runs + of_profile > most:
+            yield keys
+            keys, runs = [], 0
+        keys.append(profile.pk)
+        runs += of_profile
+    if keys:
+        yield keys
+
+
+def _run_table(rows: list[tuple[Any, ...]]) -> RunTable:
+    n, repeat, pass_kind, time_s, time_ns, *rest = zip(*rows, strict=True)
+    further, parts = rest[: len(FURTHER_COLUMNS)], rest[len(FURTHER_COLUMNS) :]
+    counted: dict[str, Any] = {
+        name: column_or_none(np.array(column, dtype=np.float64))
+        for name, column in zip(FURTHER_COLUMNS, further, strict=True)
+    }
+    exact = None not in time_ns
+    split = np.array([[-1 if value is None else value for value in part] for part in parts], dtype=np.int64).T
+    return RunTable(
+        n=np.array(n, dtype=np.int64),
+        repeat=np.array(repeat, dtype=np.int64),
+        is_profile_pass=np.array([kind == Run.Pass.PROFILE for kind in pass_kind]),
+        time_s=np.array(time_s, dtype=np.float64),
+        time_ns=np.array(time_ns, dtype=np.int64) if exact else None,
+        parts_ns=split if exact else None,
+        **counted,
+    )
+
+
+def _counter_tables(keys: list[int]) -> dict[int, CounterTable]:
+    columns = ("n", "repeat", "counter", "value", "status")
+    tables = {}
+    for key, rows in _rows_by_profile(CounterReading, keys, columns):
+        n, repeat, counter, value, status = zip(*rows, strict=True)
+        values = np.array([np.nan if reading is None else reading for reading in value], dtype=np.float64)
+        tables[key] = CounterTable(np.array(n, np.int64), np.array(repeat, np.int64), counter, values, status)
+    return tables

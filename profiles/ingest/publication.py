@@ -1,0 +1,100 @@
+"""A private delivery that its owner makes public: its platforms and workloads are matched with the public ones, as if
+it came now. There is no way back but to withdraw it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from profiles.identity.descriptions import described_by, restate
+from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, FactColumns, deliverer_of, known_facts
+from profiles.identity.matching import (
+    PLATFORM_RULES,
+    WORKLOAD_RULES,
+    IngestError,
+    MatchingNotes,
+    MatchingRules,
+    match_rows,
+)
+from profiles.ingest.announcing import announce, take_announcement
+from profiles.ingest.withdrawal import drop_unsupported
+from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
+from profiles.models import Revision, Source
+
+ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "facts_by", "decided", "merged_into")
+
+
+class PublicationError(Exception):
+    """Why a delivery cannot be public; nothing was changed."""
+
+
+@transaction.atomic
+def publish_source(source: Source) -> list[str]:
+    """Make a private delivery public; the warnings of matching. Only what this delivery says of platforms and workloads
+    is published with it, nothing that its owner's other ones say."""
+    Revision.hold()
+    if source.origin == "emulated":
+        raise PublicationError("Emulated measurements stay private.")
+    owner, deliverer = source.private_to, deliverer_of(source.private_to, private=False)
+    notes = MatchingNotes()
+    moved = [
+        (columns, _publish_rows(rules, columns, source, deliverer, notes))
+        for rules, columns in ((PLATFORM_RULES, PLATFORM_FACTS), (WORKLOAD_RULES, WORKLOAD_FACTS))
+    ]
+    _refuse_other_sizes_of(source)
+    source.private_to, source.deliverer, source.published_at = None, deliverer, timezone.now()
+    source.is_established = is_established(owner)
+    source.save(update_fields=["private_to", "deliverer", "published_at", "is_established"])
+    source.profiles.update(private_to=None, outlier_reason="", outlier_judge="", outlier_checked_at=None)
+    judge_pairs(contested_pairs(source.profiles.all()))
+    for columns, left in moved:
+        drop_unsupported(columns, left)
+        restate(columns, left)
+    for columns, keys in described_by([source]):
+        restate(columns, keys)
+    Revision.raise_for(None, takes_away=False)
+    Revision.raise_for(owner)  # whose private platforms and workloads may be gone
+    take_announcement(source)
+    transaction.on_commit(lambda: announce(source))
+    return notes.warnings()
+
+
+def _publish_rows(
+    rules: MatchingRules, columns: FactColumns, source: Source, deliverer: str, notes: MatchingNotes
+) -> list[Any]:
+    """Move what the delivery has of private platforms (workloads) to public ones; the keys of the private ones."""
+    noun = columns.noun
+    descriptions = columns.description.objects.filter(source=source)
+    said = dict(descriptions.values_list(f"{noun}_id", "facts"))
+    measured = set(source.profiles.order_by().values_list(noun, flat=True))
+    rows = columns.model.objects.filter(pk__in={*measured, *said})
+    private = list(rows.exclude(private_to=None).order_by("pk"))
+    facts = {row.pk: said.get(row.pk, known_facts(columns, row)) for row in rows}
+    drafts = [_draft(columns, row, facts[row.pk], deliverer) for row in private]
+    try:
+        standing = match_rows(rules, drafts, notes)
+    except IngestError as error:
+        raise PublicationError(f"It cannot be public as it is: {error}.") from error
+    for row, public in zip(private, standing, strict=True):
+        source.profiles.filter(**{noun: row.pk}).update(**{noun: public})
+        descriptions.filter(**{noun: row.pk}).update(**{noun: public})
+    return [row.pk for row in private]
+
+
+def _refuse_other_sizes_of(source: Source) -> None:
+    """Runs that name no size are of the workload's own: it can have only one."""
+    for description in source.workload_descriptions.select_related("workload"):
+        size, row = description.facts.get("size"), description.workload
+        if size is not None and row.size not in (None, size):
+            raise PublicationError(f"The workload {row.name!r} is publicly known with size {row.size:g}.")
+
+
+def _draft(columns: FactColumns, row: Any, facts: dict[str, Any], deliverer: str) -> Any:
+    """A public row as this delivery alone describes it."""
+    told = {*columns.columns, *ROW_COLUMNS, "created_at"}
+    values = {field.name: getattr(row, field.name) for field in row._meta.fields if field.name not in told}
+    if columns.largest:
+        values[columns.largest] = getattr(row, columns.largest)
+    return columns.model(**values | facts, facts_by=deliverer)

@@ -1,0 +1,230 @@
+"""The one way in: validated measurements become rows, all or nothing. Every derived number is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from django.db import DataError, IntegrityError, transaction
+
+from mpet_site.web.plain_json import nan_to_null
+from profiles.identity.descriptions import describe_rows
+from profiles.identity.facts import PLATFORM_FACTS, WORKLOAD_FACTS, deliverer_of
+from profiles.identity.matching import PLATFORM_RULES, WORKLOAD_RULES, IngestError, MatchingNotes, match_rows
+from profiles.identity.spelling import normalise_spacing
+from profiles.identity.vendors import canonical_vendor
+from profiles.ingest.announcing import announce, take_announcement
+from profiles.ingest.derivation import derive, refit
+from profiles.ingest.staging import publish, stage, staged_delivery
+from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
+from profiles.measurements import Measurements
+from profiles.models import Platform, Profile, Revision, Source, StagedDelivery, Workload
+from profiles.validity.bound_checks import number_outside
+
+__all__ = ["IngestError", "IngestResult", "derive", "ingest", "refit"]
+
+
+@dataclass(frozen=True)
+class IngestResult:
+    """What became of a delivery. `existing`: the same bytes from the same owner were here before, and answer now.
+    `notes`: all warnings of matching by kind, of which `warnings` names the first."""
+
+    source: Source
+    profiles: list[Profile]
+    warnings: list[str]
+    existing: bool = False
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def ingest(
+    measurements: Measurements,
+    *,
+    kind: str,
+    label: str,
+    sha256: str,
+    owner: Any,
+    private: bool,
+    progress: Callable[[int], Any] | None = None,
+    on_stored: Callable[[IngestResult], Any] = lambda result: None,
+    announced: bool = True,
+    known: Sequence[Mapping[str, Any]] = (),
+) -> IngestResult:
+    """Store one delivery. What is large is staged in short transactions, where nobody sees it; the last one makes all
+    of it visible. `progress` is called with the number of profiles just staged, `on_stored` with the result inside the
+    last transaction: what it raises undoes everything. Other applications are told of it where `announced`. `known`:
+    columns of each profile that are not computed, such as the UUIDs of a dump.
+
+    Emulated measurements become private whatever was asked for. Raises IngestError with the reason, nothing stored.
+    """
+    private = private or measurements.origin == "emulated"
+    if private and owner is None:
+        what = "emulated measurements are private and need" if measurements.origin == "emulated" else "private needs"
+        raise IngestError(f"{what} an owner: give --owner USERNAME")
+    _check_ranges(measurements)
+    source = Source(
+        kind=kind,
+        origin=measurements.origin,
+        label=label[:200],
+        sha256=sha256,
+        owner=owner,
+        private_to=owner if private else None,
+        deliverer=deliverer_of(owner, private=private),
+        is_established=is_established(owner),
+        licence=measurements.licence,
+        citation=measurements.source,
+        note=measurements.note,
+        generator=measurements.generator[:200],
+        environment=nan_to_null(measurements.environment),
+        log=measurements.log,
+    )
+    try:
+        earlier = _find_earlier(source)
+        if earlier is None:
+            return _stage_and_publish(measurements, source, progress, on_stored, announced=announced, known=known)
+        on_stored(earlier)
+        return earlier
+    except (IntegrityError, DataError) as error:
+        raise IngestError(f"the database refuses these measurements: {error}") from error
+
+
+def _stage_and_publish(
+    measurements: Measurements,
+    source: Source,
+    progress: Callable[[int], Any] | None,
+    on_stored: Callable[[IngestResult], Any],
+    *,
+    announced: bool,
+    known: Sequence[Mapping[str, Any]],
+) -> IngestResult:
+    drafts = _platform_drafts(measurements, source), _workload_drafts(measurements, source)
+    with staged_delivery(len(measurements.profiles)) as staged:
+        profiles = stage(staged, drafts[0], measurements.profiles, progress)
+        for profile, columns in zip(profiles, known, strict=bool(known)):
+            for name, value in columns.items():
+                setattr(profile, name, value)
+        with transaction.atomic():
+            result = _publish(measurements, source, drafts, staged, profiles)
+            if announced and not result.existing:
+                take_announcement(source)
+                transaction.on_commit(lambda: announce(source))
+            on_stored(result)
+            return result
+
+
+def _publish(
+    measurements: Measurements,
+    source: Source,
+    drafts: tuple[list[Platform], list[Workload]],
+    staged: StagedDelivery,
+    profiles: list[Profile],
+) -> IngestResult:
+    """Everything that others see, in the caller's transaction."""
+    Revision.hold()
+    earlier = _find_earlier(source)
+    if earlier is not None:
+        return earlier
+    notes = MatchingNotes()
+    source.save()
+    platform_drafts, workload_drafts = drafts
+    platforms = match_rows(PLATFORM_RULES, platform_drafts, notes)
+    workloads = match_rows(WORKLOAD_RULES, workload_drafts, notes)
+    _refuse_other_sizes(measurements, workloads)
+    describe_rows(PLATFORM_FACTS, source, platform_drafts, platforms, notes)
+    describe_rows(WORKLOAD_FACTS, source, workload_drafts, workloads, notes)
+    for profile, record in zip(profiles, measurements.profiles, strict=True):
+        profile.platform, profile.workload = platforms[record.platform], workloads[record.workload]
+        profile.source, profile.origin, profile.private_to = source, source.origin, source.private_to
+    if not publish(staged, profiles):
+        raise IngestError("storing it took too long, and was given up")
+    warnings = [*measurements.warnings, *notes.warnings(), *_judge_beside_others(source)]
+    return IngestResult(source, profiles, warnings, notes=notes.kinds)
+
+
+def _judge_beside_others(source: Source) -> list[str]:
+    """Decide whose measurements count where others measured the same pairs, and raise the revision; a warning on those
+    of the delivery that do not count."""
+    changed = judge_pairs(contested_pairs(source.profiles.all()))
+    displaced = Profile.objects.filter(pk__in=changed).exclude(source=source)
+    Revision.raise_for(source.private_to, only_adds=True, judged=sorted(displaced.values_list("pk", flat=True)))
+    second = source.profiles.exclude(outlier_reason="").count() if changed else 0
+    if not second:
+        return []
+    return [f"of {second} of the pairs another owner's measurement counts: predictions do not use these"]
+
+
+def _find_earlier(source: Source) -> IngestResult | None:
+    before = Source.objects.filter(sha256=source.sha256, owner=source.owner).first()
+    return None if before is None else _answer_with_earlier(before, source)
+
+
+def _answer_with_earlier(before: Source, repeated: Source) -> IngestResult:
+    visibility = "public" if before.private_to_id is None else "private"
+    warning = f"these measurements were delivered before, on {before.created_at:%Y-%m-%d}; they are {visibility}"
+    if before.private_to_id != repeated.private_to_id:
+        warning += " and stay so"
+    profiles = before.profiles.select_related("platform", "workload").order_by("pk")
+    return IngestResult(before, list(profiles), [warning], existing=True)
+
+
+def _platform_drafts(measurements: Measurements, source: Source) -> list[Platform]:
+    drafts = []
+    largest_n = _largest_n(measurements)
+    for index, record in enumerate(measurements.platforms):
+        columns = {field.name: getattr(record, field.name) or None for field in fields(record)}
+        columns |= {
+            "name": normalise_spacing(record.name),
+            "cpu_model": normalise_spacing(record.cpu_model),
+            "vendor": canonical_vendor(record.vendor),
+            "virtualised": record.virtualised,
+            "placement": None if record.placement is None else list(record.placement),
+            "n_max": record.n_max or record.threads or largest_n[index],
+        }
+        drafts.append(Platform(**columns, private_to=source.private_to, facts_by=source.deliverer))
+    return drafts
+
+
+def _largest_n(measurements: Measurements) -> dict[int, int]:
+    """The largest thread count that was measured on each platform that says neither n_max nor threads."""
+    largest = {i: 1 for i, record in enumerate(measurements.platforms) if not (record.n_max or record.threads)}
+    for record in measurements.profiles:
+        if record.platform in largest:
+            largest[record.platform] = max(largest[record.platform], int(record.runs.n.max()))
+    return largest
+
+
+def _workload_drafts(measurements: Measurements, source: Source) -> list[Workload]:
+    return [
+        Workload(
+            **{field.name: getattr(record, field.name) or None for field in fields(record)}
+            | {"name": normalise_spacing(record.name)},
+            time_kind=measurements.time_kinds.get(index, "absolute"),
+            private_to=source.private_to,
+            facts_by=source.deliverer,
+        )
+        for index, record in enumerate(measurements.workloads)
+    ]
+
+
+def _refuse_other_sizes(measurements: Measurements, workloads: list[Workload]) -> None:
+    """Runs that name no size are of the workload's own: it can have only one."""
+    for record, row in zip(measurements.workloads, workloads, strict=True):
+        if record.size is not None and row.size not in (None, record.size):
+            raise IngestError(
+                f"workload {record.name!r} is known with size {row.size:g}, these runs are of size {record.size:g}: "
+                "give the workload another input or version",
+                "workload",
+            )
+
+
+def _check_ranges(measurements: Measurements) -> None:
+    """What every reader has to have checked and the database could not hold or a computation could not stand."""
+    pairs = [(record.platform, record.workload) for record in measurements.profiles]
+    if len(set(pairs)) < len(pairs):
+        raise IngestError("a workload is there twice on one platform")
+    if not pairs:
+        raise IngestError("there are no runs")
+    if min(len(record.runs.own) for record in measurements.profiles) == 0:
+        raise IngestError("a workload has no runs of its own size at the platform's own clocks")
+    if (reason := number_outside(measurements)) is not None:
+        raise IngestError(reason)

@@ -1,0 +1,204 @@
+"""The bulk of a delivery, written before the delivery is there: in short transactions, so that nobody else who writes
+waits for long, and under ids of profiles that are reserved and not there yet, so that nobody sees any of it.
+
+docs/decisions/staged-rows.md says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, models, transaction
+from django.db.models import Exists, Max, Min, OuterRef, QuerySet
+
+from mpet_site.web.plain_json import nan_to_null
+from profiles.ingest.bulk_rows import INSERTED_AT_ONCE, insert_instances, insert_rows, let_others_write
+from profiles.ingest.derivation import FURTHER_COLUMNS, runs_of_profile, set_derived_columns, store_derived
+from profiles.measurements import PART_COLUMNS, CounterTable, ProfileRecord, RunTable
+from profiles.models import (
+    CounterReading,
+    FeatureVector,
+    Platform,
+    Profile,
+    Revision,
+    Run,
+    ScalingCurves,
+    StagedDelivery,
+    VisitorReport,
+    held,
+)
+from profiles.models.leases import lease_end
+from profiles.scaling.deriving import derive_profiles
+
+STAGED_PROFILES_AT_ONCE = 200  # whose curves and features are computed and stored together
+STAGED_MODELS: tuple[type[models.Model], ...] = (Run, CounterReading, ScalingCurves, FeatureVector)
+STAGED_RUN_COLUMNS = (
+    *("profile", "n", "repeat", "pass_kind", "time_s", "time_ns", "output_checksum"),
+    *FURTHER_COLUMNS,
+    *PART_COLUMNS,
+)
+STAGED_READING_COLUMNS = ("profile", "n", "repeat", "counter", "value", "status")
+NUMBER_OF_FIELD: dict[type, type] = {models.FloatField: float, models.BigIntegerField: int, models.BooleanField: bool}
+NO_PARTS = (None,) * len(PART_COLUMNS)
+
+
+@contextmanager
+def staged_delivery(profiles: int) -> Iterator[StagedDelivery]:
+    """Ids for so many profiles, in hand as long as the block runs. What it staged and did not publish is deleted."""
+    staged = _reserve(profiles)
+    try:
+        with held(staged):
+            yield staged
+    finally:
+        sweep(staged)
+
+
+def stage(
+    staged: StagedDelivery,
+    platforms: Sequence[Platform],
+    records: Sequence[ProfileRecord],
+    progress: Callable[[int], Any] | None = None,
+) -> list[Profile]:
+    """Store all rows that belong to the profiles of these records; the profiles themselves are returned, not stored:
+    each with its id, its derived columns, and its platform as one of the `platforms`, stored or not. `progress` is
+    called with the number of profiles just staged."""
+    profiles: list[Profile] = []
+    for start in range(0, len(records), STAGED_PROFILES_AT_ONCE):
+        chunk = records[start : start + STAGED_PROFILES_AT_ONCE]
+        profiles += _stage_chunk(staged.first_profile + start, platforms, chunk)
+        if progress is not None:
+            progress(len(chunk))
+    return profiles
+
+
+def _stage_chunk(first: int, platforms: Sequence[Platform], records: Sequence[ProfileRecord]) -> list[Profile]:
+    profiles = [Profile(pk=first + i, platform=platforms[record.platform]) for i, record in enumerate(records)]
+    pairs = list(zip(profiles, records, strict=True))
+    derived = derive_profiles([runs_of_profile(profile, record.runs, record.counters) for profile, record in pairs])
+    set_derived_columns(profiles, derived)
+    runs = (row for profile, record in pairs for row in _run_rows(profile.pk, record.runs))
+    insert_rows(Run, STAGED_RUN_COLUMNS, runs)
+    insert_rows(
+        CounterReading,
+        STAGED_READING_COLUMNS,
+        (row for profile, record in pairs if record.counters for row in _reading_rows(profile.pk, record.counters)),
+    )
+    store_derived(profiles, derived, replace=False)
+    return profiles
+
+
+def publish(staged: StagedDelivery, profiles: Sequence[Profile]) -> bool:
+    """Store the profiles, in the caller's transaction: all that was staged belongs to somebody now. False, and nothing
+    done, where it took so long that another process swept it."""
+    if not staged.while_held().delete()[0]:
+        return False
+    insert_instances(profiles)
+    return True
+
+
+def leave_to_sweep(profiles: QuerySet[Profile]) -> list[StagedDelivery]:
+    """Delete these profiles alone, in the caller's transaction. All rows that belong to them are for `sweep` then, or
+    for a chore where this process ends before: one entry for each source."""
+    ranges = profiles.order_by().values("source").annotate(first=Min("pk"), last=Max("pk"))
+    staged = [
+        StagedDelivery(first_profile=row["first"], last_profile=row["last"], lease_until=lease_end(), attempts=1)
+        for row in ranges
+    ]
+    VisitorReport.objects.filter(profile__in=profiles.order_by()).delete()
+    profiles._raw_delete(profiles.db)  # `delete` would take all rows of the profiles along, in this one transaction
+    return StagedDelivery.objects.bulk_create(staged)
+
+
+def sweep(staged: StagedDelivery) -> None:
+    """Delete what was staged and not published; nothing happens where it was published."""
+    if not staged.while_held().exists():
+        return
+    for model in STAGED_MODELS:
+        while _delete_some(model, staged):
+            let_others_write(0.0)
+    staged.while_held().delete()
+
+
+def sweep_abandoned() -> int:
+    """Delete what processes staged that are gone; of how many deliveries."""
+    swept = 0
+    for staged in StagedDelivery.objects.lapsed():
+        if staged.claim():
+            with held(staged):
+                sweep(staged)
+            swept += 1
+    return swept
+
+
+def _delete_some(model: Any, staged: StagedDelivery) -> int:
+    """Delete INSERTED_AT_ONCE rows; how many there were. Never those of a profile that is there, whatever the
+    reservation says: a database that was restored from another may give an id twice."""
+    reserved = model.objects.filter(profile__gte=staged.first_profile, profile__lte=staged.last_profile)
+    rows = reserved.exclude(Exists(Profile.objects.filter(pk=OuterRef("profile_id"))))
+    some = rows.order_by().values("pk")[:INSERTED_AT_ONCE]
+    deleted: int = model.objects.filter(pk__in=some).delete()[0]
+    return deleted
+
+
+def _reserve(profiles: int) -> StagedDelivery:
+    """Ids that no profile has or will get by itself."""
+    with transaction.atomic():
+        Revision.hold()
+        last = _advance_sequence(profiles)
+        return StagedDelivery.objects.create(
+            first_profile=last - profiles + 1, last_profile=last, lease_until=lease_end(), attempts=1
+        )
+
+
+def _advance_sequence(count: int) -> int:
+    """Move the sequence of profiles' ids on; the last id that it passed."""
+    table, column = Profile._meta.db_table, str(Profile._meta.pk.column)
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_get_serial_sequence(%s, %s)", [connection.ops.quote_name(table), column])
+            (sequence,) = cursor.fetchone()
+            cursor.execute("SELECT setval(%s, nextval(%s) + %s)", [sequence, sequence, count - 1])
+        else:
+            cursor.execute("UPDATE sqlite_sequence SET seq = seq + %s WHERE name = %s", [count, table])
+            if not cursor.rowcount:  # there never was a profile
+                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, count])
+            cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+        return int(cursor.fetchone()[0])
+
+
+def _run_rows(profile: int, table: RunTable) -> Iterator[tuple[Any, ...]]:
+    size = len(table)
+    nothing = [None] * size
+    rows = zip(
+        table.n.tolist(),
+        table.repeat.tolist(),
+        table.is_profile_pass.tolist(),
+        table.time_s.tolist(),
+        nothing if table.time_ns is None else table.time_ns.tolist(),
+        table.output_checksum or [""] * size,
+        [NO_PARTS] * size if table.parts_ns is None else table.parts_ns.tolist(),
+        *(_further_column(table, name) for name in FURTHER_COLUMNS),
+        strict=True,
+    )
+    for n, repeat, is_profile_pass, time_s, time_ns, output_checksum, parts_ns, *further in rows:
+        kind = Run.Pass.PROFILE.value if is_profile_pass else Run.Pass.CLEAN.value
+        parts = parts_ns if is_profile_pass else NO_PARTS
+        yield (profile, n, repeat, kind, time_s, time_ns, output_checksum, *further, *parts)
+
+
+def _further_column(table: RunTable, name: str) -> list[Any]:
+    column = getattr(table, name)
+    if column is None:
+        return [None] * len(table)
+    number = NUMBER_OF_FIELD[type(Run._meta.get_field(name))]
+    return [None if value is None else number(value) for value in nan_to_null(column)]
+
+
+def _reading_rows(profile: int, table: CounterTable) -> Iterator[tuple[Any, ...]]:
+    rows = zip(
+        table.n.tolist(), table.repeat.tolist(), table.counter, nan_to_null(table.value), table.status, strict=True
+    )
+    for row in rows:
+        yield (profile, *row)

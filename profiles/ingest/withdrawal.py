@@ -1,0 +1,118 @@
+"""Deliveries that are taken back: all that came of them goes, and what others measured stays as if they had never been
+there.
+
+docs/decisions/deletions.md says what is kept, and why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from profiles.identity.descriptions import described_by, restate
+from profiles.identity.facts import FactColumns
+from profiles.identity.matching import assign_private_slugs, key_chunks
+from profiles.ingest.staging import leave_to_sweep, sweep
+from profiles.judgement.owners import contested_pairs, judge_pairs
+from profiles.models import Profile, Revision, Source, StagedDelivery, WithdrawnSource, held
+from profiles.signals import withdrawing
+
+
+def withdraw(sources: QuerySet[Source]) -> None:
+    """Delete these deliveries with their profiles, and the platforms and workloads that nothing else supports. One
+    short transaction makes all of it unseen; runs and what is derived from them are deleted after it, in steps."""
+    with transaction.atomic():
+        staged = withdraw_in_transaction(sources)
+    sweep_withdrawn(staged)
+
+
+def sweep_withdrawn(staged: Iterable[StagedDelivery]) -> None:
+    """After the transaction: what `withdraw_in_transaction` left."""
+    for entry in staged:
+        with held(entry):
+            sweep(entry)
+
+
+def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | None = None) -> list[StagedDelivery]:
+    """The transaction's part of `withdraw`; what is left is to be swept.
+
+    `replaced_by`: a public delivery, stored in the same transaction, by which whoever published these replaced them.
+    Nothing is taken away from anybody then, as what was published under its licence may still be seen: the state before
+    answers until the new one is read, and names that delivery for these. Removals for reasons of licence or privacy
+    name none.
+    """
+    Revision.hold()
+    withdrawn = list(sources.select_related("private_to"))
+    if not withdrawn:
+        return []
+    withdrawing.send(Source, sources=withdrawn, takes_away=replaced_by is None)
+    keys = [source.pk for source in withdrawn]
+    profiles = Profile.objects.filter(source__in=keys)
+    supported = [(columns, _rows_of(columns, described, profiles)) for columns, described in described_by(withdrawn)]
+    contested = contested_pairs(profiles)
+    staged = leave_to_sweep(profiles)
+    WithdrawnSource.objects.filter(replaced_by__in=keys).update(replaced_by=replaced_by)
+    Source.objects.filter(pk__in=keys).delete()
+    judge_pairs(contested)
+    for columns, rows in supported:
+        drop_unsupported(columns, rows)
+        restate(columns, rows)
+    WithdrawnSource.objects.bulk_create(
+        WithdrawnSource(uid=source.uid, key=None if replaced_by is None else key, replaced_by=replaced_by)
+        for source, key in zip(withdrawn, keys, strict=True)
+        if source.private_to_id is None
+    )
+    for owner in {source.private_to for source in withdrawn}:
+        Revision.raise_for(owner, takes_away=replaced_by is None)
+    return staged
+
+
+def _rows_of(columns: FactColumns, described: Iterable[Any], profiles: QuerySet[Profile]) -> list[Any]:
+    measured = profiles.order_by().values_list(columns.noun, flat=True).distinct()
+    return sorted({*described, *measured})
+
+
+def drop_unsupported(columns: FactColumns, keys: Iterable[Any]) -> None:
+    """Delete those of the rows of which no profile is left. A public row stays for public profiles only: whoever has
+    private ones of it gets a row of their own, so that it tells nobody of them."""
+    for part in key_chunks(keys):
+        support = Profile.objects.filter(**{f"{columns.noun}__in": part}).order_by()
+        shown, public = (
+            set(rows.values_list(columns.noun, flat=True))
+            for rows in (support.filter(private_to=None, hidden=False), support.filter(private_to=None))
+        )
+        owners = set(support.exclude(private_to=None).values_list(columns.noun, "private_to"))
+        rows = columns.model.objects.in_bulk(part)
+        for key, owner in sorted(owners):
+            if rows[key].private_to_id is None and key not in shown:
+                _give_own_row(columns, rows[key], owner)
+        still_private = {key for key, _ in owners if rows[key].private_to_id is not None}
+        doomed = set(rows) - public - still_private
+        columns.model.objects.filter(pk__in=(public & set(rows)) - shown).update(hidden=True)
+        _delete_rows(columns, doomed)
+
+
+def _delete_rows(columns: FactColumns, keys: set[Any]) -> None:
+    """Delete these rows, and those that were merged into them."""
+    if "merged_into" in {field.name for field in columns.model._meta.fields}:
+        columns.model.objects.filter(merged_into__in=keys).delete()
+    columns.model.objects.filter(pk__in=keys).delete()
+
+
+def _give_own_row(columns: FactColumns, row: Any, owner: int) -> None:
+    """Move an owner's private profiles, and what the owner's deliveries say, from a public row to a private one that
+    is as it."""
+    own = columns.model.objects.get(pk=row.pk)
+    own.pk, own.private_to_id, own.hidden = None, owner, False
+    if columns.model.objects.filter(identity=own.identity, private_to=owner).exists():  # of another kind of times
+        own.identity = hashlib.sha256(f"{own.identity} {row.slug}".encode()).hexdigest()
+    own._state.adding = True
+    assign_private_slugs([own])
+    own.save(force_insert=True)
+    row.profiles.filter(private_to=owner).update(**{columns.noun: own})
+    row.descriptions.filter(source__private_to=owner).update(**{columns.noun: own})
+    restate(columns, [own.pk])

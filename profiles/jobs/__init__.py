@@ -1,0 +1,1 @@
+"""Where long computations run: this process, processes of this host, a Dask cluster."""

@@ -1,0 +1,116 @@
+"""What makes a profile doubtful by itself, beside other measurements of the same pair, and how a verdict is kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+from django.db.models import QuerySet
+
+from profiles.identity.facts import OPERATOR
+from profiles.judgement.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
+from profiles.models import Profile, Revision, Source
+from profiles.querysets import PROFILES_PER_QUERY
+
+WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
+QUIET_REPEATS = 0.2  # standard error of ln t(n) up to which a curve that nothing fits is not noise
+CONTRADICT = 3.0  # factor between measurements of one pair
+FEWEST_OTHER_MEASUREMENTS = 2
+LONGEST_REASON = Profile._meta.get_field("outlier_reason").max_length
+
+
+def profiles_to_judge(*, again: bool = False) -> QuerySet[Profile]:
+    """Profiles to look at: those that nobody judged yet, or again all but what moderators decided on.
+
+    What was computed to be an outlier is always looked at again: new measurements may agree with it.
+    """
+    rows = Profile.objects.filter(hidden=False).exclude(origin="emulated").exclude(outlier_judge=MODERATOR)
+    return rows if again else rows.filter(outlier_checked_at=None) | rows.filter(outlier_judge=COMPUTED)
+
+
+def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
+    """By primary key, why a profile is doubtful without a prediction."""
+    reasons: dict[int, str] = {}
+    for start in range(0, len(profiles), PROFILES_PER_QUERY):
+        chunk = profiles[start : start + PROFILES_PER_QUERY]
+        for profile in chunk:
+            is_quiet = profile.standard_error is not None and profile.standard_error <= QUIET_REPEATS
+            if is_quiet and (profile.fit_error or 0.0) > WORST_FIT:
+                reasons[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
+        reasons |= pair_contradictions(chunk)
+    return reasons
+
+
+def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
+    """Those that several other measurements of the same pair contradict, which agree with each other. Another owner has
+    one measurement, and a new account none: it takes more than accounts to contradict somebody."""
+    pairs = {(profile.platform_id, profile.workload_id) for profile in profiles}
+    platforms, workloads = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    times: dict[tuple[int, int], list[tuple[int, str, float]]] = defaultdict(list)
+    rows = Profile.objects.filter(platform__in=platforms, workload__in=workloads, private_to=None, hidden=False)
+    comparable = rows.filter(source__is_established=True).exclude(origin="emulated").order_by("pk")
+    measured = comparable.values_list("platform", "workload", "pk", "source__deliverer", "t1_s")
+    for platform, workload, key, owner, t1_s in measured:
+        if t1_s is not None:
+            times[platform, workload].append((key, owner, t1_s))
+    deliverers = dict(Source.objects.filter(profiles__in=profiles).values_list("pk", "deliverer"))
+    reasons = {}
+    for profile in profiles:
+        own = deliverers.get(profile.source_id)
+        # What a user sent is not judged by what the same user sent; an operator imports what different people measured.
+        others = {
+            key if owner == own else owner: t
+            for key, owner, t in times[profile.platform_id, profile.workload_id]
+            if key != profile.pk and (owner != own or own == OPERATOR)
+        }
+        seconds = list(others.values())
+        if profile.t1_s is None or len(seconds) < FEWEST_OTHER_MEASUREMENTS or max(seconds) > AGREE * min(seconds):
+            continue
+        factor = profile.t1_s / float(np.median(seconds))
+        if max(factor, 1 / factor) > CONTRADICT:
+            reasons[profile.pk] = f"{factor:.3g} times the time of {len(seconds)} other measurements of the same pair"
+    return reasons
+
+
+@transaction.atomic
+def keep_verdicts(profiles: Iterable[Profile], reasons: Mapping[int, str], revision: int) -> int:
+    """Store what was computed of profiles that no moderator judged; how many verdicts changed. Whose measurement counts
+    is decided anew of the pairs of these."""
+    Revision.hold()
+    changed: dict[Any, list[int]] = defaultdict(list)
+    rows = list(profiles)
+    now = Profile.objects.in_bulk([profile.pk for profile in rows])
+    stored = []
+    for profile in rows:
+        row = now.get(profile.pk)
+        if row is None or row.outlier_judge == MODERATOR:
+            continue
+        reason = reasons.get(row.pk, "")[:LONGEST_REASON]
+        if bool(reason) != (row.outlier_judge == COMPUTED):
+            changed[row.private_to].append(row.pk)
+        if reason or row.outlier_judge == COMPUTED:
+            row.outlier_reason, row.outlier_judge = reason, COMPUTED if reason else ""
+        row.outlier_checked_at = revision
+        stored.append(row)
+    Profile.objects.bulk_update(
+        stored, ["outlier_reason", "outlier_judge", "outlier_checked_at"], batch_size=PROFILES_PER_QUERY
+    )
+    for owner, keys in changed.items():
+        beside = judge_pairs(contested_pairs(Profile.objects.filter(pk__in=keys)))
+        judged = sorted({*keys, *beside}) if owner is None else ()
+        Revision.raise_for(owner, judged=judged, takes_away=False)
+    return sum(map(len, changed.values()))
+
+
+@transaction.atomic
+def judge_all_pairs() -> int:
+    """Decide anew whose measurement counts, of all pairs that several owners measured; how many profiles came into
+    predictions or went out."""
+    Revision.hold()
+    changed = judge_pairs(contested_pairs(Profile.objects.all()))
+    if changed:
+        Revision.raise_for(None, judged=sorted(changed))
+    return len(changed)

@@ -1,0 +1,226 @@
+"""Whose measurement counts for a pair, a workload on a platform, that several owners measured in public.
+
+It is the one nearest the median of the owners; of two owners the first one's. What new accounts measure does not count
+beside others, and what a moderator let stand counts before all. The measurements that do not count are kept out of
+predictions as outliers are: the column `outlier_judge` says that their owners are the cause
+(docs/decisions/representative-profile.md).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.conf import settings
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from accounts.addresses import has_confirmed_address
+from profiles.identity.facts import OPERATOR, deliverer_of
+from profiles.identity.matching import key_chunks
+from profiles.judgement.stored import stored_curves
+from profiles.models import Profile
+from profiles.scaling.runs import CurveTable
+from profiles.validity.quality import CONFIDENCE
+
+COMPUTED, MODERATOR = Profile.Judge.COMPUTED, Profile.Judge.MODERATOR
+SECOND, DIFFERS = Profile.Judge.SECOND, Profile.Judge.DIFFERS
+AGREE = 1.5  # factor between measurements of one pair
+OWNER_HALF_WIDTHS = 2.0  # of the 90 % interval that the repeats give
+OF_ANOTHER = "another owner's measurement of the same pair counts"
+OF_NEW_ACCOUNT = "it came from a new account, and another owner's measurement of the same pair counts"
+
+Pair = tuple[int, int]  # primary keys of platform and workload
+
+
+def is_established(owner: Any) -> bool:
+    """Whether what this owner delivers now counts beside what others measured: the operator's does, and that of an
+    account with a confirmed address which is older than the setting says."""
+    if deliverer_of(owner, private=False) == OPERATOR or not settings.NEW_ACCOUNT_DAYS:
+        return True
+    is_old = timezone.now() - owner.date_joined >= timedelta(days=settings.NEW_ACCOUNT_DAYS)
+    return is_old and has_confirmed_address(owner)
+
+
+def contested_pairs(profiles: QuerySet[Profile]) -> set[Pair]:
+    """The pairs of these public profiles that more than one owner has measured."""
+    same_pair = Profile.objects.filter(platform=OuterRef("platform"), workload=OuterRef("workload"))
+    of_others = same_pair.exclude(source__deliverer=OuterRef("source__deliverer"))
+    rows = profiles.filter(Exists(of_others.order_by()), private_to=None)
+    return set(rows.order_by().values_list("platform", "workload"))
+
+
+class _Row(NamedTuple):
+    """A public profile of a contested pair. `since`: when it became public."""
+
+    key: int
+    workload: int
+    origin: str
+    decomposed: bool
+    n_measured: int
+    standard_error: float | None
+    reason: str
+    judge: str
+    owner: str
+    source: int
+    is_established: bool
+    since: datetime
+
+    @property
+    def is_agreed(self) -> bool:
+        return self.judge == MODERATOR and not self.reason
+
+    @property
+    def weight(self) -> tuple[bool, bool]:
+        return self.is_agreed, self.is_established
+
+
+COMPARED_COLUMNS = (
+    *("pk", "workload", "origin", "decomposed", "n_measured", "standard_error", "outlier_reason", "outlier_judge"),
+    *("source__deliverer", "source", "source__is_established", "since"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What an owner measured of a pair. `since`: when that became public first, and by which delivery."""
+
+    row: _Row
+    since: tuple[datetime, int]
+    curves: CurveTable
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        return self.row.n_measured, self.row.key
+
+
+OwnersKind = tuple[str, bool]  # the owner, and whether it is decomposed
+OwnerVerdict = tuple[str, str]  # the reason, and the code of the judge; both empty: it counts
+COUNTS: OwnerVerdict = ("", "")
+
+
+def judge_pairs(pairs: Iterable[Pair]) -> set[int]:
+    """Decide whose measurement of each of these pairs counts, in the caller's transaction; the primary keys of the
+    profiles that came into predictions or went out."""
+    changed: dict[OwnerVerdict, list[int]] = defaultdict(list)
+    moved = set()
+    for contested in _rows_of_pairs(pairs):
+        chosen = [_measured_by_owners(rows) for rows in contested]
+        curves = _curves_of([row.key for rows in chosen for row, _ in rows])
+        for rows, of_owners in zip(contested, chosen, strict=True):
+            measurements = [Measurement(row, since, curves[row.key]) for row, since in of_owners if row.key in curves]
+            verdicts = judge_pair(measurements) if measurements else {}
+            for row in rows:
+                verdict = verdicts.get((row.owner, row.decomposed), COUNTS)
+                if not row.is_agreed and verdict != (row.reason, row.judge):
+                    changed[verdict].append(row.key)
+                    moved |= {row.key} if bool(verdict[0]) != bool(row.reason) else set()
+    for (reason, judge), keys in changed.items():
+        for part in key_chunks(keys):
+            Profile.objects.filter(pk__in=part).update(outlier_reason=reason, outlier_judge=judge)
+    return moved
+
+
+def _rows_of_pairs(pairs: Iterable[Pair]) -> Iterator[list[list[_Row]]]:
+    """The profiles of each pair and origin, but for outliers on other grounds; some pairs of one platform at once."""
+    workloads: dict[int, list[int]] = defaultdict(list)
+    for platform, workload in sorted(set(pairs)):
+        workloads[platform].append(workload)
+    shown = Profile.objects.filter(hidden=False, private_to=None).order_by("pk")
+    shown = shown.annotate(since=Coalesce("source__published_at", "source__created_at"))
+    for platform, keys in workloads.items():
+        for part in key_chunks(keys):
+            of_pair: dict[tuple[int, str], list[_Row]] = defaultdict(list)
+            for row in map(
+                _Row._make, shown.filter(platform=platform, workload__in=part).values_list(*COMPARED_COLUMNS)
+            ):
+                if row.is_agreed or row.judge in ("", SECOND, DIFFERS):
+                    of_pair[row.workload, row.origin].append(row)
+            yield list(of_pair.values())
+
+
+def _measured_by_owners(rows: Sequence[_Row]) -> list[tuple[_Row, tuple[datetime, int]]]:
+    """One row of each owner, decomposed or not, and since when it is public, in whichever row: what counts for most,
+    then the most thread counts, then the newest. However often somebody uploads, others read no more. Nothing where
+    there is one owner."""
+    of_kind: dict[OwnersKind, list[_Row]] = defaultdict(list)
+    for row in rows:
+        of_kind[row.owner, row.decomposed].append(row)
+    if len({owner for owner, _ in of_kind}) < 2:
+        return []
+    chosen = []
+    for own in of_kind.values():
+        best = max(own, key=lambda row: (row.weight, row.n_measured, row.key))
+        chosen.append((best, min((row.since, row.source) for row in own if row.weight == best.weight)))
+    return chosen
+
+
+def _curves_of(keys: Sequence[int]) -> dict[int, CurveTable]:
+    """The curves of the profiles that can be computed with."""
+    curves = {}
+    for part in key_chunks(keys):
+        for profile in Profile.objects.filter(pk__in=part).select_related("curves"):
+            stored = stored_curves(profile)
+            if stored is not None:
+                curves[profile.pk] = stored
+    return curves
+
+
+def judge_pair(measurements: Sequence[Measurement]) -> dict[OwnersKind, OwnerVerdict]:
+    """Why those do not count that do not. Decomposed profiles and others are no alternatives to each other, but have to
+    agree."""
+    counting = counting_measurement(measurements)
+    verdicts: dict[OwnersKind, OwnerVerdict] = {}
+    for one in measurements:
+        factor = _factor_beyond(one, counting)
+        if one.row.owner != counting.row.owner and factor:
+            reason = f"{factor:.3g} times the time of another owner's measurement of the same pair"
+            verdicts[one.row.owner, one.row.decomposed] = (reason, str(DIFFERS))
+    for decomposed in (False, True):
+        kinds = {(one.row.owner, decomposed): one for one in measurements if one.row.decomposed == decomposed}
+        alike = [one for kind, one in kinds.items() if kind not in verdicts]
+        owners = {one.row.owner for one in alike}
+        if len(owners) < 2:
+            continue
+        owner = counting.row.owner if counting.row.owner in owners else counting_measurement(alike).row.owner
+        for one in alike:
+            if one.row.owner != owner:
+                reason = OF_ANOTHER if one.row.is_established else OF_NEW_ACCOUNT
+                verdicts[one.row.owner, decomposed] = (reason, str(SECOND))
+    return verdicts
+
+
+def counting_measurement(measurements: Sequence[Measurement]) -> Measurement:
+    """The one that counts of one or more measurements of a pair. Each owner has one vote."""
+    agreed = [one for one in measurements if one.row.is_agreed]
+    established = [one for one in measurements if one.row.is_established]
+    votes: dict[str, Measurement] = {}  # by owner, in the order in which the owners came
+    for one in sorted(agreed or established or measurements, key=lambda one: one.since):
+        votes[one.row.owner] = max(one, votes.get(one.row.owner, one), key=lambda own: own.rank)
+    voting = list(votes.values())
+    if len(voting) < 3 or not (agreed or established):  # new accounts are no majority
+        return voting[0]
+    # The sum of distances is least at the median. What differs by rounding alone is equal: the first one counts.
+    sums = [round(sum(abs(mean_log_ratio(one, other)) for other in voting), 9) for one in voting]
+    return voting[sums.index(min(sums))]
+
+
+def mean_log_ratio(one: Measurement, other: Measurement) -> float:
+    """The mean of ln t / t_other over the n that both have, else that of t(1); 0 where there is neither."""
+    a, b = one.curves, other.curves
+    _, places, other_places = np.intersect1d(a.n, b.n, return_indices=True)
+    ratios = np.log(a.time_s[places] / b.time_s[other_places]) if len(places) else np.log(np.array([a.t1_s / b.t1_s]))
+    ratios = ratios[np.isfinite(ratios)]
+    return float(ratios.mean()) if len(ratios) else 0.0
+
+
+def _factor_beyond(one: Measurement, counting: Measurement) -> float:
+    """How many times the time of what counts a measurement takes, where that is beyond the interval; else 0."""
+    ratio = mean_log_ratio(one, counting)
+    half_width = CONFIDENCE * (counting.row.standard_error or 0.0)
+    return float(np.exp(ratio)) if abs(ratio) > max(np.log(AGREE), OWNER_HALF_WIDTHS * half_width) else 0.0

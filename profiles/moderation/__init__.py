@@ -1,0 +1,1 @@
+"""What moderators decide, its log, and reports of visitors."""

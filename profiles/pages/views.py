@@ -1,0 +1,229 @@
+"""The pages of one platform, one workload and one profile."""
+
+from typing import Any
+
+import numpy as np
+from django.core.paginator import Page
+from django.db.models import Avg
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
+
+from mpet_site.web.pages import json_address, page_of
+from mpet_site.web.tables import PageTable
+from profiles.figures import (
+    DRAWN_MEASURES,
+    Breakpoints,
+    MeasuredCurve,
+    ProfileDrawing,
+    Table,
+    comparison_charts,
+    mark_origin,
+    origin_of,
+    profile_charts,
+    series_style,
+)
+from profiles.figures.multiples import small_multiples
+from profiles.figures.roofline import roofline_chart
+from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
+from profiles.ingest.derivation import stored_spread
+from profiles.judgement.stored import stored_curves, stored_features
+from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
+from profiles.pages.ceilings import limits_of, roofline_of, roofline_points
+from profiles.pages.columns import (
+    DIFFERENCE_COLUMNS,
+    PROFILE_COLUMNS_OF_PLATFORM,
+    TOOLCHAINS_SHOWN,
+    difference_table,
+    profile_columns_of_workload,
+    profile_count_caption,
+    toolchain_table,
+)
+from profiles.pages.page_cache import kept_for_visitors
+from profiles.pages.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
+from profiles.programs import program_of_workload
+from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
+from profiles.scaling.repeats import RepeatSpread
+from profiles.scaling.validity import LARGEST_VALUE, thinned_positions
+from profiles.validity.quality import CONFIDENCE
+
+MOST_COUNTERS = 64  # columns of a table
+CURVES_DRAWN = 16  # rows of a workload page: as many lines as one figure bears
+
+
+@require_safe
+@kept_for_visitors
+def platform(request: HttpRequest, slug: str) -> HttpResponse:
+    shown_platform = get_object_or_404(Platform.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_platform_page(shown_platform, request.user))
+    origin = origin_of(profile.origin for profile in page)
+    multiples = small_multiples(
+        [profile_curve(profile, profile.workload.name + label_of(profile, origin)) for profile in page]
+    )
+    roofline = roofline_of(shown_platform, request.user)
+    chart = roofline and roofline_chart(roofline, roofline_points(list(page)))
+    context = {
+        "platform": shown_platform,
+        "page": page,
+        "load": Profile.objects.load_on(shown_platform, request.user),
+        "prices": shown_platform.prices.newest(),
+        "roofline": roofline,
+        "charts": [chart] if chart else [],
+        "origin": origin,
+        "sockets": draw_sockets(topology_of(shown_platform)),
+        "counts": describe_counts(topology_of(shown_platform)),
+        "levels": memory_levels(memory_of(shown_platform)),
+        "multiples": multiples,
+        "rows": list(zip(page, multiples.drawings, strict=True)),
+        "table": PageTable(
+            f"Profiles on {shown_platform.name}", PROFILE_COLUMNS_OF_PLATFORM, page, profile_count_caption(page)
+        ),
+        "csv": json_address("api-profiles", query=urlencode({"platform": shown_platform.slug, "format": "csv"})),
+        "section": "platforms",
+        "sources": Source.objects.credited_beside(page).credits(),
+        "differences": difference_table(differences_of(shown_platform, request.user), DIFFERENCE_COLUMNS),
+        "toolchains": toolchain_table(
+            shown_platform.descriptions.visible_to(request.user).toolchains(DELIVERIES_COMPARED)[:TOOLCHAINS_SHOWN]
+        ),
+        "twin": json_address("api-platform", shown_platform.slug),
+    }
+    return render(request, "profiles/platform.html", context)
+
+
+def topology_of(platform: Platform) -> TopologyCounts:
+    counts = ("sockets", "numa_nodes", "physical_cores", "threads", "n_nu", "n_ht")
+    return TopologyCounts(**{name: getattr(platform, name) for name in counts})
+
+
+def memory_of(platform: Platform) -> dict[str, int | None]:
+    levels = {"L1 data": "l1d_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "Memory": "memory_bytes"}
+    return {name: getattr(platform, field) for name, field in levels.items()}
+
+
+@require_safe
+@kept_for_visitors
+def workload(request: HttpRequest, slug: str) -> HttpResponse:
+    shown_workload = get_object_or_404(Workload.objects.visible_to(request.user), slug=slug)
+    page = page_of(request, Profile.objects.on_workload_page(shown_workload, request.user), CURVES_DRAWN)
+    origin = origin_of(profile.origin for profile in page)
+    curves = [profile_curve(profile, profile.platform.name + label_of(profile, origin)) for profile in page]
+    show = request.GET.get("show", "")
+    measures = (show,) if show in DRAWN_MEASURES else ("time", "speedup")
+    charts = comparison_charts(curves, time_unit(shown_workload), measures)
+    context = {
+        "workload": shown_workload,
+        "program": program_of_workload(shown_workload, request.user),
+        "show": show if show in DRAWN_MEASURES else "",
+        "measures": {name: measure.title for name, measure in DRAWN_MEASURES.items()},
+        "csv": json_address("api-profiles", query=urlencode({"workload": shown_workload.slug, "format": "csv"})),
+        "page": page,
+        "table": PageTable(
+            f"Profiles of {shown_workload.name}",
+            profile_columns_of_workload(shown_workload, series_drawn(page) if charts else {}),
+            page,
+            profile_count_caption(page),
+        ),
+        "origin": origin,
+        "charts": mark_origin(charts, origin),
+        "section": "workloads",
+        "sources": Source.objects.credited_beside(page).credits(),
+        "differences": difference_table(differences_of(shown_workload, request.user), DIFFERENCE_COLUMNS),
+        "twin": json_address("api-workload", shown_workload.slug),
+    }
+    return render(request, "profiles/workload.html", context)
+
+
+@require_safe
+@kept_for_visitors
+def profile(request: HttpRequest, uid: Any) -> HttpResponse:
+    shown_profile = get_object_or_404(Profile.objects.on_profile_page(request.user), uid=uid)
+    drawing = profile_drawing(shown_profile, stored_spread(shown_profile))
+    in_time = request.GET.get("budget") == "time"
+    context = {
+        "profile": shown_profile,
+        "in_time": in_time,
+        "sentences": limits_of(shown_profile, drawing.curves, request.user)["sentences"] if drawing else [],
+        "charts": mark_origin(profile_charts(drawing, in_time=in_time), shown_profile.origin) if drawing else [],
+        "time_half_width": time_half_width(shown_profile),
+        "counters": counter_rows(shown_profile),
+        "section": "profiles",
+        "fits": fit_rows(shown_profile),
+        "elements": ELEMENTS,
+        "time_unit": time_unit(shown_profile.workload),
+        "sources": [shown_profile.source],
+        "toolchain": toolchain_of(shown_profile),
+        "twin": json_address("api-profile", shown_profile.uid),
+    }
+    return render(request, "profiles/profile.html", context)
+
+
+def time_half_width(profile: Profile) -> float | None:
+    """Half the interval that t(n) is in with a probability of 90 %, as a share of it; None where nothing was
+    repeated."""
+    return None if profile.standard_error is None else CONFIDENCE * profile.standard_error
+
+
+def toolchain_of(profile: Profile) -> tuple[str | None, ...] | None:
+    """Compiler, its flags and kernel of the delivery; None where it named none."""
+    descriptions = PlatformDescription.objects.filter(platform=profile.platform_id, source=profile.source_id)
+    return next(iter(descriptions.toolchains(1)), None)
+
+
+def series_drawn(page: Page[Profile]) -> dict[Any, str]:
+    """The style of each profile that is a line in the figures."""
+    styles = ((profile, " ".join(series_style(index))) for index, profile in enumerate(page))
+    return {profile.pk: style for profile, style in styles if profile.n_measured > 1}
+
+
+def label_of(profile: Profile, origin: str) -> str:
+    """What tells the curves of measured and simulated profiles in one figure apart."""
+    return f" ({profile.origin})" if origin == "mixed" and profile.origin != "measured" else ""
+
+
+def time_unit(workload: Workload) -> str:
+    return "unknown unit" if workload.time_kind == Workload.TimeKind.RELATIVE else "s"
+
+
+def profile_curve(profile: Profile, label: str) -> MeasuredCurve:
+    """t(n) as stored; empty where the curves wait to be derived."""
+    curves = stored_curves(profile)
+    if curves is None:
+        return MeasuredCurve(label, np.array([], dtype=np.int64), np.array([]), None)
+    drawn = curves.thinned
+    return MeasuredCurve(label, drawn.n, drawn.time_s, profile.t1_s)
+
+
+def profile_drawing(profile: Profile, spread: RepeatSpread | None = None) -> ProfileDrawing | None:
+    curves = stored_curves(profile)
+    if curves is None:
+        return None
+    curves = curves.thinned
+    breakpoints = Breakpoints(profile.platform.n_nu, profile.platform.n_ht)
+    unit, features = time_unit(profile.workload), stored_features(profile)[0]
+    return ProfileDrawing(curves, features, breakpoints, unit, profile.origin, spread)
+
+
+def counter_rows(profile: Profile) -> Table | None:
+    """A row a thread count, a column a counter: the mean over the repeats that could be read."""
+    readings = profile.counter_readings.filter(value__range=(-LARGEST_VALUE, LARGEST_VALUE)).order_by()
+    means = readings.values_list("n", "counter").annotate(mean=Avg("value"))
+    mean_of = {(n, counter): mean for n, counter, mean in means}
+    if not mean_of:
+        return None
+    names = sorted({counter for _, counter in mean_of})[:MOST_COUNTERS]
+    counts = np.array(sorted({n for n, _ in mean_of}))
+    shown = counts[thinned_positions(counts)].tolist()
+    rows = [(n, *(mean_of.get((n, name)) for name in names)) for n in shown]
+    return Table(("n", *names), rows)
+
+
+def fit_rows(profile: Profile) -> dict[str, list[tuple[Any, ...]]]:
+    """The 84 elements, a row a curve with its residual: the scaling curves, and the ratios of counters; without
+    those that the profile does not have."""
+    features, rms = stored_features(profile)
+    rows = list(zip(CURVE_NAMES, features.reshape(len(CURVE_NAMES), -1).tolist(), rms.tolist(), strict=True))
+    parts = len(SCALING_PARTS)
+    groups = {"Scaling curves": rows[:parts], "Ratios of hardware counters": rows[parts:]}
+    measured = {title: [row for row in group if not np.isnan(row[1]).all()] for title, group in groups.items()}
+    return {title: group for title, group in measured.items() if group}

@@ -1,0 +1,1 @@
+"""Bounds of what comes in, and what is odd about measurements. No Django."""

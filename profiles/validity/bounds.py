@@ -1,0 +1,160 @@
+"""The one table of bounds: what every number, text and container that comes in is kept to. Pure, no Django.
+
+Readers refuse what is outside with member, line and reason, `profiles.ingest` checks once more, the database holds it
+as constraints, and the published schemas and docs/formats.md say the same (test_bounds.py compares).
+docs/decisions/bounds.md says why each is where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mpet_site.web.invisible import invisible_character
+from profiles.arrays import BoolArray
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from `least` to `most`, both included; 0 too where `or_zero`: unknown, or nothing counted."""
+
+    least: float
+    most: float
+    or_zero: bool = False
+
+    def outside(self, numbers: Any) -> tuple[BoolArray, BoolArray]:
+        """Which of the numbers (M,) are below, and which above. NaN, which stands for no number, is neither.
+
+        >>> [side.tolist() for side in Range(1, 9, or_zero=True).outside(np.array([0, 0.5, 9, 10, np.nan]))]
+        [[False, True, False, False, False], [False, False, False, True, False]]
+        """
+        low, high = np.less(numbers, self.least), np.greater(numbers, self.most)
+        return (low & np.not_equal(numbers, 0) if self.or_zero else low), high
+
+    def complaint(self, name: str, number: Any) -> str | None:
+        """What is wrong with one number, or None. Python's integers may have any length.
+
+        >>> Range(1, 65_536).complaint("threads", 2**31)
+        'threads 2147483648 is more than 65536'
+        """
+        if number < self.least and not (self.or_zero and number == 0):
+            return f"{name} {number} is {self.too_low}"
+        return f"{name} {number} is {self.too_high}" if number > self.most else None
+
+    @property
+    def too_low(self) -> str:
+        return f"less than {spell_bound(self.least)}" + (" and not 0" if self.or_zero else "")
+
+    @property
+    def too_high(self) -> str:
+        return f"more than {spell_bound(self.most)}"
+
+
+def spell_bound(number: float) -> str:
+    """A bound as reasons and docs spell it.
+
+    >>> spell_bound(65_536), spell_bound(1e-18)
+    ('65536', '1e-18')
+    """
+    return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+LARGEST_INTEGER = 2**63 - 1  # what a database column holds
+THREAD_COUNT = Range(1, 65_536)
+CLOCK = Range(1, 100_000)
+SIZE_IN_BYTES = Range(0, 2**60)
+PART_OF_TIME = Range(0, LARGEST_INTEGER)
+
+RANGES: dict[str, Range] = {
+    **dict.fromkeys(("n", "threads", "physical_cores", "sockets", "numa_nodes", "n_nu", "n_ht", "n_max"), THREAD_COUNT),
+    "word_bits": Range(1, 1024),
+    "placement": Range(0, THREAD_COUNT.most - 1),  # each CPU number
+    **dict.fromkeys(("base_mhz", "max_mhz"), Range(CLOCK.least, CLOCK.most, or_zero=True)),
+    "clock_mhz": CLOCK,
+    **dict.fromkeys(("l1d_bytes", "l2_bytes", "l3_bytes", "memory_bytes"), SIZE_IN_BYTES),
+    "repeat": Range(0, 2**31 - 1),
+    "time_ns": Range(1, 10**16),
+    "n * time_ns": Range(1, LARGEST_INTEGER),
+    **dict.fromkeys(
+        ("use_ns", "lock_ns", "imbalance_ns", "creation_ns", "distribution_ns", "switching_ns", "join_ns"), PART_OF_TIME
+    ),
+    "time_s": Range(1e-18, 1e7),
+    "relative time_s": Range(1e-18, 1e18),
+    "size": Range(1e-9, 1e18),
+    **dict.fromkeys(("tasks", "waits"), Range(0, 2**53)),
+    "disturbed": Range(0, 1),
+    "value": Range(1e-9, 1e21, or_zero=True),  # of a counter
+}
+
+LONGEST_TEXTS: dict[str, int] = {  # characters
+    **dict.fromkeys(("name", "cpu_model", "kernel", "compiler"), 200),
+    **dict.fromkeys(("vendor", "microarchitecture"), 100),
+    "architecture": 50,
+    "device_class": 20,
+    "compiler_flags": 10_000,
+    **dict.fromkeys(("application", "section", "input"), 200),
+    **dict.fromkeys(("runtime", "version", "size_unit"), 50),
+    "description": 10_000,
+    "counter": 40,
+    "output_checksum": 128,
+    "generator": 200,
+    **dict.fromkeys(("licence", "source", "note"), 20_000),
+}
+
+MOST_ROWS = 200_000  # of all CSV members of a tarball together; MPET_UPLOAD_MAX_ROWS
+MOST_WORKLOADS = 1_000  # of a tarball; MPET_UPLOAD_MAX_WORKLOADS
+MOST_COLUMNS = 200  # of a CSV member
+MOST_JSON_CONTAINERS = 20_000  # objects and lists of one JSON member
+MOST_JSON_VALUES = 200_000  # of one JSON member: a placement of 65,536 threads fits
+DEEPEST_JSON = 32  # objects and lists inside each other
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def bad_text(name: str, text: str | None) -> str | None:
+    """What is wrong with a text, or None.
+
+    >>> bad_text("architecture", "x" * 51), bad_text("name", "laptop\\u200b")
+    ('architecture is longer than 50 characters', 'name has the invisible character U+200B')
+    """
+    if not text:
+        return None
+    most = LONGEST_TEXTS[name]
+    if len(text) > most:
+        return f"{name} is longer than {most} characters"
+    code = invisible_character(text)
+    return code and f"{name} has the invisible character {code}"
+
+
+def is_unstorable(text: str) -> bool:
+    """Whether no database stores the text: it has NUL, or half a surrogate pair.
+
+    >>> is_unstorable(chr(0xD800)), is_unstorable("x")
+    (True, False)
+    """
+    return _UNSTORABLE.search(text) is not None
+
+
+def bad_placement(placement: Sequence[int] | None, threads: int | None) -> str | None:
+    """What is wrong with the CPU numbers in the order in which threads fill them, or None.
+
+    >>> bad_placement((0, 1, 2), threads=2)
+    'placement has 3 entries, more than threads = 2'
+    >>> bad_placement((0, -1), threads=2)
+    'placement: CPU number -1 is less than 0'
+    """
+    if not placement:
+        return None
+    if len(placement) > (threads or THREAD_COUNT.most):
+        most = f"threads = {threads}" if threads else spell_bound(THREAD_COUNT.most)
+        return f"placement has {len(placement)} entries, more than {most}"
+    worst = next((complaint for cpu in (min(placement), max(placement)) if (complaint := _cpu_complaint(cpu))), None)
+    return worst and f"placement: {worst}"
+
+
+def _cpu_complaint(cpu: int) -> str | None:
+    return RANGES["placement"].complaint("CPU number", cpu)

@@ -1,0 +1,448 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connections, transaction
+from django.test.utils import CaptureQueriesContext
+
+from profiles.identity import matching
+from profiles.ingest import staging
+from profiles.ingest.derivation import run_tables
+from profiles.ingest.service import IngestError, refit
+from profiles.measurements import PARTS, CounterTable
+from profiles.models import CounterReading, Platform, Profile, Revision, Run, Source, Workload
+from profiles.scaling.features import METHOD_VERSION, feature_fit
+from profiles.scaling.runs import scaling_curves
+from tests.profiles.deliveries import deliver, measured, stored_counts
+from tests.samples import sample_measurements, sample_platform, sample_workload, varied_measurements
+
+pytestmark = pytest.mark.django_db
+SAME = "a" * 64
+
+
+@pytest.fixture
+def alice():
+    return get_user_model().objects.create_user("alice")
+
+
+def test_every_run_and_reading_is_stored():
+    measurements = sample_measurements(2, 3)
+    result = deliver(measurements)
+    assert result.warnings == []
+    assert len(result.profiles) == 6
+    for profile, record in zip(result.profiles, measurements.profiles, strict=True):
+        runs = list(profile.runs.order_by("pk"))
+        assert [run.n for run in runs] == record.runs.n.tolist()
+        assert [run.repeat for run in runs] == record.runs.repeat.tolist()
+        assert [run.time_s for run in runs] == record.runs.time_s.tolist()
+        assert [run.time_ns for run in runs] == record.runs.time_ns.tolist()
+        assert [run.pass_kind == "profile" for run in runs] == record.runs.is_profile_pass.tolist()
+        assert {run.output_checksum for run in runs} == {"abc123"}
+        parts = [[getattr(run, f"{part}_ns") for part in PARTS] for run in runs]
+        assert [[-1 if part is None else part for part in row] for row in parts] == record.runs.parts_ns.tolist()
+        readings = list(profile.counter_readings.order_by("pk"))
+        assert [(one.n, one.counter, one.value) for one in readings] == list(
+            zip(record.counters.n.tolist(), record.counters.counter, record.counters.value.tolist(), strict=True)
+        )
+
+
+def test_derived_rows_are_those_of_the_method():
+    measurements = sample_measurements(2, 2)
+    for stored, record in zip(deliver(measurements).profiles, measurements.profiles, strict=True):
+        profile = Profile.objects.get(pk=stored.pk)
+        curves = scaling_curves(record.runs, record.counters)
+        fit = feature_fit(curves, 4, 8)
+        assert profile.t1_s == curves.t1_s
+        assert profile.fit_error == fit.fit_error
+        assert (profile.n_measured, profile.n_min, profile.n_largest) == (11, 1, 16)
+        assert profile.decomposed
+        assert not profile.t1_is_stand_in
+        np.testing.assert_array_equal(profile.curves.n, curves.n)
+        np.testing.assert_array_equal(profile.curves.values.reshape(15, -1), curves.values)
+        np.testing.assert_array_equal(profile.feature_vector.values, fit.values)
+        np.testing.assert_array_equal(profile.feature_vector.rms, fit.rms)
+        assert profile.curves.code_version == profile.feature_vector.code_version == METHOD_VERSION
+
+
+def test_other_sizes_and_clocks_are_kept_and_change_nothing_derived():
+    plain, *_ = deliver(sample_measurements(1, 2)).profiles
+    record = varied_measurements().profiles[0]
+    kept, *_ = deliver(varied_measurements()).profiles
+    runs = kept.runs.order_by("pk")
+    assert len(runs) == 4 * len(record.runs.own)
+    assert [run.size for run in runs] == [None if np.isnan(one) else one for one in record.runs.size]
+    assert [run.clock_mhz for run in runs] == [None if np.isnan(one) else one for one in record.runs.clock_mhz]
+    assert (kept.workload.size, kept.workload.size_unit) == (100, "rows")
+    for one in (kept, Profile.objects.get(pk=kept.pk)):
+        assert one.t1_s == plain.t1_s
+        assert one.warnings == plain.warnings
+    refit()
+    again = Profile.objects.get(pk=kept.pk)
+    np.testing.assert_array_equal(again.curves.values, plain.curves.values)
+    np.testing.assert_array_equal(again.feature_vector.values, plain.feature_vector.values)
+
+
+def test_counts_of_tasks_are_kept():
+    measurements = sample_measurements(1, 1)
+    runs = measurements.profiles[0].runs
+    counted = np.where(runs.is_profile_pass, 5.0, np.nan)
+    profiles = [replace(measurements.profiles[0], runs=replace(runs, tasks=counted, waits=counted / 5))]
+    (profile,) = deliver(replace(measurements, profiles=profiles)).profiles
+    kept = {(run.pass_kind, run.tasks, run.waits) for run in profile.runs.all()}
+    assert kept == {("clean", None, None), ("profile", 5, 1)}
+    table = run_tables([profile.pk])[profile.pk]
+    np.testing.assert_array_equal(table.tasks, counted)
+
+
+def test_disturbed_runs_are_kept_and_counted():
+    """The profile says how many; a refit finds the same again."""
+    measurements = sample_measurements(1, 2)
+    runs = measurements.profiles[0].runs
+    flags = np.where(runs.n == 1, 1.0, np.where(runs.n == 2, np.nan, 0.0))
+    profiles = [replace(measurements.profiles[0], runs=replace(runs, disturbed=flags)), measurements.profiles[1]]
+    disturbed, silent = deliver(replace(measurements, profiles=profiles)).profiles
+    assert {(run.n, run.disturbed) for run in disturbed.runs.filter(n__lt=4)} == {(1, True), (2, None), (3, False)}
+    np.testing.assert_array_equal(run_tables([disturbed.pk])[disturbed.pk].disturbed, flags)
+    assert (disturbed.run_count, disturbed.disturbed_count) == (len(runs), 6)
+    assert (silent.run_count, silent.disturbed_count) == (len(runs), None)
+    assert 0.0005 < disturbed.standard_error < 0.005  # times are drawn from 1 %
+    Profile.objects.update(run_count=None, disturbed_count=None, standard_error=None)
+    refit()
+    for profile in (disturbed, silent):
+        again = Profile.objects.get(pk=profile.pk)
+        assert (again.run_count, again.disturbed_count) == (profile.run_count, profile.disturbed_count)
+        assert again.standard_error == profile.standard_error
+
+
+def test_a_variation_is_stored_once():
+    run = Run.objects.filter(profile=deliver(varied_measurements()).profiles[0], size__isnull=False).first()
+    run.pk = None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run.save()
+    run.clock_mhz = 1.0
+    run.save()
+
+
+def test_a_workload_has_one_size():
+    deliver(sample_measurements(1, 2))
+    deliver(varied_measurements())
+    assert Workload.objects.get(slug="app0-section0").size == 100  # it was unknown
+    other = varied_measurements()
+    other.workloads[0] = replace(other.workloads[0], size=101.0)
+    before = stored_counts()
+    with pytest.raises(IngestError, match="is known with size 100, these runs are of size 101"):
+        deliver(other)
+    assert stored_counts() == before
+
+
+def test_where_it_came_from_is_kept():
+    measurements = sample_measurements(
+        1, 1, licence="CC0", source="somebody", note="a note", environment={"load": float("nan")}, log="text"
+    )
+    source = deliver(measurements).source
+    source.refresh_from_db()
+    assert (source.licence, source.citation, source.note, source.log) == ("CC0", "somebody", "a note", "text")
+    assert source.environment == {"load": None}
+    assert source.generator == "mpet-kit 1.0"
+    assert (source.kind, source.label, source.origin) == ("tarball", "run.tar.gz", "measured")
+
+
+def test_unknown_counters_and_statuses_are_kept():
+    measurements = sample_measurements(1, 1)
+    table = CounterTable(
+        n=np.array([1, 1]),
+        repeat=np.array([1, 1]),
+        counter=("MY-COUNTER", "BR"),
+        value=np.array([7.0, np.nan]),
+        status=("ok", "no-permission"),
+    )
+    record = replace(measurements.profiles[0], counters=table)
+    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
+    rows = set(profile.counter_readings.values_list("counter", "value", "status"))
+    assert rows == {("MY-COUNTER", 7.0, "ok"), ("BR", None, "no-permission")}
+
+
+def test_a_curve_that_starts_late_has_a_stand_in_for_t1():
+    measurements = sample_measurements(1, 1, decomposed=False, counters=False)
+    runs = measurements.profiles[0].runs
+    late = runs.n >= 2
+    runs = replace(
+        runs,
+        n=runs.n[late],
+        repeat=runs.repeat[late],
+        is_profile_pass=runs.is_profile_pass[late],
+        time_s=runs.time_s[late],
+        time_ns=None,
+        parts_ns=None,
+        output_checksum=None,
+    )
+    record = replace(measurements.profiles[0], runs=runs)
+    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
+    assert profile.t1_is_stand_in
+    assert profile.t1_s == 2 * np.median(runs.time_s[runs.n == 2])
+    assert profile.n_min == 2
+    assert any("stands in" in warning for warning in profile.warnings)
+    run = profile.runs.first()
+    assert run.time_ns is None
+    assert run.use_ns is None
+
+
+def test_sequential_profile_has_no_fit():
+    measurements = sample_measurements(1, 1, decomposed=False, counters=False)
+    runs = measurements.profiles[0].runs
+    keep = runs.n == 1
+    runs = replace(
+        runs,
+        n=runs.n[keep],
+        repeat=runs.repeat[keep],
+        is_profile_pass=runs.is_profile_pass[keep],
+        time_s=runs.time_s[keep],
+        time_ns=None,
+        parts_ns=None,
+        output_checksum=None,
+    )
+    record = replace(measurements.profiles[0], runs=runs)
+    profile = deliver(replace(measurements, profiles=[record])).profiles[0]
+    profile.refresh_from_db()
+    assert profile.fit_error is None
+    assert np.isnan(profile.feature_vector.values).all()
+
+
+def test_progress_counts_profiles(monkeypatch):
+    monkeypatch.setattr(staging, "STAGED_PROFILES_AT_ONCE", 4)
+    seen = []
+    deliver(sample_measurements(2, 3), progress=seen.append)
+    assert seen == [4, 2]
+
+
+def test_revision_is_raised_once():
+    deliver(sample_measurements(1, 2))
+    assert Revision.current() == (1, 0)
+    deliver(sample_measurements(1, 2, seed=1))
+    assert Revision.current() == (2, 0)
+
+
+def test_second_delivery_of_the_same_bytes_answers_with_the_first(alice):
+    first = deliver(sha256=SAME, owner=alice)
+    before = stored_counts()
+    second = deliver(sha256=SAME, owner=alice)
+    assert second.existing
+    assert second.source == first.source
+    assert {profile.pk for profile in second.profiles} == {profile.pk for profile in first.profiles}
+    assert "delivered before" in second.warnings[0]
+    assert stored_counts() == before
+    assert Revision.current() == (1, 0)
+
+
+@pytest.mark.parametrize(("first", "word"), [(False, "public"), (True, "private")])
+def test_second_delivery_with_another_visibility_keeps_the_first(alice, first, word):
+    deliver(sha256=SAME, owner=alice, private=first)
+    second = deliver(sha256=SAME, owner=alice, private=not first)
+    assert (second.source.private_to is None) == (word == "public")
+    assert f"they are {word} and stay so" in second.warnings[0]
+
+
+def test_same_bytes_from_nobody_and_from_somebody_are_two_sources(alice):
+    assert deliver(sha256=SAME).source != deliver(sha256=SAME, owner=alice).source
+    assert deliver(sha256=SAME).existing
+
+
+def test_all_or_nothing_when_the_last_step_fails(monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("late")
+
+    monkeypatch.setattr(Revision, "raise_for", fail)
+    before = stored_counts()
+    with pytest.raises(RuntimeError, match="late"):
+        deliver()
+    assert stored_counts() == before
+    assert Revision.current() == (0, 0)
+
+
+def test_all_or_nothing_in_a_later_chunk(monkeypatch):
+    monkeypatch.setattr(staging, "STAGED_PROFILES_AT_ONCE", 2)
+    calls = []
+
+    def stop(done):
+        calls.append(done)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        deliver(sample_measurements(2, 3), progress=stop)
+    assert set(stored_counts().values()) == {0}
+
+
+def test_existing_platforms_are_left_as_they_were_when_a_delivery_fails(monkeypatch):
+    deliver(measured([sample_platform(vendor=None)]))
+
+    def fail(*_, **__):
+        raise RuntimeError("late")
+
+    monkeypatch.setattr(Revision, "raise_for", fail)
+    with pytest.raises(RuntimeError):
+        deliver(measured())
+    assert Platform.objects.get().vendor is None
+
+
+def test_emulated_needs_an_owner():
+    with pytest.raises(IngestError, match="give --owner"):
+        deliver(sample_measurements(1, 1, origin="emulated"))
+    assert set(stored_counts().values()) == {0}
+
+
+def test_emulated_is_private_whatever_was_asked_for(alice):
+    result = deliver(sample_measurements(1, 1, origin="emulated"), owner=alice)
+    assert result.source.private_to == alice
+    assert {profile.private_to for profile in result.profiles} == {alice}
+    assert Platform.objects.get().private_to == alice
+    assert Revision.current() == (0, 0)
+    assert Revision.current(alice) == (0, 1)
+
+
+def test_private_needs_an_owner():
+    with pytest.raises(IngestError, match="give --owner"):
+        deliver(private=True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"physical_cores": 99}, "the database refuses"),
+        ({"n_nu": 8, "n_ht": 4}, "the database refuses"),
+        ({"name": "x" * 201}, "name is longer than 200 characters"),
+        ({"device_class": "toaster"}, "device_class"),
+    ],
+)
+def test_impossible_platform_is_refused_whole(fields, reason):
+    with pytest.raises(IngestError, match=reason):
+        deliver(measured([sample_platform(**fields)]))
+    assert set(stored_counts().values()) == {0}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "reason"),
+    [
+        ("n", 0, "n 0 is less than 1"),
+        ("n", 65_537, "n 65537 is more than 65536"),
+        ("repeat", -1, "repeat"),
+        ("time_ns", 2**59, "time_ns"),
+        ("time_s", 1e-19, "time_s 1e-19 is less than 1e-18"),
+        ("time_s", 1e8, r"time_s 100000000.0 is more than 1e\+07"),
+        ("time_s", 0.0, "time"),
+        ("time_s", np.nan, "time"),
+        ("time_s", np.inf, "time"),
+    ],
+)
+def test_impossible_runs_are_refused_whole(column, value, reason):
+    measurements = sample_measurements(1, 2)
+    values = getattr(measurements.profiles[1].runs, column).copy()
+    values[-1] = value
+    record = replace(measurements.profiles[1], runs=replace(measurements.profiles[1].runs, **{column: values}))
+    with pytest.raises(IngestError, match=reason):
+        deliver(replace(measurements, profiles=[measurements.profiles[0], record]))
+    assert set(stored_counts().values()) == {0}
+
+
+def test_the_same_run_twice_is_refused():
+    measurements = sample_measurements(1, 1)
+    runs = measurements.profiles[0].runs
+    record = replace(measurements.profiles[0], runs=replace(runs, repeat=np.ones(len(runs), dtype=np.int64)))
+    with pytest.raises(IngestError, match="the database refuses"):
+        deliver(replace(measurements, profiles=[record]))
+
+
+def test_nothing_measured_is_refused():
+    with pytest.raises(IngestError, match="no runs"):
+        deliver(sample_measurements(1, 1, profiles=[]))
+
+
+def test_one_workload_twice_on_a_platform_is_refused():
+    measurements = sample_measurements(1, 1)
+    with pytest.raises(IngestError, match="twice on one platform"):
+        deliver(replace(measurements, profiles=measurements.profiles * 2))
+
+
+@pytest.mark.parametrize("noun", ["platforms", "workloads"])
+def test_one_description_twice_is_refused(noun):
+    twins = {
+        "platforms": [sample_platform(0), sample_platform(0, base_mhz=None)],
+        "workloads": [sample_workload(0), sample_workload(0, bound=None)],
+    }
+    with pytest.raises(IngestError, match="there twice, with the same description"):
+        deliver(measured(**{noun: twins[noun]}))
+
+
+def test_n_max_comes_from_threads_or_else_from_the_runs():
+    platforms = [sample_platform(0, n_max=None), sample_platform(1, n_max=None, threads=None), sample_platform(2)]
+    deliver(measured(platforms))
+    assert list(Platform.objects.values_list("n_max", flat=True)) == [16, 16, 16]
+
+
+def test_a_platform_without_runs_is_kept():
+    deliver(replace(measured(), platforms=[sample_platform(0), sample_platform(1)]))
+    assert Platform.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda source, profile: Profile(**_copy(profile, source=source)),
+        lambda source, profile: Run(profile=profile, n=0, repeat=1, pass_kind="clean", time_s=1.0),
+        lambda source, profile: Run(profile=profile, n=1, repeat=9, pass_kind="clean", time_s=0.0),
+        lambda source, profile: Run(profile=profile, n=1, repeat=1, pass_kind="clean", time_s=1.0),
+        lambda source, profile: CounterReading(profile=profile, n=1, repeat=1, counter="INSTR"),
+        lambda source, profile: Source(kind="tarball", origin="measured", label="x", sha256=source.sha256),
+        lambda source, profile: Source(kind="tarball", origin="emulated", label="x", sha256="e" * 64),
+        lambda source, profile: Platform(name="x", slug="x", identity=profile.platform.identity, n_max=1),
+        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=0),
+        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=1, physical_cores=2, threads=1),
+        lambda source, profile: Platform(name="x", slug="x", identity="x", n_max=1, n_nu=2, n_ht=2),
+        lambda source, profile: Workload(name="x", slug="x", identity=profile.workload.identity),
+        lambda source, profile: Workload(name="x", slug="x", identity="x", strategy="magic"),
+        lambda source, profile: Workload(name="x", slug=profile.workload.slug, identity="x"),
+    ],
+)
+def test_database_constraints(rows):
+    result = deliver(sample_measurements(1, 1))
+    row = rows(result.source, result.profiles[0])
+    with pytest.raises(IntegrityError), transaction.atomic():
+        row.save()
+
+
+def _copy(profile, **fields):
+    names = ("platform", "workload", "origin", "decomposed", "n_measured", "n_min", "n_largest")
+    return {name: getattr(profile, name) for name in names} | fields
+
+
+def rows_and_queries(measurements) -> tuple[int, int]:
+    with CaptureQueriesContext(connections[DEFAULT_DB_ALIAS]) as captured:
+        deliver(measurements)
+    runs = sum(len(record.runs) + len(record.counters) for record in measurements.profiles)
+    return runs, len(captured)
+
+
+def test_queries_are_by_the_batch_not_by_the_row():
+    """Four times the profiles: besides full batches (at least 50 rows each) no query more."""
+    few_rows, few = rows_and_queries(sample_measurements(2, 4))
+    platforms = [sample_platform(index) for index in range(10, 14)]
+    workloads = [sample_workload(index) for index in range(10, 18)]
+    more = measured(platforms, workloads)
+    many_rows, many = rows_and_queries(more)
+    assert many_rows == 4 * few_rows
+    assert many - few <= (many_rows - few_rows) / 50
+
+
+def test_matching_takes_as_many_queries_for_few_as_for_many():
+    queries = []
+    for size in (2, 40):
+        with CaptureQueriesContext(connections[DEFAULT_DB_ALIAS]) as captured:
+            platforms = [sample_platform(size * 100 + index) for index in range(size)]
+            matching.match_rows(
+                matching.PLATFORM_RULES,
+                [Platform(name=one.name, cpu_model=one.cpu_model, threads=16, n_max=16) for one in platforms],
+                matching.MatchingNotes(),
+            )
+        queries.append(len([query for query in captured if not query["sql"].startswith("INSERT")]))
+    assert queries[0] == queries[1]

@@ -1,0 +1,118 @@
+"""The bulk of a delivery is there before the delivery is, and nobody sees it; what is left of a killed one is swept."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from profiles.ingest import bulk_rows, staging
+from profiles.ingest.service import IngestError
+from profiles.ingest.staging import sweep_abandoned
+from profiles.models import CounterReading, Profile, Revision, Run, Source, StagedDelivery
+from tests.profiles.deliveries import deliver, stored_counts
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+def killed_delivery(monkeypatch, measurements=None):
+    """What a delivery leaves whose process was killed before the last transaction."""
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(staging, "sweep", lambda staged: None)
+        with pytest.raises(KeyboardInterrupt):
+            deliver(measurements or sample_measurements(1, 3), progress=die)
+    return StagedDelivery.objects.get()
+
+
+def let_lapse():
+    StagedDelivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def test_nobody_sees_what_is_staged(monkeypatch):
+    monkeypatch.setattr(staging, "STAGED_PROFILES_AT_ONCE", 2)
+    deliver(sample_measurements(1, 1))
+    before, seen = stored_counts(), []
+
+    def look(done):
+        now = stored_counts()
+        assert now["Run"] > before["Run"]
+        assert now["StagedDelivery"] == 1
+        seen.append({name: now[name] for name in ("Source", "Platform", "Workload", "Profile")})
+        assert Run.objects.filter(profile__in=Profile.objects.all()).count() == before["Run"]
+        assert Revision.current() == (1, 0)
+
+    deliver(sample_measurements(2, 2, seed=1), progress=look)
+    assert seen == [{name: before[name] for name in seen[0]}] * 2
+    assert StagedDelivery.objects.count() == 0
+    assert Run.objects.filter(profile__in=Profile.objects.all()).count() == Run.objects.count() > before["Run"]
+
+
+def test_staged_rows_are_written_in_short_transactions(monkeypatch):
+    """trust 6: one transaction held the database for 83 s."""
+    largest = []
+    monkeypatch.setattr(bulk_rows, "INSERTED_AT_ONCE", 100)
+    monkeypatch.setattr(bulk_rows, "let_others_write", lambda seconds: largest.append(Run.objects.count()))
+    deliver(sample_measurements(1, 4))
+    steps = [after - before for before, after in zip([0, *largest], largest, strict=False)]
+    assert max(steps) == 100
+    assert largest[-1] == Run.objects.count() == 4 * 66
+
+
+def test_what_a_killed_process_staged_is_swept_when_its_lease_has_lapsed(monkeypatch):
+    killed_delivery(monkeypatch)
+    assert Run.objects.exists()
+    assert CounterReading.objects.exists()
+    assert sweep_abandoned() == 0
+    let_lapse()
+    monkeypatch.setattr(staging, "INSERTED_AT_ONCE", 50)
+    assert sweep_abandoned() == 1
+    assert set(stored_counts().values()) == {0}
+
+
+def test_the_same_delivery_again_does_not_wait_for_the_sweep(monkeypatch):
+    measurements = sample_measurements(1, 3)
+    staged = killed_delivery(monkeypatch, measurements)
+    profiles = deliver(measurements).profiles
+    assert min(profile.pk for profile in profiles) > staged.last_profile
+    let_lapse()
+    sweep_abandoned()
+    assert Run.objects.count() == sum(len(record.runs) for record in measurements.profiles)
+
+
+def test_one_that_slept_for_longer_than_its_lease_stores_nothing(monkeypatch):
+    def sleep(done):
+        let_lapse()
+        assert sweep_abandoned() == 1
+
+    with pytest.raises(IngestError, match="took too long"):
+        deliver(sample_measurements(1, 2), progress=sleep)
+    assert set(stored_counts().values()) == {0}
+
+
+def test_the_rows_of_a_stored_profile_are_never_swept():
+    """A database that was restored may have a reservation of ids that are profiles by now."""
+    profiles = deliver(sample_measurements(1, 2)).profiles
+    before = stored_counts()
+    keys = [profile.pk for profile in profiles]
+    StagedDelivery.objects.create(first_profile=min(keys), last_profile=max(keys))
+    let_lapse()
+    assert sweep_abandoned() == 1
+    assert stored_counts() == before
+
+
+def test_reserved_ids_are_nobody_else_s():
+    first = deliver(sample_measurements(1, 2)).profiles
+    second = deliver(sample_measurements(1, 2, seed=1)).profiles
+    ids = {profile.pk for profile in (*first, *second)}
+    assert len(ids) == 4
+    source = Source.objects.create(kind="dataset", origin="measured", label="x", sha256="0" * 64)
+    copy = Profile.objects.get(pk=second[0].pk)
+    copy.pk, copy.uid, copy.source = None, uuid.uuid4(), source
+    copy.save()
+    assert copy.pk not in ids
+    assert Profile.objects.count() == 5

@@ -1,0 +1,119 @@
+"""Rows that nothing can be computed with are found, however they came into the database."""
+
+import numpy as np
+import pytest
+
+from profiles.judgement.stored import stored_curves, stored_features
+from profiles.judgement.usability import unusable_profiles
+from profiles.models import FeatureVector, Platform, Profile, ScalingCurves
+from tests.predictor.stored import CURVE_N, store_platforms, store_profiles, store_source, store_workloads
+from tests.unchecked import set_without_checks
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def profiles() -> list[Profile]:
+    """Three profiles on two platforms; what the tests spoil is of the first."""
+    platforms, workloads = store_platforms(["a", "b"]), store_workloads(["w1", "w2"])
+    return store_profiles(
+        store_source(), [(platforms[0], workloads[0]), (platforms[1], workloads[0]), (platforms[1], workloads[1])]
+    )
+
+
+def curve_values(**rows) -> np.ndarray:
+    """15 curves of ones, some rows otherwise."""
+    values = np.ones((15, len(CURVE_N)))
+    for name, row in rows.items():
+        values[int(name.removeprefix("row"))] = row
+    return values.ravel()
+
+
+BAD_FEATURES = {
+    "inf": np.full(84, np.inf),
+    "beyond": np.full(84, -1e31),
+    "short": np.ones(83),
+    "empty": np.ones(0),
+}
+BAD_CURVES = {
+    "time inf": {"values": curve_values(row0=[1, 1, 1, np.inf])},
+    "time 0": {"values": curve_values(row0=[1, 0, 1, 1])},
+    "time NaN": {"values": curve_values(row0=np.nan)},
+    "time subnormal": {"values": curve_values(row0=5e-324)},
+    "time huge": {"values": curve_values(row0=1e300)},
+    "no times": {"values": np.ones(0)},
+    "too few curves": {"values": np.ones(14 * len(CURVE_N))},
+    "n falls": {"n": np.array([1, 4, 2, 8], dtype=np.int32)},
+    "n twice": {"n": np.array([1, 2, 2, 8], dtype=np.int32)},
+    "n 0": {"n": np.array([0, 1, 2, 4], dtype=np.int32)},
+    "n huge": {"n": np.array([1, 2, 4, 2**31 - 1], dtype=np.int32)},
+    "n too few": {"n": np.array([1, 2], dtype=np.int32)},
+    "no n": {"n": np.array([], dtype=np.int32)},
+}
+
+
+def test_good_profiles_can_be_used(profiles):
+    assert unusable_profiles(Profile.objects.all()) == {}
+
+
+@pytest.mark.parametrize("values", BAD_FEATURES.values(), ids=BAD_FEATURES)
+def test_features_that_no_fit_has(profiles, values):
+    """trust 1: an infinite element made the snapshot refuse the whole database."""
+    FeatureVector.objects.filter(profile=profiles[0]).update(values=values)
+    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+    assert "features" in unusable_profiles(Profile.objects.all())[profiles[0].pk]
+
+
+@pytest.mark.parametrize("columns", BAD_CURVES.values(), ids=BAD_CURVES)
+def test_curves_that_no_runs_have(profiles, columns):
+    ScalingCurves.objects.filter(profile=profiles[0]).update(**columns)
+    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+    assert stored_curves(Profile.objects.select_related("curves").get(pk=profiles[0].pk)) is None
+
+
+@pytest.mark.parametrize("t1_s", [0.0, -1.0, np.inf, 5e-324, 1.7e308])
+def test_a_time_of_one_thread_that_is_none(profiles, t1_s):
+    set_without_checks(Profile, profiles[0].pk, t1_s=t1_s)
+    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+
+
+@pytest.mark.parametrize("n_measured", [0, 3, 5, 2**31 - 1])
+def test_a_number_of_thread_counts_that_the_arrays_do_not_have(profiles, n_measured):
+    set_without_checks(Profile, profiles[0].pk, n_measured=n_measured)
+    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"n_max": 0}, {"n_max": 2**31 - 1}, {"n_nu": 0}, {"n_ht": 2**31 - 1}, {"slug": ""}, {"slug": "a/b"}],
+    ids=str,
+)
+def test_a_platform_on_which_nothing_can_be_computed(profiles, columns):
+    set_without_checks(Platform, profiles[0].platform_id, **columns)
+    assert list(unusable_profiles(Profile.objects.all())) == [profiles[0].pk]
+
+
+def test_several_faults_are_the_first(profiles):
+    FeatureVector.objects.update(values=np.full(84, np.inf))
+    ScalingCurves.objects.filter(profile=profiles[1]).update(n=np.array([], dtype=np.int32))
+    reasons = unusable_profiles(Profile.objects.all())
+    assert sorted(reasons) == [profile.pk for profile in profiles]
+    assert "not as long as" in reasons[profiles[1].pk]
+
+
+def test_what_is_stored_of_one_profile_is_clean_or_nothing(profiles):
+    FeatureVector.objects.filter(profile=profiles[0]).update(values=np.array([np.inf, *np.ones(83)]))
+    ScalingCurves.objects.filter(profile=profiles[0]).update(values=curve_values(row1=[1, np.inf, -1e300, 2]))
+    profile = Profile.objects.select_related("curves", "feature_vector").get(pk=profiles[0].pk)
+    np.testing.assert_array_equal(stored_curves(profile).redundancy, [1, np.nan, np.nan, 2])
+    values, rms = stored_features(profile)
+    np.testing.assert_array_equal(values, [np.nan, *np.ones(83)])
+    assert np.isfinite(rms).all()
+    FeatureVector.objects.filter(profile=profile).update(rms=b"odd")
+    broken = Profile.objects.select_related("feature_vector").get(pk=profile.pk)
+    assert np.isnan(stored_features(broken)[0]).all()
+
+
+def test_queries_do_not_grow_with_the_profiles(profiles, django_assert_num_queries):
+    with django_assert_num_queries(2):  # platforms, profiles with their arrays
+        unusable_profiles(Profile.objects.all())

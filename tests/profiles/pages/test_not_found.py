@@ -1,0 +1,54 @@
+import pytest
+from django.urls import reverse
+
+from profiles.models import Platform
+from profiles.moderation.actions import merge_platforms
+from tests.pages import store_private, store_public, text_of, user
+from tests.profiles.test_moderation import deliver
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_mistyped_platform_or_workload_leads_to_those_that_look_alike(client):
+    store_public()
+    page = client.get("/platforms/machin-1/")
+    assert page.status_code == 404
+    assert "There is no such platform" in text_of(page)
+    assert f'href="{reverse("platform", args=["machine-1"])}"' in page.content.decode()
+    assert "app0/section0" in text_of(client.get("/workloads/app0-secton0/"))
+
+
+def test_a_mistyped_page_leads_to_the_page(client):
+    page = client.get("/platform/")
+    assert 'href="/platforms/"' in page.content.decode()
+    assert page.status_code == 404
+
+
+def test_what_looks_like_nothing_has_no_suggestions(client):
+    store_public()
+    for path in ("/platforms/zzzzzzzzzz/", "/xyzzy-plugh/", "/a/b/c/d/e/f/"):
+        assert "Did you mean" not in text_of(client.get(path))
+
+
+def test_private_rows_are_suggested_to_their_owner_alone(client):
+    ada = user("ada")
+    private = store_private(ada)[0].platform
+    address = f"/platforms/{private.slug[:-1]}/"
+    assert "secret" not in text_of(client.get(address))
+    client.force_login(ada)
+    assert "secret-machine" in text_of(client.get(address))
+
+
+def test_the_address_of_a_merged_platform_leads_to_the_one_that_stands(client):
+    deliver("first", 0), deliver("second", 1, seed=2)
+    kept, duplicate = Platform.objects.order_by("name")
+    merge_platforms(duplicate, kept)
+    answer = client.get(reverse("platform", args=[duplicate.slug]))
+    assert (answer.status_code, answer.url) == (301, reverse("platform", args=[kept.slug]))
+
+
+def test_suggestions_take_a_fixed_number_of_queries(client, django_assert_num_queries):
+    store_public()
+    # the platform, whether it was merged, names to compare, the rows that look alike
+    with django_assert_num_queries(4):
+        client.get("/platforms/machin-1/")

@@ -1,0 +1,128 @@
+"""A page that is made once for all visitors is nobody's own, and no older than what is public."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from profiles.models import Platform, Revision
+from profiles.pages.page_cache import page_key
+from tests.mpet_site.api_samples import store
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def kept(settings):
+    settings.PAGE_CACHE_SECONDS = 60
+    caches["pages"].clear()
+    yield
+    caches["pages"].clear()
+
+
+@pytest.fixture
+def address():
+    store(sample_measurements(2, 3))
+    return reverse("platform", args=[Platform.objects.order_by("pk")[0].slug])
+
+
+def rename():
+    Platform.objects.update(name="renamed behind its back")
+
+
+def test_visitors_share_a_page(address, django_assert_num_queries):
+    first = Client().get(address)
+    rename()
+    with django_assert_num_queries(1):  # the revision
+        second = Client().get(address)
+    assert second.content == first.content
+    assert "Cookie" in second["Vary"]
+    assert second["Content-Type"] == first["Content-Type"]
+
+
+def test_a_new_revision_makes_it_anew(address):
+    Client().get(address)
+    rename()
+    Revision.raise_for(None)
+    assert b"renamed behind its back" in Client().get(address).content
+
+
+def test_somebody_signed_in_neither_gets_nor_leaves_one(address):
+    Client().get(address)
+    rename()
+    ada = Client()
+    ada.force_login(User.objects.create_user("ada"))
+    own = ada.get(address).content
+    assert b"renamed behind its back" in own and b"ada" in own
+    caches["pages"].clear()
+    ada.get(address)
+    assert b"ada" not in Client().get(address).content
+
+
+def test_what_is_private_reaches_no_visitor():
+    grace = User.objects.create_user("grace")
+    store(sample_measurements(1, 2), owner=grace, private=True)
+    address = reverse("platform", args=[Platform.objects.get().slug])
+    signed_in = Client()
+    signed_in.force_login(grace)
+    assert signed_in.get(address).status_code == 200
+    assert Client().get(address).status_code == 404
+    assert signed_in.get(address).status_code == 200
+
+
+def test_addresses_and_parts_are_told_apart():
+    ask = RequestFactory().get
+    requests = [
+        ask("/platforms/"),
+        ask("/platforms/", {"search": "fft"}),
+        ask("/platforms/", headers={"HX-Request": "true"}),
+        ask("/platforms/", headers={"HX-Request": "true", "HX-Target": "rows"}),
+        ask("/workloads/"),
+        ask("/platforms/", headers={"Host": "localhost"}),
+    ]
+    assert len({page_key(request) for request in requests}) == len(requests)
+
+
+def test_trust_third_4_a_prefix_that_a_client_names_is_no_part_of_another_pages_address(settings):
+    """The front page was kept as /workloads/."""
+    ask = RequestFactory().get
+    assert settings.FORCE_SCRIPT_NAME == ""
+    settings.FORCE_SCRIPT_NAME = None  # as Django has it by default
+    assert page_key(ask("/", SCRIPT_NAME="/workloads")) != page_key(ask("/workloads/"))
+
+
+def test_trust_third_4_no_request_chooses_the_prefix_of_addresses(address):
+    answer = Client().get("/", SCRIPT_NAME="/workloads")
+    assert answer.wsgi_request.path == "/"
+    assert b"/workloads/workloads/" not in answer.content
+
+
+def test_errors_and_forms_are_made_each_time(address):
+    """A form to send has a token of its visitor."""
+    assert Client().get(reverse("platform", args=["nothing"])).status_code == 404
+    store(sample_measurements(1, 1, seed=5), label="more")
+    for page in ("predict", "home"):
+        visitor = Client()
+        content = visitor.get(reverse(page)).content
+        if b"csrfmiddlewaretoken" in content:
+            assert visitor.cookies["csrftoken"].value
+            again = Client()
+            again.get(reverse(page))
+            assert again.cookies["csrftoken"].value != visitor.cookies["csrftoken"].value
+
+
+def test_a_waiting_message_is_shown_once(address):
+    Client().get(address)
+    rename()
+    visitor = Client()
+    visitor.cookies["messages"] = "anything"
+    assert b"renamed behind its back" in visitor.get(address).content
+
+
+def test_none_is_kept_where_that_is_off(address, settings):
+    settings.PAGE_CACHE_SECONDS = 0
+    Client().get(address)
+    rename()
+    assert b"renamed behind its back" in Client().get(address).content

@@ -1,0 +1,209 @@
+"""The pages of one platform, one workload and one profile, and what all pages about them have in common."""
+
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+
+from predictor.snapshot.cache import read_database
+from profiles.ingest.service import ingest
+from profiles.models import Profile, Workload
+from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
+from tests.samples import sample_measurements
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def public():
+    return store_public()
+
+
+@pytest.fixture
+def ada():
+    return user("ada")
+
+
+def test_a_platform_shows_its_topology_and_its_profiles(client, public):
+    platform = public[0].platform
+    address = reverse("platform", args=[platform.slug])
+    words = text_of(client.get(address))
+    assert "Second NUMA node beyond 4 threads" in words
+    assert "SMT threads beyond 8 threads" in words
+    assert "L1 data, L2, L3 32 KiB, 1 MiB, 16 MiB" in words
+    assert "4 profiles" in words
+    assert "2 sockets, 2 NUMA nodes, 8 cores, 16 hardware threads" in client.get(address).content.decode()
+    assert "machine-1" in words  # among the most similar
+
+
+def test_a_workload_shows_time_and_speedup_on_its_platforms(client, public):
+    page = client.get(reverse("workload", args=[public[0].workload.slug]))
+    assert set(figures_of(page)) == {"time", "speedup"}
+    assert len(figures_of(page)["time"]["data"]) == 3
+
+
+def test_a_profile_shows_figure_5_its_fits_and_its_source(client, public):
+    page = client.get(reverse("profile", args=[public[0].uid]))
+    assert set(figures_of(page)) == {
+        "shares",
+        "speedup",
+        "pop",
+        "redundancy",
+        "losses",
+        "residuals",
+        "counters",
+    }
+    words = text_of(page)
+    assert "public.tar.gz" in words
+    assert "16 threads are" in words  # times as fast as one
+    assert "INSTR" in page.context["counters"].columns
+    assert "budget" in figures_of(client.get(reverse("profile", args=[public[0].uid]), {"budget": "time"}))
+    for curve in ("redundancy", "work imbalance", "BR-M/INSTR", "L1-LD/LLC-LDM"):
+        assert curve in words
+
+
+def test_a_time_only_profile_shows_no_parts_and_no_empty_fits(client):
+    profile = store_dataset()[0]
+    page = client.get(reverse("profile", args=[profile.uid]))
+    assert set(figures_of(page)) == {"speedup", "efficiency", "redundancy", "residuals"}
+    assert [row[0] for row in page.context["fits"]["Scaling curves"]] == ["redundancy"]
+    assert list(page.context["fits"]) == ["Scaling curves"]
+
+
+def test_a_profile_that_waits_for_its_curves_is_still_a_page(client, public):
+    profile = public[0]
+    profile.curves.delete()
+    profile.feature_vector.delete()
+    assert client.get(reverse("profile", args=[profile.uid])).status_code == 200
+    assert client.get(reverse("workload", args=[profile.workload.slug])).status_code == 200
+
+
+def test_licence_and_source_stand_wherever_a_dataset_is_shown(client):
+    profile = store_dataset()[0]
+    for address in (
+        reverse("home"),
+        reverse("platforms"),
+        reverse("workloads"),
+        reverse("profiles"),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ):
+        words = text_of(client.get(address))
+        assert "Example measurements of 2026" in words, address
+        assert "CC BY-SA 4.0" in words, address
+
+
+def test_relative_times_never_look_like_seconds(client):
+    profile = store_dataset()[0]
+    for address in (
+        reverse("profiles"),
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ):
+        words = text_of(client.get(address))
+        assert "unknown unit" in words
+        assert " ms " not in words
+
+
+def private_addresses(profile: Profile) -> list[str]:
+    return [
+        reverse("platform", args=[profile.platform.slug]),
+        reverse("workload", args=[profile.workload.slug]),
+        reverse("profile", args=[profile.uid]),
+    ]
+
+
+def test_what_is_private_to_others_is_as_unknown_as_what_never_was(client, public, ada):
+    for address in private_addresses(store_private(ada)[0]):
+        for viewer in (None, user(f"eve-{address[1:4]}")):
+            client.logout()
+            if viewer:
+                client.force_login(viewer)
+            missing = client.get(address)
+            assert missing.status_code == 404
+            assert "secret" not in text_of(missing)
+            if "/platforms/" in address:
+                assert text_of(missing) == text_of(client.get(reverse("platform", args=["never-was"])))
+
+
+def test_private_rows_leave_lists_counts_and_filters_of_others_alone(client, public, ada):
+    pages = [reverse("home"), reverse("platforms"), reverse("workloads"), reverse("profiles")]
+    before = [text_of(client.get(address)) for address in pages]
+    store_private(ada)
+    assert [text_of(client.get(address)) for address in pages] == before
+
+
+def test_the_owner_sees_private_rows_with_badges(client, public, ada):
+    profile = store_private(ada)[0]
+    client.force_login(ada)
+    for address in (reverse("platforms"), reverse("workloads"), reverse("profiles"), *private_addresses(profile)):
+        content = client.get(address).content.decode()
+        assert '<span class="badge private">private</span>' in content, address
+        assert '<span class="badge simulated">simulated</span>' in content or "/platforms/secret" in address, address
+
+
+def test_charts_say_what_is_simulated_in_title_and_saved_numbers(client, public):
+    simulated = replace(sample_measurements(1, 1, seed=5), origin="simulated")
+    again = ingest(simulated, kind="simulator", label="model", sha256="9" * 64, owner=None, private=False).profiles[0]
+    page = client.get(reverse("workload", args=[again.workload.slug]))
+    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
+    assert names.count("machine-0 (simulated)") == names.count("machine-0") == 1
+    content = page.content.decode()
+    assert "Time (partly simulated)" in content
+    assert 'data-origin="mixed"' in content
+    content = client.get(reverse("profile", args=[again.uid])).content.decode()
+    assert "Speedup (simulated)" in content
+    assert 'data-origin="simulated"' in content
+    content = client.get(reverse("profile", args=[public[0].uid])).content.decode()
+    assert "data-origin" not in content
+    assert "(simulated)" not in content
+
+
+def test_private_profiles_on_public_platforms_are_hidden_and_not_counted(client, public, ada):
+    """The same machine and workloads, measured again in private."""
+    again = sample_measurements(seed=9)
+    ingest(again, kind="tarball", label="again.tar.gz", sha256="d" * 64, owner=ada, private=True)
+    assert Profile.objects.count() == 24
+    page = client.get(reverse("platforms"))
+    assert [row.profile_count for row in page.context["page"]] == [4, 4, 4]
+    assert "4 profiles" in text_of(client.get(reverse("platform", args=[public[0].platform.slug])))
+
+
+def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_queries):
+    profile = public[0]
+    read_database()  # made once a revision and process
+    # count, page, sources, and the values of four filters
+    with django_assert_num_queries(7):
+        client.get(reverse("platforms"))
+    with django_assert_num_queries(7):
+        client.get(reverse("workloads"))
+    # platforms and workloads to choose from, and what has their names, count, keys of the page, its rows, sources
+    with django_assert_num_queries(8):
+        client.get(reverse("profiles"))
+    # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
+    # compilers, how many runs were disturbed, prices; revision and newest profile, neighbours
+    with django_assert_num_queries(12):
+        client.get(reverse("platform", args=[profile.platform.slug]))
+    # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
+    # profile, the neighbours
+    with django_assert_num_queries(8):
+        client.get(reverse("workload", args=[profile.workload.slug]))
+    # the profile with all that belongs to it, its runs, the platform's ceilings, its counters, its compiler
+    with django_assert_num_queries(5):
+        client.get(reverse("profile", args=[profile.uid]))
+
+
+def test_workload_pages_hold_as_many_curves_as_a_figure_bears(client):
+    store_public(platforms=18, workloads=1)
+    page = client.get(reverse("workload", args=[Workload.objects.get().slug]))
+    assert len(figures_of(page)["time"]["data"]) == len(page.context["page"]) == 16
+    assert "18 profiles" in text_of(page)
+
+
+def test_compiler_and_kernel_are_shown_with_the_delivery(client, public):
+    words = text_of(client.get(reverse("profile", args=[public[0].uid])))
+    assert "Compiler, flags, kernel g++ 12.2, -O2, Linux 6.1" in words
+    words = text_of(client.get(reverse("platform", args=[public[0].platform.slug])))
+    assert "Compilers and kernels of these deliveries" in words and "g++ 12.2 -O2 Linux 6.1" in words

@@ -1,0 +1,163 @@
+"""The table of bounds: the published schemas and docs/formats.md say the same, and what honest people measure fits."""
+
+import re
+from dataclasses import fields
+
+import pytest
+
+from benchmarks.archive import Limits, load_schema
+from mpet_site.web.invisible import VISIBLE_TEXT_PATTERN
+from profiles.measurements import PART_COLUMNS, PlatformRecord, WorkloadRecord
+from profiles.validity import bounds
+from profiles.validity.bounds import (
+    LONGEST_TEXTS,
+    RANGES,
+    THREAD_COUNT,
+    Range,
+    bad_placement,
+    bad_text,
+    spell_bound,
+)
+from tests.paths import ROOT
+
+
+def json_properties() -> dict[str, dict]:
+    """By document.field: what the JSON Schemas of the tarball and the dataset say of it."""
+    properties = {
+        "platform": load_schema("platform")["properties"],
+        "workloads": load_schema("workloads")["items"]["properties"],
+        "dataset": load_schema("dataset")["properties"],
+    }
+    return {f"{document}.{name}": rule for document, rules in properties.items() for name, rule in rules.items()}
+
+
+def schema_range(rule: dict) -> Range:
+    gap = rule.get("not", {}).get("exclusiveMaximum")
+    return Range(rule["minimum"] if gap is None else gap, rule["maximum"], or_zero=gap is not None)
+
+
+def test_the_json_schemas_have_the_bounds_of_the_table():
+    """Every number and every text has its bound."""
+    seen = set()
+    for path, rule in json_properties().items():
+        name = path.partition(".")[2]
+        kinds = rule.get("type", [])
+        if {"integer", "number"} & {*kinds}:
+            assert schema_range(rule) == RANGES[name], path
+            seen.add(name)
+        elif "string" in kinds:
+            assert (rule["maxLength"], rule["pattern"]) == (LONGEST_TEXTS[name], VISIBLE_TEXT_PATTERN), path
+            seen.add(name)
+    placement = load_schema("platform")["properties"]["placement"]
+    assert (placement["maxItems"], schema_range(placement["items"])) == (THREAD_COUNT.most, RANGES["placement"])
+    generator = load_schema("manifest")["properties"]["generator"]["properties"].values()
+    assert {(rule["maxLength"], rule["pattern"]) for rule in generator} == {
+        (LONGEST_TEXTS["generator"], VISIBLE_TEXT_PATTERN)
+    }
+    assert len(seen) > 25
+
+
+@pytest.mark.parametrize("table", ["runs", "counters"])
+def test_the_table_schemas_have_the_bounds_of_the_table(table):
+    """Every number has its bound. A Table Schema cannot say that 0 may stand below a counter's least value."""
+    numbers = 0
+    for field in load_schema(table)["fields"]:
+        constraints, name = field["constraints"], field["name"]
+        if field["type"] in {"integer", "number"}:
+            expected = RANGES[name]
+            least = 0 if expected.or_zero else expected.least
+            assert (constraints["minimum"], constraints["maximum"]) == (least, expected.most), name
+            numbers += 1
+        elif "enum" not in constraints:
+            assert constraints["maxLength"] == LONGEST_TEXTS["name" if name == "workload" else name], name
+            assert constraints["pattern"] == VISIBLE_TEXT_PATTERN, name
+    assert numbers >= 3
+
+
+def test_every_number_and_text_of_a_record_has_a_bound():
+    record_fields = [*fields(PlatformRecord), *fields(WorkloadRecord)]
+    texts = {field.name for field in record_fields if "str" in field.type}
+    numbers = {field.name for field in record_fields if "int" in field.type or "float" in field.type}
+    assert texts - {"strategy", "bound"} <= set(LONGEST_TEXTS)
+    assert numbers | set(PART_COLUMNS) <= set(RANGES)
+
+
+def test_the_docs_have_the_table():
+    """docs/formats.md names each bound in one row: `a`, `b` | from | to."""
+    text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
+    section = text.partition("### Bounds")[2].partition("### Limits")[0]
+    rows = {}
+    for line in section.splitlines():
+        names, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        if line.startswith("| `"):
+            rows |= {name.strip("` "): cells for name in names.split(",")}
+    numbers = {
+        name: [("0, or " if bound.or_zero else "") + spelled(bound.least), spelled(bound.most)]
+        for name, bound in RANGES.items()
+    }
+    assert {name: cells[:2] for name, cells in rows.items() if len(cells) == 3} == numbers
+    texts = {name: f"{most:,}" for name, most in LONGEST_TEXTS.items()}
+    assert {name: cells[0] for name, cells in rows.items() if len(cells) == 2} == texts
+    for name in (
+        "MOST_ROWS",
+        "MOST_WORKLOADS",
+        "MOST_COLUMNS",
+        "MOST_JSON_CONTAINERS",
+        "MOST_JSON_VALUES",
+        "DEEPEST_JSON",
+    ):
+        assert f"{getattr(bounds, name):,}" in text, name
+
+
+def spelled(number: float) -> str:
+    """As docs/formats.md writes numbers."""
+    if isinstance(number, int) and number > 10**9:
+        powers = {2**60: "2^60", 2**63 - 1: "2^63 - 1", 2**31 - 1: "2^31 - 1", 2**53: "2^53", 10**16: "10^16"}
+        return powers[number]
+    return f"{number:,}" if isinstance(number, int) else spell_bound(number)
+
+
+def test_a_tarball_may_have_as_much_as_the_table_says():
+    assert Limits().rows == bounds.MOST_ROWS
+    assert Limits().workloads == bounds.MOST_WORKLOADS
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "complaint"),
+    [
+        ("threads", 65_536, None),
+        ("threads", 65_537, "threads 65537 is more than 65536"),
+        ("base_mhz", 0, None),
+        ("base_mhz", 0.5, "base_mhz 0.5 is less than 1 and not 0"),
+        ("clock_mhz", 0, "clock_mhz 0 is less than 1"),
+        ("value", 5e-324, "value 5e-324 is less than 1e-09 and not 0"),
+        ("value", 1.797e308, "value 1.797e+308 is more than 1e+21"),
+        ("memory_bytes", 10**400, f"memory_bytes {10**400} is more than {2**60}"),
+    ],
+)
+def test_complaints(name, number, complaint):
+    assert RANGES[name].complaint(name, number) == complaint
+
+
+@pytest.mark.parametrize("code", [0x00, 0x1B, 0x85, 0xAD, 0x200B, 0x200E, 0x202E, 0x2028, 0x2066, 0xFEFF, 0xE0041])
+def test_trust_third_12_a_text_has_no_character_that_cannot_be_seen(code):
+    reason = f"name has the invisible character U+{code:04X}"
+    assert bad_text("name", f"lap{chr(code)}top") == reason
+    assert not re.search(VISIBLE_TEXT_PATTERN, f"lap{chr(code)}top")
+
+
+@pytest.mark.parametrize(
+    "text", ["Zen 4, 2 × 96 cores", "Intel® Core™ i9", "Größe µ", "机器", "a\u00a0b", "two\nlines\tof it"]
+)
+def test_texts_of_every_language_are_taken(text):
+    assert bad_text("description", text) is None
+    assert re.search(VISIBLE_TEXT_PATTERN, text)
+
+
+def test_texts_and_placements():
+    assert bad_text("architecture", None) is None
+    assert bad_text("architecture", "x" * 50) is None
+    assert bad_placement(None, 4) is None
+    assert bad_placement(tuple(range(65_536)), None) is None
+    assert bad_placement((65_536,), None) == "placement: CPU number 65536 is more than 65535"
+    assert bad_placement((0,) * 65_537, None) == "placement has 65537 entries, more than 65536"

@@ -1,0 +1,140 @@
+"""Warnings on measurements: each kind at its threshold, one line per workload and kind."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from profiles.measurements import Measurements, ProfileRecord, RunTable
+from profiles.validity.quality import MEASURED_ONCE, Finding, find_faults, quality_warnings, run_warnings
+from tests.samples import sample_measurements, sample_platform, sample_workload
+
+
+def runs(clean: dict[int, list[float]], profile: dict[int, list[float]] | None = None) -> RunTable:
+    """Times in seconds by thread count, in the clean and in the profile pass."""
+    rows = [(n, False, t) for n, times in clean.items() for t in times]
+    rows += [(n, True, t) for n, times in (profile or {}).items() for t in times]
+    n, is_profile, time_s = (np.array(column) for column in zip(*rows, strict=True))
+    return RunTable(n=n, repeat=np.arange(len(rows)), is_profile_pass=is_profile, time_s=time_s)
+
+
+def delivery(*tables: RunTable, platforms: int = 1, workloads: int = 1) -> Measurements:
+    pairs = [(p, w) for p in range(platforms) for w in range(workloads)]
+    return Measurements(
+        origin="measured",
+        time_kinds={},
+        platforms=[sample_platform(p) for p in range(platforms)],
+        workloads=[sample_workload(w) for w in range(workloads)],
+        profiles=[ProfileRecord(p, w, table) for (p, w), table in zip(pairs, tables, strict=True)],
+    )
+
+
+QUIET = {1: [1.0, 1.0, 1.0], 2: [0.5, 0.5, 0.5], 4: [0.25, 0.25, 0.25]}
+
+
+def test_disturbed_repeats_are_counted_once_for_all_sections():
+    """Two sections of one application are measured by the same repeats; an undisturbed delivery says nothing."""
+    quiet = sample_measurements(1, 2)
+    flagged = [
+        replace(record, runs=replace(record.runs, disturbed=(record.runs.n == 1).astype(float)))
+        for record in quiet.profiles
+    ]
+    (line,) = quality_warnings(replace(quiet, profiles=flagged))
+    assert line.startswith("6 of 66 repeats were disturbed by other programs: ")
+    silent = [
+        replace(record, runs=replace(record.runs, disturbed=np.zeros(len(record.runs)))) for record in quiet.profiles
+    ]
+    assert quality_warnings(replace(quiet, profiles=silent)) == []
+
+
+def test_few_repeats_say_how_far_they_tell_a_time():
+    """Two that differ by 2 % each: the error is 1 %, and 90 % are within 1.645 times as much."""
+    lines = quality_warnings(delivery(runs({1: [1.0, np.exp(0.02)], 2: [0.5, 0.5 * np.exp(0.02)]})))
+    assert lines[-1] == "with 2 repeats a time is known to about ±1.6 % (90 %, the median of the workloads)"
+    assert not any("is known to" in line for line in quality_warnings(delivery(runs(QUIET))))
+    once = quality_warnings(delivery(runs({1: [1.0], 2: [0.5]})))
+    assert once[-1] == MEASURED_ONCE
+
+
+def test_good_measurements_have_no_warnings():
+    assert quality_warnings(sample_measurements(2, 3)) == []
+    assert run_warnings(runs(QUIET, QUIET)) == []
+
+
+def test_coefficient_of_variation():
+    """Sample standard deviation over mean: 0.9, 1.0, 1.1 has 0.1 / 1.0."""
+    assert run_warnings(runs({1: [0.91, 1.0, 1.09]})) == []
+    assert run_warnings(runs({1: [0.89, 1.0, 1.11]})) == ["the coefficient of variation is 11.0 % at n = 1"]
+    times = [3.0, 5.0, 4.0, 4.4]
+    expected = Finding("variation", 0, 2, np.std(times, ddof=1) / np.mean(times), 1)
+    (found,) = find_faults([runs({1: [9.0, 9.0, 9.0], 2: times})])
+    assert replace(found, value=0) == replace(expected, value=0)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_growth_compares_medians_of_neighbouring_thread_counts():
+    assert run_warnings(runs(QUIET | {8: [0.27, 0.27, 0.27]})) == []
+    assert run_warnings(runs(QUIET | {8: [0.3, 0.3, 0.3]})) == ["t(n) grows by 20.0 % to n = 8"]
+    assert run_warnings(runs(QUIET | {8: [0.2, 0.25, 0.26]})) == ["the coefficient of variation is 13.6 % at n = 8"]
+
+
+def test_profile_pass_overhead():
+    assert run_warnings(runs(QUIET, {n: [1.19 * t for t in times] for n, times in QUIET.items()})) == []
+    assert run_warnings(runs(QUIET, {2: [0.625] * 3, 4: [0.5] * 3})) == [
+        "the profile pass takes 2.00 times as long as the clean pass at n = 4, and at 1 more thread count"
+    ]
+
+
+def test_few_repeats():
+    assert run_warnings(runs({1: [1.0] * 3, 2: [0.5] * 2, 4: [0.25], 8: [0.25]})) == [
+        "fewer than 3 repeats: 1 at n = 4, and at 2 more thread counts"
+    ]
+
+
+def test_the_clean_pass_counts_where_there_is_one():
+    """Two profile runs are enough where three clean ones give t(n); where there is no clean run they are t(n)."""
+    assert run_warnings(runs(QUIET, {1: [1.0, 1.0]})) == []
+    assert run_warnings(runs({1: [1.0] * 3}, {1: [1.0] * 3, 2: [1.5, 1.5]})) == [
+        "t(n) grows by 50.0 % to n = 2",
+        "fewer than 3 repeats: 2 at n = 2",
+    ]
+
+
+def test_order_of_rows_does_not_matter():
+    table = runs(QUIET | {8: [0.2, 0.3, 0.4]}, {1: [1.5]})
+    order = np.random.default_rng(0).permutation(len(table))
+    mixed = RunTable(table.n[order], table.repeat[order], table.is_profile_pass[order], table.time_s[order])
+    assert run_warnings(mixed) == run_warnings(table) != []
+
+
+def test_one_line_per_workload_and_kind_with_the_worst_platform():
+    noisy = runs({1: [0.8, 1.0, 1.2]})
+    worse = runs({1: [0.5, 1.0, 1.5], 2: [0.8, 1.0, 1.2]})
+    assert quality_warnings(delivery(noisy, runs(QUIET), worse, noisy, platforms=2, workloads=2)) == [
+        "app0/section0: the coefficient of variation is 50.0 % at n = 1 on machine-1, "
+        "and at 2 more thread counts of 2 platforms",
+        "app0/section1: the coefficient of variation is 20.0 % at n = 1 on machine-1",
+    ]
+
+
+def test_a_large_report_stays_readable():
+    bad = runs({n: [1.0 * n, 2.0 * n] for n in range(1, 21)}, {n: [9.0 * n] for n in range(1, 21)})
+    lines = quality_warnings(delivery(*[bad] * 30, workloads=30))
+    assert len(lines) == 4 * 30 + 1
+    assert lines[0].startswith("app0/section0: the coefficient of variation is 47.1 % at n = 1, and at 19 more")
+
+
+def test_virtual_platforms():
+    quiet = delivery(runs(QUIET))
+    virtual = [sample_platform(p, virtualised=True) for p in range(3)]
+    assert quality_warnings(replace(quiet, platforms=virtual[:1])) == [
+        "platform machine-0 is virtualised: its times may depend on its neighbours"
+    ]
+    assert quality_warnings(replace(quiet, platforms=[*virtual, sample_platform(3, virtualised=None)])) == [
+        "3 of 4 platforms are virtualised (machine-0 and others): their times may depend on their neighbours"
+    ]
+
+
+def test_nothing_measured_is_nothing_to_warn_of():
+    assert find_faults([]) == []
+    assert quality_warnings(Measurements("measured", {}, [], [], [])) == []
