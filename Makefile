@@ -1,12 +1,12 @@
 # make run     set up everything and serve on http://127.0.0.1:8000, with demo data (DEMO=0: without);
 #              DATA=sparecores also fetches 3,000 real servers (minutes, once; FROM=PATH: from an archive or a clone)
-# make test    set up everything and run all tests
+# make test    set up everything and run all tests; make quick-test runs those that need Python alone (3 minutes)
 # make check   lint, format, types, import contracts, deployment and migration checks
 # make help    the rest
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
-WORKERS ?= 2
+WORKERS ?= 3
 DEMO ?= 1
 DATA ?=
 FROM ?=
@@ -26,12 +26,14 @@ BIOME := node_modules/.bin/biome
 MANAGE := $(BIN)/python manage.py
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --constraint constraints.txt
 
-.PHONY: run cluster test check audit format client core schema benchmark screenshots peers page-weights lock clean help
+.PHONY: run cluster test quick-test coverage figures check audit format client core schema benchmark screenshots peers page-weights lock clean help
 .DELETE_ON_ERROR:
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
 	@echo "make cluster       several processes as on several hosts, for trying: PostgreSQL, web, task workers, Dask"
+	@echo "make coverage      run all tests and write build/coverage/, which lines of the code they execute"
+	@echo "make figures       count how simple the code is, and write the table of docs/code-map.md"
 	@echo "make audit         look up what is pinned among the known vulnerabilities (asks pypi.org)"
 	@echo "make format        apply the formatter and safe lint fixes"
 	@echo "make client        build the client's wheel in build/client/"
@@ -90,6 +92,26 @@ test: $(VENV)/.installed-dev
 	$(BIN)/pytest -n auto -m "not alone" $(PYTEST_ARGS)
 	@echo "Those that measure time run alone."
 	$(BIN)/pytest -o testpaths=tests -m alone $(PYTEST_ARGS) || [ $$? = 5 ]
+
+# The folders with the most tests for their processor time; CONTRIBUTING.md says how they were chosen.
+QUICK := tests/mpet_site/web tests/accounts tests/predictor/predictions tests/predictor/comparisons \
+	tests/predictor/computations tests/predictor/extrapolation tests/predictor/snapshot tests/predictor/api
+quick-test: export PYTHONDONTWRITEBYTECODE =
+quick-test: $(VENV)/.installed-dev
+	$(BIN)/pytest -n auto -m "not (alone or browser or kit or postgresql or shared_data)" $(QUICK) $(PYTEST_ARGS)
+
+# Each process of a test writes a file of its own (pyproject.toml, coverage); all of them are put together at the end.
+coverage: $(VENV)/.installed-dev
+	@mkdir -p build
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto -m "not alone" $(PYTEST_ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet --directory build/coverage
+	$(BIN)/coverage report --format total | sed 's/.*/Covered: & % of the lines. build\/coverage\/index.html has each of them./'
+
+figures: export DJANGO_SETTINGS_MODULE = mpet_site.settings_test
+figures: $(VENV)/.installed-dev
+	$(BIN)/python -m lab.figures
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

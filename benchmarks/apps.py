@@ -20,7 +20,9 @@ class BenchmarksConfig(AppConfig):
 
         register_reader(KIT_RESULTS, read_archive)
         register_user_data(MEASUREMENTS)
-        register_periodic_task("uploads", take_up_uploads)
+        register_periodic_task(
+            "uploads", take_up_uploads, seconds=min(settings.CHORE_SECONDS, 2.0)
+        )  # their senders wait
         register_periodic_task("quarantine", end_abandoned)
         register_periodic_task("tasks", requeue_abandoned_tasks)
         register_periodic_task("files", sweep_files, seconds=2 * settings.LEASE_SECONDS)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
+from django.db.models import QuerySet
 
 from benchmarks.models import FetchedFolder
 from benchmarks.public_data.files import FoundFolder, find_folders
 from benchmarks.public_data.interface import MeasuredFolder, PublicSource, RefusedFolder, as_delivery
 from profiles.ingest import IngestResult, ingest
-from profiles.models import Price, Source
+from profiles.models import Platform, Price, Source, StagedDelivery
 from profiles.prices import price_table, restore_prices
-from profiles.withdrawal import withdraw
+from profiles.withdrawal import sweep_withdrawn, withdraw, withdraw_in_transaction
 
 FOLDERS_AT_ONCE = 50  # in one delivery: what a killed process has to read again
 
@@ -40,83 +39,61 @@ class FetchReport:
 
 
 Looked = Callable[[FetchReport], Any]
+Batch = list[tuple[FoundFolder, MeasuredFolder]]
 
 
 def fetch(
     source: PublicSource, origin: Path, *, limit: int | None, update: bool, looked: Looked = lambda report: None
 ) -> FetchReport:
-    """Store what of the source is not stored yet, at most `limit` folders. `update`: folders that changed are stored
-    anew, and their platforms keep their prices. `looked` is called after every folder.
+    """Store what of the source is not stored yet, at most `limit` folders. `update`: each delivery in which a folder
+    changed is replaced, as a whole. `looked` is called after every folder.
 
-    Raises UnreadableOrigin and IngestError; the folders before are stored.
+    Raises UnreadableOrigin and IngestError; the deliveries before are stored.
     """
-    report = FetchReport()
-    if update:
-        report.outdated = _withdraw_outdated(source, origin)
-    readable = _readable(source, origin, limit, report, looked)
-    while some := list(islice(readable, FOLDERS_AT_ONCE)):
-        _store(source, some, report)
-        _give_prices_back(source, report)
-    _give_prices_back(source, report)
-    if limit is None:
-        _held_prices(source).unlink(missing_ok=True)  # what is left is of machines that are not stored any more
+    report, taken = FetchReport(), 0
+    known = {row.folder: row for row in FetchedFolder.objects.filter(public_source=source.name)}
+    to_look_at = _changed_deliveries(source, origin, known) if update else {}
+    batches: dict[int | None, Batch] = {}  # by the delivery that they replace; None: of what is new
+    for folder in find_folders(source, origin):
+        former = known[folder.name].source_id if folder.name in known else None
+        if limit is not None and taken >= limit and (former is None or former not in batches):
+            if not batches.keys() - {None}:
+                break
+            continue  # the rest of a delivery that is begun may follow
+        if former is not None and former not in to_look_at:
+            report.known += 1
+        else:
+            batch = batches.setdefault(former, [])
+            if (measured := _read(source, folder, report)) is not None:
+                batch.append((folder, measured))
+                taken += 1
+            if former is None:
+                is_whole = len(batch) == FOLDERS_AT_ONCE
+            else:
+                report.outdated += known[folder.name].sha256 != folder.sha256
+                to_look_at[former].discard(folder.name)
+                is_whole = not to_look_at[former]
+            if is_whole:
+                _store(source, batches.pop(former), former, report)
+        looked(report)
+    if batches.get(None):
+        _store(source, batches[None], None, report)
     return report
 
 
-def _withdraw_outdated(source: PublicSource, origin: Path) -> int:
-    """Take back the deliveries in which a folder was another than it is now; of how many folders."""
-    known = _known(source)
-    outdated = [folder.name for folder in find_folders(source, origin) if known.get(folder.name) != folder.sha256]
-    rows = FetchedFolder.objects.filter(public_source=source.name)
-    changed = {row.source_id for row in rows if row.folder in set(outdated)}
-    if changed:
-        _hold_prices(source, changed)
-        withdraw(Source.objects.filter(pk__in=changed))
-    return len(set(outdated) & set(known))
-
-
-def _held_prices(source: PublicSource) -> Path:
-    """Where prices wait for platforms that are stored anew, also when the process ends before they are. It is a table
-    as import_prices reads it."""
-    return Path(settings.FETCHED_DIR, f"{source.name}.prices.csv")
-
-
-def _hold_prices(source: PublicSource, deliveries: set[int]) -> None:
-    """With the prices that a fetch before this one held and could not give back."""
-    prices = Price.objects.filter(platform__profiles__source__in=deliveries).distinct().select_related("platform")
-    table = price_table(prices)
-    path = _held_prices(source)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text() if path.exists() else ""
-    rows = dict.fromkeys([*table.splitlines(), *before.splitlines()])  # the header once, and first
-    path.with_suffix(".new").write_text("\n".join(rows) + "\n")
-    path.with_suffix(".new").rename(path)
-
-
-def _give_prices_back(source: PublicSource, report: FetchReport) -> None:
-    path = _held_prices(source)
-    if path.exists():
-        _, report.prices_dropped = restore_prices(path.read_text().splitlines())
-
-
-def _known(source: PublicSource) -> dict[str, str]:
-    return dict(FetchedFolder.objects.filter(public_source=source.name).values_list("folder", "sha256"))
-
-
-def _readable(
-    source: PublicSource, origin: Path, limit: int | None, report: FetchReport, looked: Looked
-) -> Iterator[tuple[FoundFolder, MeasuredFolder]]:
-    """The folders that are not stored yet and can be."""
-    known, found = _known(source), 0
+def _changed_deliveries(source: PublicSource, origin: Path, known: Mapping[str, FetchedFolder]) -> dict[int, set[str]]:
+    """The deliveries in which a folder was another than it is now, and which of their folders are there. What
+    moderators hid stays as it is."""
+    shown = set(Source.objects.filter(fetched_folders__public_source=source.name, hidden=False).values_list("pk"))
+    there: dict[int, set[str]] = {}
+    changed = set()
     for folder in find_folders(source, origin):
-        if limit is not None and found >= limit:
-            return
-        if folder.name in known:
-            report.known += 1
-        elif (measured := _read(source, folder, report)) is not None:
-            found += 1
-            yield folder, measured
-        looked(report)
+        row = known.get(folder.name)
+        if row is not None and (row.source_id,) in shown:
+            there.setdefault(row.source_id, set()).add(folder.name)
+            if row.sha256 != folder.sha256:
+                changed.add(row.source_id)
+    return {key: there[key] for key in changed}
 
 
 def _read(source: PublicSource, folder: FoundFolder, report: FetchReport) -> MeasuredFolder | None:
@@ -131,26 +108,51 @@ def _read(source: PublicSource, folder: FoundFolder, report: FetchReport) -> Mea
     return measured
 
 
-def _store(source: PublicSource, some: list[tuple[FoundFolder, MeasuredFolder]], report: FetchReport) -> None:
-    folders = [folder for folder, _ in some]
+def _store(source: PublicSource, batch: Batch, former: int | None, report: FetchReport) -> None:
+    """Store a delivery. The former one goes in the transaction in which the new one becomes visible: nobody sees both,
+    or neither."""
+    outdated = Source.objects.filter(pk__in=[] if former is None else [former])
+    if not batch:
+        withdraw(outdated)  # none of its folders can be read now
+        return
+    swept: list[StagedDelivery] = []
 
-    def note(result: IngestResult) -> None:
-        """In the transaction that makes the profiles visible."""
+    def replace(result: IngestResult) -> None:
+        if former is not None:
+            swept.extend(_replace(outdated, result.source, report))
         FetchedFolder.objects.bulk_create(
             FetchedFolder(source=result.source, public_source=source.name, folder=folder.name, sha256=folder.sha256)
-            for folder in folders
+            for folder, _ in batch
         )
 
     result = ingest(
-        as_delivery(source, [measured for _, measured in some], f"fetch_data {source.name} {source.version}"),
+        as_delivery(source, [measured for _, measured in batch], f"fetch_data {source.name} {source.version}"),
         kind=Source.Kind.DATASET,
         label=source.title,
-        sha256=hashlib.sha256("".join(folder.sha256 for folder in folders).encode()).hexdigest(),
+        sha256=hashlib.sha256("".join(folder.sha256 for folder, _ in batch).encode()).hexdigest(),
         owner=None,
         private=False,
-        on_stored=note,
+        on_stored=replace,
     )
-    report.stored += len(folders)
+    sweep_withdrawn(swept)
+    report.stored += len(batch)
     report.profiles += len(result.profiles)
     for kind, messages in result.notes.items():
         report.notes.setdefault(kind, []).extend(messages)
+
+
+def _replace(outdated: QuerySet[Source], source: Source, report: FetchReport) -> list[StagedDelivery]:
+    """Withdraw the outdated delivery. A machine whose description makes it another platform now gets the slug and the
+    prices of the platform of its name that is gone."""
+    before = Platform.objects.filter(descriptions__source__in=outdated).in_bulk()
+    prices = price_table(Price.objects.filter(platform__in=before).select_related("platform"))
+    staged = withdraw_in_transaction(outdated, replaced_by=source)
+    left = Platform.objects.in_bulk(before)
+    slugs = {platform.name: platform.slug for key, platform in before.items() if key not in left}
+    if len(left) < len(before):
+        for platform in Platform.objects.filter(descriptions__source=source, name__in=slugs).exclude(pk__in=left):
+            if not platform.descriptions.exclude(source=source).exists():
+                platform.slug = slugs.pop(platform.name, platform.slug)
+                platform.save(update_fields=["slug"])
+        report.prices_dropped += restore_prices(prices.splitlines())[1]
+    return staged

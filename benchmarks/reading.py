@@ -13,7 +13,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -25,10 +26,13 @@ from benchmarks.formats.collecting import ForeignLimits
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.formats.recognising import TARBALL, UnrecognisedError, is_tarball
 from benchmarks.models import error_entries
+from mpet_site.state_folder import file_lock
+from mpet_site.web.patience import NotReadyYet, can_wait
 from profiles.measurements import Measurements, PlatformRecord
 
 logger = logging.getLogger(__name__)
 UNEXPECTED = "has something that its reader does not expect: nothing was stored, and the operators were told"
+READER_NICENESS = 5  # a third of the processor time of those who serve, where there is too little for all
 MOST_ANSWER_BYTES = 256 * 2**20  # 200,000 runs are 19 MB
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR")  # no secret, no address
 ENVIRONMENT = {
@@ -45,6 +49,25 @@ MAY_BE_MADE = {
     *((f"numpy.{core}.multiarray", name) for core in ("core", "_core") for name in ("_reconstruct", "scalar")),
     *((f"numpy.{core}.numeric", "_frombuffer") for core in ("core", "_core")),
 }  # fmt: skip
+
+
+class ReaderBusyError(NotReadyYet):
+    """Another request waits for a file to be read."""
+
+    reason = "Another file is being read."
+
+
+@contextmanager
+def one_request_at_a_time() -> Iterator[None]:
+    """Let one request wait for files to be read, of all processes that share the state folder, so that the other web
+    workers serve on. Raises ReaderBusyError for a second one; what is no request has the time, and is not counted."""
+    if can_wait():
+        yield
+        return
+    with file_lock(settings.READING_LOCK, wait=False) as is_ours:
+        if not is_ours:
+            raise ReaderBusyError
+        yield
 
 
 def archive_limits(rows: int | None = None) -> Limits:
@@ -73,6 +96,7 @@ def read_upload(
     return measurements, doubts
 
 
+@one_request_at_a_time()
 def preview_upload(file: IO[bytes], name: str, reading: ForeignReading | None) -> dict[str, Any]:
     """The form, the platform, each workload with the median time of each n, and what is wrong or odd."""
     form = TARBALL if reading is None else reading.form
@@ -90,10 +114,12 @@ def recognise_upload(file: IO[bytes], name: str, *, packed: bool) -> str:
     file.seek(0)
     if not packed and is_tarball(name, start):
         return TARBALL  # as most are, which spares a process
-    form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
+    with one_request_at_a_time():
+        form: str = run_reader("recognise_form", file, {"name": name, "packed": packed, "limits": foreign_limits()})
     return form
 
 
+@one_request_at_a_time()
 def read_sent_platform(file: IO[bytes], name: str = "platform.json") -> PlatformRecord:
     """The machine that a file by itself describes. Raises ArchiveError."""
     platform: PlatformRecord = run_reader("read_platform_alone", file, {"name": name})
@@ -135,9 +161,10 @@ def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None
         stdout=answer,
         cwd=settings.BASE_DIR,
         env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
-        start_new_session=True,
+        process_group=0,
     )
     try:
+        os.setpriority(os.PRIO_PROCESS, process.pid, os.nice(0) + READER_NICENESS)
         status = process.wait(settings.READ_WALL_SECONDS)
     except subprocess.TimeoutExpired:
         raise _refusal(f"took more than {settings.READ_WALL_SECONDS:g} s to read") from None

@@ -1,4 +1,5 @@
-"""What killed processes left is taken up again, by whoever runs: chores of every server and worker."""
+"""What killed processes left, and uploads that a request could not wait for, are taken up by whoever runs: chores of
+every server and worker."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ ORPHANED_AFTER_LEASES = 10  # a file is older before it can be said that no row 
 
 def take_up_uploads() -> int:
     """Have all uploads processed that wait and that nobody has in hand; how many. A new one is its request's own for
-    as long as a lease."""
+    as long as a lease; one that its request left to this chore says "processing"."""
     new = Q(status=Upload.Status.RECEIVED, created_at__gte=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS))
     left = list(Upload.objects.waiting().unheld().exclude(new).select_related("owner").order_by("pk"))
     for upload in left:

@@ -6,14 +6,21 @@ from django_tasks_db.models import DBTaskResult
 
 from benchmarks.models import Upload
 from benchmarks.processing import process
+from benchmarks.reading import ReaderBusyError, one_request_at_a_time
 
 
 @task()
 def process_upload(key: int) -> None:
-    """Process the upload of that primary key; one that was deleted meanwhile is done."""
+    """Process the upload of that primary key; one that was deleted meanwhile is done. Where this is a request's work
+    and another request waits for a file, it is left to the chore (benchmarks.recovery), which takes it up at once."""
     upload = Upload.objects.select_related("owner").filter(pk=key).first()
-    if upload is not None:
-        process(upload)
+    if upload is None:
+        return
+    try:
+        with one_request_at_a_time():
+            process(upload)
+    except ReaderBusyError:
+        Upload.objects.unheld().filter(pk=key, status=Upload.Status.RECEIVED).update(status=Upload.Status.PROCESSING)
 
 
 def hand_on(upload: Upload) -> None:

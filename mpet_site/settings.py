@@ -290,6 +290,7 @@ READ_SECONDS = env.float("MPET_READ_SECONDS", default=5.0)
 READ_TARBALL_SECONDS = env.float("MPET_READ_TARBALL_SECONDS", default=20.0)
 READ_WALL_SECONDS = env.float("MPET_READ_WALL_SECONDS", default=60.0)
 READ_MEMORY_BYTES = env.int("MPET_READ_MEMORY_BYTES", default=512 * 2**20)
+READING_LOCK = STATE_DIR / "reading.lock"  # of the request that waits for such a process
 
 # Uploads without an account: how long they are kept unless they are claimed (0: none are taken), how large they may
 # be, and how many there may be at once.

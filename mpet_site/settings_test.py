@@ -7,6 +7,7 @@ os.environ.setdefault("MPET_STATE_DIR", tempfile.mkdtemp(prefix="mpet-test-"))
 
 from mpet_site.settings import *  # noqa: F403
 
+READING_LOCK = STATE_DIR / f"reading-{os.getpid()}.lock"  # noqa: F405  tests run side by side
 STATIC_ROOT = STATE_DIR / "static"  # noqa: F405
 STATIC_ROOT.mkdir(exist_ok=True)
 SECRET_KEY = "for tests only"  # noqa: S105

@@ -59,10 +59,11 @@ def after_separation(sender: Any, platforms: Sequence[Platform], **_: Any) -> No
         logger.exception("%s were separated, but predictions of them not validated anew", slugs)
 
 
-def before_withdrawal(sender: Any, sources: Sequence[Source], **_: Any) -> None:
+def before_withdrawal(sender: Any, sources: Sequence[Source], takes_away: bool, **_: Any) -> None:
     """In the transaction that deletes them. What can be done after it is."""
     doubtful, pairs = outliers_beside(sources), unsettle(sources)
-    remove_what_rests_on(sources)
+    if takes_away:
+        remove_what_rests_on(sources)
     owners = {source.private_to_id for source in sources if source.private_to_id is not None}
     transaction.on_commit(lambda: after_withdrawal(doubtful, pairs, owners))
 

@@ -43,10 +43,12 @@ urlpatterns = [
     path("predictions/mine/delete/", own.delete_predictions, name="delete-predictions"),
     path("predictions/<uuid:uid>/delete/", own.delete_prediction, name="delete-prediction"),
     path("predictions/answer/", predictions.unstored_answer, name="unstored-answer"),
+    path("predictions/answer/why/", predictions.why_of_question, name="unstored-why"),
     path("predictions/answer/measure-next/", predictions.next_measurements_of_question, name="unstored-measure-next"),
     path("predictions/<uuid:uid>/", predictions.prediction, name="prediction"),
     path("predictions/<uuid:uid>/badge.svg", sharing.badge, name="badge"),
     path("predictions/<uuid:uid>/embed/", sharing.embed, name="embed"),
     path("predictions/<uuid:uid>/picture.png", sharing.picture_of_prediction, name="picture-of-prediction"),
+    path("predictions/<uuid:uid>/why/", predictions.why_page, name="why"),
     path("predictions/<uuid:uid>/measure-next/", predictions.next_measurements_page, name="measure-next"),
 ]

@@ -121,9 +121,12 @@ def refit(
     only_stale: bool = False,
     progress: Callable[[int], Any] | None = None,
     executor: Executor | None = None,
+    begun: Callable[[int], Any] = lambda total: None,
 ) -> int:
-    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many."""
+    """Rebuild what is derived of all profiles, or the stale ones, in chunks that are each complete; how many. `begun`
+    is called with that number once it is known."""
     keys = list(profiles_to_refit(only_stale=only_stale).order_by("pk").values_list("pk", flat=True))
+    begun(len(keys))
     for start in range(0, len(keys), PROFILES_PER_QUERY):
         done = _refit_chunk(keys[start : start + PROFILES_PER_QUERY], executor)
         if progress is not None:

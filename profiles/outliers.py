@@ -10,13 +10,13 @@ import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 
-from profiles.derivation import PROFILES_PER_QUERY, run_tables
+from profiles.derivation import PROFILES_PER_QUERY
+from profiles.facts import OPERATOR
 from profiles.models import Profile, Revision, Source
 from profiles.owners import AGREE, COMPUTED, MODERATOR, contested_pairs, judge_pairs
-from profiles.quality import repeat_variations
 
 WORST_FIT = 5.0  # mean relative error of t(n) rebuilt from the fit: 500 %
-WORST_REPEATS = 0.5  # coefficient of variation at the median n
+QUIET_REPEATS = 0.2  # standard error of ln t(n) up to which a curve that nothing fits is not noise
 CONTRADICT = 3.0  # factor between measurements of one pair
 FEWEST_OTHER_MEASUREMENTS = 2
 LONGEST_REASON = Profile._meta.get_field("outlier_reason").max_length
@@ -36,13 +36,9 @@ def own_reasons(profiles: Sequence[Profile]) -> dict[int, str]:
     reasons: dict[int, str] = {}
     for start in range(0, len(profiles), PROFILES_PER_QUERY):
         chunk = profiles[start : start + PROFILES_PER_QUERY]
-        tables = run_tables([profile.pk for profile in chunk])
-        chunk = [profile for profile in chunk if profile.pk in tables]
-        variations = repeat_variations([tables[profile.pk].own for profile in chunk])
-        for profile, variation in zip(chunk, variations.tolist(), strict=True):
-            if variation > WORST_REPEATS:
-                reasons[profile.pk] = f"its repeats contradict each other: they vary by {variation:.0%}"
-            elif (profile.fit_error or 0.0) > WORST_FIT:
+        for profile in chunk:
+            is_quiet = profile.standard_error is not None and profile.standard_error <= QUIET_REPEATS
+            if is_quiet and (profile.fit_error or 0.0) > WORST_FIT:
                 reasons[profile.pk] = f"no scaling curve fits it: {profile.fit_error:.0%} error"
         reasons |= pair_contradictions(chunk)
     return reasons
@@ -64,10 +60,11 @@ def pair_contradictions(profiles: Sequence[Profile]) -> dict[int, str]:
     reasons = {}
     for profile in profiles:
         own = deliverers.get(profile.source_id)
+        # What a user sent is not judged by what the same user sent; an operator imports what different people measured.
         others = {
             key if owner == own else owner: t
             for key, owner, t in times[profile.platform_id, profile.workload_id]
-            if key != profile.pk
+            if key != profile.pk and (owner != own or own == OPERATOR)
         }
         seconds = list(others.values())
         if profile.t1_s is None or len(seconds) < FEWEST_OTHER_MEASUREMENTS or max(seconds) > AGREE * min(seconds):

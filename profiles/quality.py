@@ -102,26 +102,6 @@ def find_faults(tables: Sequence[RunTable]) -> list[Finding]:
     return [finding for _, _, finding in sorted(keyed, key=lambda entry: entry[:2])]
 
 
-def repeat_variations(tables: Sequence[RunTable]) -> FloatArray:
-    """How far the repeats of each profile disagree: the median over n of the coefficient of variation, (profiles,).
-
-    NaN where nothing was repeated.
-
-    >>> n, repeat = np.array([1, 1, 2, 2]), np.array([1, 2, 1, 2])
-    >>> runs = RunTable(n, repeat, np.zeros(4, dtype=bool), np.array([1.0, 3.0, 1.0, 1.0]))
-    >>> repeat_variations([runs]).round(3).tolist()
-    [0.354]
-    """
-    cells = _cells(tables)
-    used = _preferred_pass(cells) & ~np.isnan(cells.variation)
-    return np.array(
-        [
-            float(np.median(values)) if len(values) else np.nan
-            for values in (cells.variation[used & (cells.profile == profile)] for profile in range(len(tables)))
-        ]
-    )
-
-
 _Faults = tuple[IntArray, IntArray, FloatArray]  # profile, n, value
 
 

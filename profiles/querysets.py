@@ -259,7 +259,9 @@ class ProfileQuerySet(ModeratedQuerySet):
 
     def of_stress_ng(self) -> Self:
         """Those of stress-ng that tell on which platforms which version ran (`workload__version`)."""
-        return self.filter(workload__name__in=STRESS_NG_EVERYWHERE, workload__version__isnull=False).order_by()
+        workload: Any = self.model._meta.get_field("workload")
+        named = workload.related_model.objects.filter(name__in=STRESS_NG_EVERYWHERE, version__isnull=False)
+        return self.filter(workload__in=named).order_by()  # joined, all profiles would be read
 
     def workloads_of_kit(self, user: Any) -> models.QuerySet[Any, dict[str, Any]]:
         """How many workloads of the benchmark kit each platform has: dictionaries with `platform__slug` and

@@ -37,27 +37,37 @@ def sweep_withdrawn(staged: Iterable[StagedDelivery]) -> None:
             sweep(entry)
 
 
-def withdraw_in_transaction(sources: QuerySet[Source]) -> list[StagedDelivery]:
-    """The transaction's part of `withdraw`; what is left is to be swept."""
+def withdraw_in_transaction(sources: QuerySet[Source], replaced_by: Source | None = None) -> list[StagedDelivery]:
+    """The transaction's part of `withdraw`; what is left is to be swept.
+
+    `replaced_by`: a public delivery, stored in the same transaction, by which whoever published these replaced them.
+    Nothing is taken away from anybody then, as what was published under its licence may still be seen: the state before
+    answers until the new one is read, and names that delivery for these. Removals for reasons of licence or privacy
+    name none.
+    """
     Revision.hold()
     withdrawn = list(sources.select_related("private_to"))
     if not withdrawn:
         return []
-    withdrawing.send(Source, sources=withdrawn)
+    withdrawing.send(Source, sources=withdrawn, takes_away=replaced_by is None)
     keys = [source.pk for source in withdrawn]
     profiles = Profile.objects.filter(source__in=keys)
     supported = [(columns, _rows_of(columns, described, profiles)) for columns, described in described_by(withdrawn)]
     contested = contested_pairs(profiles)
     staged = leave_to_sweep(profiles)
+    WithdrawnSource.objects.filter(replaced_by__in=keys).update(replaced_by=replaced_by)
     Source.objects.filter(pk__in=keys).delete()
     judge_pairs(contested)
     for columns, rows in supported:
         drop_unsupported(columns, rows)
         restate(columns, rows)
-    public = [WithdrawnSource(uid=source.uid) for source in withdrawn if source.private_to_id is None]
-    WithdrawnSource.objects.bulk_create(public)
+    WithdrawnSource.objects.bulk_create(
+        WithdrawnSource(uid=source.uid, key=None if replaced_by is None else key, replaced_by=replaced_by)
+        for source, key in zip(withdrawn, keys, strict=True)
+        if source.private_to_id is None
+    )
     for owner in {source.private_to for source in withdrawn}:
-        Revision.raise_for(owner)
+        Revision.raise_for(owner, takes_away=replaced_by is None)
     return staged
 
 

@@ -103,10 +103,24 @@ def test_the_lists_of_pages_name_every_page():
     for folder in ("docs/decisions", "docs/history"):
         listed = {target.name for target, _ in links(ROOT / folder / "README.md")}
         assert {page.name for page in (ROOT / folder).glob("*.md")} - {"README.md"} <= listed, folder
-    overviews = {"README.md": "docs/*.md", "docs/accuracy.md": "docs/accuracy/*.md"}
-    for overview, there in overviews.items():
+    overviews = {
+        "docs/README.md": ("docs/*.md", "docs/tutorial/*.md", "docs/audiences/*.md", "*.md"),
+        "docs/accuracy.md": ("docs/accuracy/*.md",),
+    }
+    # The README leads to the list of pages, which does not lead to itself.
+    leads = {ROOT / "README.md", ROOT / "docs/README.md"}
+    for overview, patterns in overviews.items():
         named = {target.resolve() for target, _ in links(ROOT / overview)}
-        assert {page.resolve() for page in ROOT.glob(there)} <= named, overview
+        for pattern in patterns:
+            assert {page.resolve() for page in ROOT.glob(pattern)} - leads <= named, (overview, pattern)
+
+
+def test_the_readme_has_five_links_and_one_picture():
+    text = read("README.md")
+    targets = [target for target, _ in links(ROOT / "README.md")]
+    assert ROOT / "docs/README.md" in targets
+    assert len(targets) - text.count("](docs/images/") == 5
+    assert text.count("![") == 1
 
 
 def test_files_and_modules_named_in_documents_are_there():

@@ -1,4 +1,4 @@
-"""The commands of the README can be pasted: they are extracted, and run on a small demo."""
+"""The commands of the README and of docs/getting-started.md can be pasted: they are run on a small demo."""
 
 import json
 import re
@@ -23,9 +23,14 @@ APPS = {
 }
 
 
-def commands() -> list[str]:
-    """The indented lines of the README, continued ones joined, without their comments."""
-    lines = re.sub(r"\\\n\s*", " ", read("README.md")).splitlines()
+def first_pages() -> str:
+    """The text of the two pages that a new user reads."""
+    return read("README.md") + read("docs/getting-started.md")
+
+
+def commands(text: str | None = None) -> list[str]:
+    """The indented lines of the two pages (or of the text), continued ones joined, without their comments."""
+    lines = re.sub(r"\\\n\s*", " ", first_pages() if text is None else text).splitlines()
     return [re.sub(r"\s+#.*", "", line).strip() for line in lines if line.startswith("    ")]
 
 
@@ -51,7 +56,13 @@ def demo(db, monkeypatch):
     call_command("load_demo", "--jobs", "1")
 
 
-def test_the_readme_names_every_command_that_is_tested_here():
+def test_the_readme_has_two_commands_and_one_prediction():
+    make_run, make_test, prediction = commands(read("README.md"))
+    assert (make_run, make_test) == ("make run", "make test")
+    assert prediction.startswith(".venv/bin/python manage.py predict ")
+
+
+def test_the_pages_name_every_command_that_is_tested_here():
     assert {name for name, *_ in management_commands()} == set(APPS)
 
 
@@ -80,7 +91,7 @@ def test_the_commands_run_on_the_demo(demo, capsys):
 
 
 def test_the_slugs_are_those_of_the_demo(demo):
-    slugs = set(re.findall(r"[\w-]+-simulated", read("README.md")))
+    slugs = set(re.findall(r"[\w-]+-simulated", first_pages()))
     stored = {*Platform.objects.values_list("slug", flat=True), *Workload.objects.values_list("slug", flat=True)}
     assert slugs
     assert slugs <= stored

@@ -19,7 +19,10 @@ from mpet_site.web.busy import RETRY_AFTER_S
 
 
 class NotReadyYet(Exception):
-    """What the request needs is being prepared, and will be there in some seconds."""
+    """What the request needs is being prepared, or used by another, and will be there in some seconds. `reason` is the
+    sentence that its sender is told."""
+
+    reason = "New measurements are being taken in."
 
 
 _in_request: ContextVar[bool] = ContextVar("in_request", default=False)
@@ -73,7 +76,7 @@ class PatienceMiddleware:
         """The page that says so, and loads itself anew. The API has its own answer (mpet_site.web.problems)."""
         if not isinstance(error, NotReadyYet):
             return None
-        response = render(request, "not_ready.html", {"seconds": RETRY_AFTER_S}, status=503)
+        response = render(request, "not_ready.html", {"reason": error.reason, "seconds": RETRY_AFTER_S}, status=503)
         response["Retry-After"] = str(RETRY_AFTER_S)
         add_never_cache_headers(response)
         return response

@@ -103,8 +103,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
         if isinstance(error, kind):
             return answer(error)
     if isinstance(error, NotReadyYet):
-        detail = "New measurements are being taken in. Nothing was stored; try again soon."
-        return unavailable_problem(Unavailable(detail, RETRY_AFTER_S))
+        return unavailable_problem(Unavailable(f"{error.reason} Nothing was stored; try again soon.", RETRY_AFTER_S))
     if unavailable := unavailability_of(error):
         logger.warning("%s %s: %s", context["request"].method, context["request"].path, error)
         return unavailable_problem(unavailable)

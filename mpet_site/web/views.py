@@ -22,8 +22,7 @@ from mpet_site.web.middleware import is_api
 from mpet_site.web.problems import mistake_problem, unavailable_problem
 from mpet_site.web.request_ids import request_id
 
-OVERVIEW = "project/README.md"
-OVERVIEW_BEGIN, OVERVIEW_END = '<h2 id="documentation">', "<h2"
+OVERVIEW = "README.md"
 
 
 @require_safe
@@ -35,12 +34,9 @@ def docs_index(request: HttpRequest) -> HttpResponse:
 
 
 def overview() -> str:
-    """The list of all pages, as the README has it."""
-    readme = read_document(OVERVIEW)
-    if readme is None:
-        return ""
-    after = readme.html.partition(OVERVIEW_BEGIN)[2].partition("</h2>")[2]
-    return mark_safe(after.partition(OVERVIEW_END)[0])  # noqa: S308  sanitised when it was rendered
+    """The list of all pages, as docs/README.md has it, without its headline."""
+    page = read_document(OVERVIEW)
+    return mark_safe(page.html.partition("</h1>")[2]) if page else ""  # noqa: S308  sanitised when it was rendered
 
 
 @require_safe

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from predictor.core import outliers as core
+from predictor.core.arrays import slug_index
 from predictor.core.threads import single_thread
 from predictor.snapshot.building import Snapshot
 from predictor.snapshot.cache import read_snapshot
@@ -23,7 +25,9 @@ def judge_profiles(
     profiles: Sequence[int], progress: Callable[[int], Any] | None = None, executor: Executor | None = None
 ) -> int:
     """Judge the profiles of these primary keys and keep what is found; how many verdicts changed."""
-    rows = Profile.objects.filter(pk__in=profiles).select_related("platform", "workload", "private_to", "curves")
+    rows = Profile.objects.filter(pk__in=profiles).select_related(
+        "platform", "workload", "private_to", "curves", "source"
+    )
     alike: dict[tuple[Any, str], list[Profile]] = defaultdict(list)
     for profile in rows:
         alike[profile.private_to, profile.origin].append(profile)
@@ -42,14 +46,39 @@ def contradictions_in_snapshot(
     executor: Executor | None = None,
 ) -> dict[int, str]:
     """By primary key of a profile, why the other profiles of the snapshot contradict it."""
+    others = platforms_of_others(profiles)
     located = [
-        (profile, measured) for profile in profiles if (measured := measured_in_snapshot(snapshot, profile)) is not None
+        (profile, replace(measured, references=positions_in(snapshot, others.get(profile.pk))))
+        for profile in profiles
+        if (measured := measured_in_snapshot(snapshot, profile)) is not None
     ]
     with single_thread():
         suspicions = core.find_outliers(
             snapshot.database, [measured for _, measured in located], progress=progress, executor=executor
         )
     return {located[suspicion.position][0].pk: suspicion.reason for suspicion in suspicions}
+
+
+def platforms_of_others(profiles: Sequence[Profile]) -> dict[int, list[str]]:
+    """By primary key of a profile that somebody uploaded, the platforms on which others measured its workload: nobody's
+    measurements are judged by their own."""
+    uploaded = {profile.pk: (profile.source.owner_id, profile.workload_id) for profile in profiles}
+    measured: dict[tuple[int, int], list[str]] = {}
+    for owner in {owner for owner, _ in uploaded.values() if owner is not None}:
+        workloads = {workload for by, workload in uploaded.values() if by == owner}
+        rows = Profile.objects.candidates_for(None).filter(workload__in=workloads).exclude(source__owner=owner)
+        measured |= {(owner, workload): [] for workload in workloads}
+        for workload, slug in rows.order_by().values_list("workload", "platform__slug").distinct():
+            measured[owner, workload].append(slug)
+    return {key: measured[pair] for key, pair in uploaded.items() if pair in measured}
+
+
+def positions_in(snapshot: Snapshot, platforms: Sequence[str] | None) -> tuple[int, ...] | None:
+    """The positions of these platforms in the snapshot's database, as far as they are there; None for None."""
+    if platforms is None:
+        return None
+    positions = (slug_index(snapshot.database.platforms, slug) for slug in platforms)
+    return tuple(sorted(position for position in positions if position is not None))
 
 
 def measured_in_snapshot(snapshot: Snapshot, profile: Profile) -> core.MeasuredProfile | None:

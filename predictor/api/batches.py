@@ -46,6 +46,7 @@ BatchLineSerializer = inline_serializer(
         "origin": Text(required=False),
         "warnings": serializers.ListField(child=Text(), required=False),
         "estimated": serializers.BooleanField(required=False),
+        "limited": serializers.BooleanField(required=False),
         "reason": Text(required=False, help_text="why the pair has no prediction"),
         "lacks": Text(required=False, allow_null=True),
         "pairs": Integer(required=False, help_text="of the last line: how many were asked for"),

@@ -47,6 +47,7 @@ PLATFORM_VALUES = {
     "base_mhz": {"type": "number", "minimum": SLOWEST_MHZ, "maximum": FASTEST_MHZ},
 }
 PUBLIC_ONLY_HELP = "Nothing private takes part, whoever asks: everybody may read the answer."
+EXPLAIN_HELP = "With `why`, which takes longer than the answer."
 JSON_TYPE = {"int": "integer", "float": "number", "bool": "boolean"}
 
 
@@ -96,6 +97,7 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
     include_simulated = PlainBoolean(default=False, help_text="Simulated profiles may take part.")
     include_outliers = PlainBoolean(default=False, help_text="Profiles that were found to be outliers may take part.")
     public_only = PlainBoolean(default=False, help_text=PUBLIC_ONLY_HELP)
+    explain = PlainBoolean(default=False, help_text=EXPLAIN_HELP)
     scenario = serializers.ChoiceField(SCENARIOS, default="migration", help_text="What is predicted (scenarios.md).")
     strategy = serializers.ChoiceField(
         STRATEGIES, allow_null=True, default=None, help_text="Of the scenario parallelisation: how it is to be done."
@@ -114,7 +116,7 @@ class PredictionRequestSerializer(KnownFieldsSerializer):
     )
 
     def to_request(self) -> PredictionRequest:
-        values = self.validated_data
+        values = {name: value for name, value in self.validated_data.items() if name != "explain"}
         return PredictionRequest(
             **values | {"method": values["method"] or DEFAULT_METHOD, "settings": values["settings"] or {}}
         )
@@ -136,27 +138,33 @@ CandidateSerializer = type(
 CurvePointSerializer = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
 
 
-WhySerializer: Any = type(
-    inline_serializer(
-        "Why",
+WHY_FIELDS: dict[str, Any] = {
+    "version": Text(help_text="of the rules that wrote it"),
+    "sentences": serializers.ListField(child=Text()),
+    "carried": inline_serializer(
+        "Influence",
         {
-            "version": Text(help_text="of the rules that wrote it"),
-            "sentences": serializers.ListField(child=Text()),
-            "carried": inline_serializer(
-                "Influence",
-                {
-                    "kind": serializers.ChoiceField(("reference", "workload", "element")),
-                    "name": Text(),
-                    "share": number(help_text="Of the candidates' weight; null for an element."),
-                    "change_percent": number(
-                        help_text="Of the times without it, mean over n (an element: at the largest n); null: without "
-                        "it there is no answer, or none within a factor of ten."
-                    ),
-                },
-                many=True,
+            "kind": serializers.ChoiceField(("reference", "workload", "element")),
+            "name": Text(),
+            "share": number(help_text="Of the candidates' weight; null for an element."),
+            "change_percent": number(
+                help_text="Of the times without it, mean over n (an element: at the largest n); null: without "
+                "it there is no answer, or none within a factor of ten."
             ),
-            "bottlenecks": BottleneckSerializer(many=True),
-            "bound": BoundSerializer(allow_null=True),
+        },
+        many=True,
+    ),
+    "bottlenecks": BottleneckSerializer(many=True),
+    "bound": BoundSerializer(allow_null=True),
+}
+WhySerializer: Any = type(inline_serializer("Why", WHY_FIELDS))
+ReasonsSerializer: Any = type(
+    inline_serializer(
+        "PredictionReasons",
+        WHY_FIELDS
+        | {
+            "revision": Integer(help_text="That it was worked out from."),
+            "note": Text(allow_null=True, help_text="That it is about today's answer; null: about the prediction's."),
         },
     )
 )
@@ -213,7 +221,11 @@ class PredictionSerializer(StoredSerializer):
         "Candidates", {"t1": CandidateSerializer(many=True), "scaling": CandidateSerializer(many=True)}
     )
     confidence = serializers.DictField()
-    why = WhySerializer(help_text="What limits the workload there, and the attribution: what the answer rests on.")
+    why = WhySerializer(
+        required=False,
+        help_text="What limits the workload there, and the attribution: what the answer rests on. Only where `explain` "
+        "asks for it; predictions/{id}/why/ has it.",
+    )
     warnings = serializers.ListField(child=Text())
     measured = inline_serializer(
         "Measured",
@@ -282,7 +294,9 @@ class PredictionSerializer(StoredSerializer):
             "outdated": stale_reasons(prediction),
         }
         # A serializer copies each of its fields, and those of the answer are as they were given.
-        return {**StoredSerializer(prediction, context=self.context).data, **prediction.answer, **beside}
+        answer = {name: value for name, value in prediction.answer.items() if name != "why"}
+        why = {"why": self.context["why"]} if "why" in self.context else {}
+        return {**StoredSerializer(prediction, context=self.context).data, **answer, **why, **beside}
 
 
 ONLY_STORED = (*StoredSerializer.Meta.fields, "settlement", "withdrawn", "outdated")

@@ -24,6 +24,7 @@ from predictor.api.settled import ListedPredictions
 from predictor.models import Prediction
 from predictor.predictions.age import stale_reasons
 from predictor.predictions.feasibility import advice_members
+from predictor.predictions.reasons import why_of_prediction
 from predictor.predictions.removal import remove_predictions
 from predictor.predictions.request import (
     InvalidField,
@@ -86,16 +87,21 @@ class PredictionList(ListedPredictions, ListView):
         responses={200: PreviewSerializer, 201: PredictionSerializer, 422: None},
     )
     def post(self, request: Request) -> Response:
-        """With a token 201 and the stored answer; without one 200 and the same answer, which is not kept."""
+        """With a token 201 and the stored answer; without one 200 and the same answer, which is not kept. `why` is in
+        it where `explain` is true."""
         serializer = PredictionRequestSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
+        explained = serializer.validated_data["explain"]
+        context: dict[str, Any] = {"request": request}
         try:
             if not request.user.is_authenticated:
-                return Response(preview_document(preview_answer(serializer.to_request(), None)))
+                return Response(preview_document(preview_answer(serializer.to_request(), None, explained=explained)))
             prediction = predict(serializer.to_request(), request.user)
+            if explained:
+                context["why"] = why_of_prediction(prediction, request.user)
         except RequestError as error:
             raise problem_of(error) from error
-        data = PredictionSerializer(prediction, context={"request": request}).data
+        data = PredictionSerializer(prediction, context=context).data
         return Response(data, status=201, headers={"Location": str(data["url"])})  # wsgiref takes no subclass
 
 
@@ -103,7 +109,7 @@ class PredictionList(ListedPredictions, ListView):
 class PredictionDetail(DetailView):
     """The answer as it was given, with the revision it came from; it never changes. Once the pair is measured, its
     `settlement` says how wrong it was; `withdrawn` that something it rests on was taken back, and `outdated`
-    what of it is from before: a newer version of the method or of the rules of `why`."""
+    what of it is from before: a newer version of the method or of the rules of `why`, which why/ has."""
 
     serializer_class = PredictionSerializer
     lookup_field = "uid"

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from mpet_site.web.api import ApiView
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, QueryParameter, WholeNumber, described
 from mpet_site.web.problems import invalid_request
-from predictor.api.prediction_serializers import PUBLIC_ONLY_HELP, PreviewSerializer, preview_document
+from predictor.api.prediction_serializers import EXPLAIN_HELP, PUBLIC_ONLY_HELP, PreviewSerializer, preview_document
 from predictor.api.predictions import problem_of
 from predictor.core.methods import METHODS
 from predictor.core.references import MixRuntimes
@@ -33,6 +33,7 @@ QUESTION = (
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     MIXING,
 )
+EXPLAIN = Flag("explain", EXPLAIN_HELP, default=False)
 PUBLIC_ONLY = Flag("public_only", PUBLIC_ONLY_HELP, default=False)
 CHANGES: tuple[QueryParameter, ...] = (
     *(
@@ -48,12 +49,12 @@ CHANGES: tuple[QueryParameter, ...] = (
 class PredictionPreview(ApiView):
     """The answer to a question without keeping it, as the pages show it while one plays with them."""
 
-    query_parameters: ClassVar[tuple[str, ...]] = (*WHAT_IF_PARAMETERS, PUBLIC_ONLY.name)
+    query_parameters: ClassVar[tuple[str, ...]] = (*WHAT_IF_PARAMETERS, PUBLIC_ONLY.name, EXPLAIN.name)
 
     @extend_schema(
         operation_id="predictions_preview",
         summary="Predict without keeping the answer",
-        parameters=described(*QUESTION, *CHANGES, PUBLIC_ONLY),
+        parameters=described(*QUESTION, *CHANGES, PUBLIC_ONLY, EXPLAIN),
         responses={200: PreviewSerializer, 422: None},
     )
     def get(self, request: Request) -> Response:
@@ -62,7 +63,7 @@ class PredictionPreview(ApiView):
         changes = {name: float(value) for name, value in values.items() if value is not None}
         try:
             question = slider_request(names, changes, public_only=PUBLIC_ONLY.read(request))
-            answer = preview_answer(question, request.user)
+            answer = preview_answer(question, request.user, explained=bool(EXPLAIN.read(request)))
         except InvalidSettings as error:  # of a parameter, which is called like the setting
             raise invalid_request(error.name, error.reason) from error
         except RequestError as error:

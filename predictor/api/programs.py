@@ -63,7 +63,9 @@ ProgramSerializer = inline_serializer(
             "RankedProgramPlatform",
             {
                 "platform": Text(),
-                "n_best": Integer(help_text="the thread count with the smallest predicted time, or the n asked for"),
+                "n_best": Integer(
+                    help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
+                ),
                 "time_s": number(help_text="predicted there, of the whole program"),
                 "low_s": number(),
                 "high_s": number(),
@@ -81,6 +83,9 @@ ProgramSerializer = inline_serializer(
                 "measured_n": Integer(allow_null=True),
                 "origin": Text(help_text="of the references' profiles: measured or simulated"),
                 "warnings": serializers.ListField(child=Text()),
+                "limited": serializers.BooleanField(
+                    help_text="A gain by more than n_best threads is not credible (90 %)."
+                ),
                 **PLACED_FIELDS,
             },
             many=True,

@@ -37,7 +37,7 @@ from profiles.models import Platform
 
 # Of a row: what the order, the platform's cores and its price make of its time.
 PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
-    "place": Integer(help_text="among all platforms, in the order asked for"),
+    "place": Integer(help_text="among all platforms, in the order asked for; those that tie share one"),
     "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
     "core_time_s": number(help_text="time_s multiplied by cores"),
     "relative": number(help_text="to the first of all platforms in the order asked for"),
@@ -80,7 +80,9 @@ RankingSerializer = inline_serializer(
             "RankedPlatform",
             {
                 "platform": Text(),
-                "n_best": Integer(help_text="the thread count with the smallest predicted time, or the n asked for"),
+                "n_best": Integer(
+                    help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
+                ),
                 "time_s": number(help_text="predicted there"),
                 "low_s": number(),
                 "high_s": number(),
@@ -93,6 +95,9 @@ RankingSerializer = inline_serializer(
                 "warnings": serializers.ListField(child=Text()),
                 "estimated": serializers.BooleanField(
                     help_text="Not computed but estimated, without an interval: ask for its page."
+                ),
+                "limited": serializers.BooleanField(
+                    help_text="A gain by more than n_best threads is not credible (90 %)."
                 ),
                 **PLACED_FIELDS,
             },

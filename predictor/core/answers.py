@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
+
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, SettingsError
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST_THREAD_COUNT = 2**20
 
@@ -67,6 +69,7 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
     low_s: FloatArray | None = None  # (J,), None: the method gives no interval
     high_s: FloatArray | None = None
+    credible_n: int | None = None  # a gain by more threads is not credible; None: it was measured so far
     confidence: AnswerConfidence = field(default_factory=AnswerConfidence)
 
 
@@ -94,10 +97,24 @@ class DeferredAnswer(Answer):
 
 @dataclass(frozen=True, eq=False)
 class EstimatedTimes:
-    """A quick estimate of A on several targets (T,): the least time in seconds, NaN = none, and the n that takes it."""
+    """A quick estimate of A on several targets (T,): the least time in seconds, NaN = none, and the n that takes it.
+
+    `is_limited`: by that n, because a gain by more threads is not credible.
+    """
 
     n: IntArray
     time_s: FloatArray
+    is_limited: BoolArray
+
+    @classmethod
+    def unknown(cls, count: int) -> EstimatedTimes:
+        """No estimate for any of so many targets, to be filled in."""
+        return cls(np.ones(count, dtype=np.int64), np.full(count, np.nan), np.zeros(count, dtype=bool))
+
+    def put(self, targets: IntArray, estimates: EstimatedTimes) -> None:
+        """Fill in the estimates of some targets, by their positions."""
+        for name in ("n", "time_s", "is_limited"):
+            getattr(self, name)[targets] = getattr(estimates, name)
 
 
 @dataclass(frozen=True)

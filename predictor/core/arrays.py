@@ -128,3 +128,15 @@ def slug_index(slugs: tuple[str, ...], slug: str) -> int | None:
     """
     position = bisect_left(slugs, slug)
     return position if position < len(slugs) and slugs[position] == slug else None
+
+
+def evenly_spaced(x: FloatArray, most: int) -> IntArray:
+    """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
+
+    >>> evenly_spaced(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
+    [0, 1, 3, 5, 7]
+    """
+    if len(x) <= most:
+        return np.arange(len(x))
+    wanted = np.linspace(x[0], x[-1], most)
+    return np.unique(np.abs(x[None, :] - wanted[:, None]).argmin(axis=1))

@@ -1,12 +1,14 @@
-"""Small databases drawn from a large one: how right a method is where little was measured yet."""
+"""Parts of a large database: how right a method is where little was measured yet."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from predictor.core.arrays import read_only
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.microarchitectures import microarchitecture_facts
 from profiles.arrays import IntArray
@@ -80,3 +82,24 @@ def _most_diverse(database: Database, platforms: IntArray, count: int) -> IntArr
         left.remove(best)
         taken.append(best)
     return platforms[taken]
+
+
+def known_up_to(database: Database, workload: int, most: int) -> Database:
+    """The database as if the workload had been measured with at most so many threads, everywhere.
+
+    Its features, which are fits of whole curves, are left out. Profiles of which nothing is left are not there.
+    """
+    of_workload = database.workload_index == workload
+    row_of_point = np.repeat(np.arange(len(database)), np.diff(database.curve_offsets))
+    points = ~of_workload[row_of_point] | (database.curve_n <= most)
+    lengths = np.bincount(row_of_point[points], minlength=len(database))
+    rows = np.flatnonzero(~database.hidden & (~of_workload | (lengths > 0)))
+    points &= np.isin(row_of_point, rows)
+    part = database.part(rows)
+    return replace(
+        part,
+        features=read_only(np.where(of_workload[rows, None], np.nan, part.features)),
+        curve_offsets=read_only(np.append(0, np.cumsum(lengths[rows]))),
+        curve_n=read_only(database.curve_n[points]),
+        curve_time_s=read_only(database.curve_time_s[points]),
+    )

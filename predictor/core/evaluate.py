@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from predictor.core.answers import Answer, Method, Query
-from predictor.core.cuts import Cut, Size, random_cut
+from predictor.core.cuts import Cut, Size, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from predictor.core.interval_scores import (
@@ -31,6 +32,8 @@ EvaluationProgress = Callable[[int, int], None]  # predictions done, of how many
 HOLDOUTS: tuple[Holdout, ...] = get_args(Holdout)
 ERROR_PARTS: tuple[ErrorPart, ...] = get_args(ErrorPart)
 REFERENCE_DRAW = 1  # keeps the draw of references apart from that of probes
+RANGES_BEYOND = (8, 16, 64, 2**30)  # the largest n of each range beyond what was known
+CUT_DATABASES_KEPT = 64  # of one database
 PREDICTIONS_PER_BATCH = 250  # at most: enough to outweigh handing over the database, few enough to see progress
 
 
@@ -42,6 +45,7 @@ class Protocol:
     references: int | None = None  # A is known on this many random platforms; None = on all
     unlike: bool = False  # these are of other microarchitectures than the target
     probes: int | None = None  # the target is known by this many random workloads; None = by all
+    known_n: int | None = None  # A was measured with at most so many threads; None = with all
     targets: tuple[int, ...] | None = None  # platforms to predict; None = all
     sample: int | None = None  # at most this many random profiles (of each cut); None = all
     seed: int = 0
@@ -53,7 +57,7 @@ class Protocol:
         for holdout in self.holdouts:
             if holdout not in HOLDOUTS:
                 raise ValueError(f"unknown holdout {holdout!r}; known: {', '.join(HOLDOUTS)}")
-        for name in ("references", "probes", "sample", "cuts"):
+        for name in ("references", "probes", "known_n", "sample", "cuts"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}")
@@ -74,13 +78,22 @@ class Protocol:
         return tuple(dict.fromkeys(self.holdout.split(",")))
 
 
+class PointError(NamedTuple):
+    """The relative error at one n, and whether the measured time is inside the interval; None: there is none."""
+
+    n: int
+    error: float
+    is_covered: bool | None
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One prediction against its measured curve.
 
     `errors` and `biases` are relative (0.1 = 10 %), the mean of |pred - meas| / meas and of (pred - meas) / meas over
     the measured n; a part that was not predicted at every measured n is missing from both. `refused_n` counts the
-    measured n without a predicted time, all of them where the prediction was refused.
+    measured n without a predicted time, all of them where the prediction was refused. `beyond` has the n at which the
+    workload was not known on any platform, where the protocol cuts its curves.
     """
 
     method: str
@@ -92,6 +105,7 @@ class Outcome:
     intervals: IntervalHits = NO_INTERVALS
     refused_n: int = 0
     refusal: str | None = None
+    beyond: tuple[PointError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +154,17 @@ class MethodReport(PartErrors):
 
 
 @dataclass(frozen=True)
+class DistanceStatistics:
+    """The errors at a range of n beyond what was known, in percent: over predictions, of their mean error there; and
+    the share of measured times inside the intervals, None without intervals."""
+
+    mean: float
+    median: float
+    coverage: float | None
+    count: int
+
+
+@dataclass(frozen=True)
 class EvaluationReport:
     """The published statistics; `dataclasses.asdict` makes the JSON of them that files and the API hold."""
 
@@ -161,6 +186,19 @@ class EvaluationResult:
             methods={name: _method_statistics(outcomes) for name, outcomes in self.outcomes.items()},
             noise_floor=PartErrors(*_part_statistics(self.floor)) if self.floor else None,
         )
+
+    def by_distance(self) -> dict[str, dict[str, DistanceStatistics]]:
+        """How wrong each method is at n beyond what was known, by how large they are."""
+        limits = [self.protocol.known_n or 0, *RANGES_BEYOND]
+        found: dict[str, dict[str, DistanceStatistics]] = {}
+        for above, most in pairwise(limits):
+            name = f"{above + 1} to {most}" if most < RANGES_BEYOND[-1] else f"over {above}"
+            of_methods = {
+                method: _distance_statistics(outcomes, above, most) for method, outcomes in self.outcomes.items()
+            }
+            known = {method: statistics for method, statistics in of_methods.items() if statistics is not None}
+            found |= {name: known} if known else {}
+        return found
 
     def by_application(self, database: Database) -> dict[str, dict[str, MethodReport]]:
         """The statistics of the workloads of each named application of the database, by application and method."""
@@ -235,6 +273,9 @@ def chosen_rows(database: Database, protocol: Protocol) -> IntArray:
     eligible = (np.diff(database.curve_offsets) > 0) & ~np.isnan(database.t1_s) & ~database.hidden
     if protocol.targets is not None:
         eligible &= np.isin(database.platform_index, protocol.targets)
+    if protocol.known_n is not None:
+        beyond = np.append(0, np.cumsum(database.curve_n > protocol.known_n))
+        eligible &= np.diff(beyond[database.curve_offsets]) > 0
     rows = np.flatnonzero(eligible)
     if protocol.sample is not None and protocol.sample < len(rows):
         rows = np.sort(np.random.default_rng(protocol.seed).choice(rows, protocol.sample, replace=False))
@@ -312,13 +353,26 @@ def _outcomes(
     outcomes = []
     with threadpool_limits(1):  # predictions run side by side: threads inside one would only wait for each other
         for row in rows:
-            view = database.without(*hidden_pairs(database, row, protocol))
-            outcomes += [_outcome(database, view, row, method, settings) for method, settings in methods]
+            seen = _known_database(database, int(database.workload_index[row]), protocol.known_n)
+            view = seen.without(*hidden_pairs(database, row, protocol))
+            outcomes += [_outcome(database, view, row, asked, protocol.known_n) for asked in methods]
     return outcomes
 
 
-def _outcome(database: Database, view: Database, row: int, method: Method[Any], settings: Any) -> Outcome:
+def _known_database(database: Database, workload: int, known_n: int | None) -> Database:
+    """The database, with the workload's curves cut where the protocol says so."""
+    if known_n is None:
+        return database
+    return database.derive_one_of(
+        "known_up_to", (workload, known_n), lambda: known_up_to(database, workload, known_n), CUT_DATABASES_KEPT
+    )
+
+
+def _outcome(
+    database: Database, view: Database, row: int, asked: tuple[Method[Any], Any], known_n: int | None
+) -> Outcome:
     """Predict one row from the view that hides it. Only the comparison afterwards reads what was measured."""
+    method, settings = asked
     target, workload = int(database.platform_index[row]), int(database.workload_index[row])
     n, time_s = database.curve(row)
     query = Query(workload, target, group=int(database.group[row]), n=tuple(n.tolist()))
@@ -331,7 +385,19 @@ def _outcome(database: Database, view: Database, row: int, method: Method[Any], 
     seconds = time.perf_counter() - start
     errors, biases = relative_errors(answer, time_s, float(database.t1_s[row]))
     refused_n = int(np.count_nonzero(np.isnan(answer.time_s)))
-    return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n)
+    beyond = () if known_n is None else points_beyond(answer, time_s, known_n)
+    return Outcome(*names, seconds, errors, biases, interval_hits(answer, time_s), refused_n, beyond=beyond)
+
+
+def points_beyond(answer: Answer, time_s: FloatArray, known_n: int) -> tuple[PointError, ...]:
+    """What is predicted at the answer's n above `known_n`, against the times (J,) that were measured, in seconds."""
+    points = []
+    for j in np.flatnonzero((answer.n > known_n) & ~np.isnan(answer.time_s)).tolist():
+        is_covered = None
+        if answer.low_s is not None and answer.high_s is not None:
+            is_covered = bool(answer.low_s[j] <= time_s[j] <= answer.high_s[j])
+        points.append(PointError(int(answer.n[j]), float(abs(answer.time_s[j] / time_s[j] - 1.0)), is_covered))
+    return tuple(points)
 
 
 def relative_errors(
@@ -377,6 +443,17 @@ def _method_statistics(outcomes: list[Outcome]) -> MethodReport:
         refused_n=sum(outcome.refused_n for outcome in outcomes),
         seconds=sum(outcome.seconds for outcome in outcomes),
     )
+
+
+def _distance_statistics(outcomes: list[Outcome], above: int, most: int) -> DistanceStatistics | None:
+    """Of the points with above < n <= most; None without any."""
+    of_outcomes = [[point for point in outcome.beyond if above < point.n <= most] for outcome in outcomes]
+    errors = [100.0 * float(np.mean([point.error for point in points])) for points in of_outcomes if points]
+    if not errors:
+        return None
+    covered = [point.is_covered for points in of_outcomes for point in points if point.is_covered is not None]
+    coverage = float(np.mean(covered)) if covered else None
+    return DistanceStatistics(float(np.mean(errors)), float(np.median(errors)), coverage, len(errors))
 
 
 def _part_statistics(outcomes: list[Outcome]) -> tuple[ErrorStatistics, ErrorStatistics, ErrorStatistics]:

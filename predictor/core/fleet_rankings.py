@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from predictor.core.answers import Answer, Method, Query
+from predictor.core.answers import Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError, TooFewCandidates
 from predictor.core.threads import single_thread
+from profiles.arrays import FloatArray, IntArray
 from profiles.executors import Executor
 
 TARGETS_PER_BATCH = 250  # some seconds of computing
@@ -32,16 +33,29 @@ class RankedPlatform:
     refusal: str = ""
 
 
-def fastest_position(answer: Answer) -> int:
-    """The position of the least predicted time among the answer's n. Raises TooFewCandidates where it has no time.
+def fastest_position(n: IntArray, time_s: FloatArray, credible_n: int | None) -> int:
+    """The position of the least predicted time (J,), of the n whose gain over fewer threads is credible if there are
+    such. Raises TooFewCandidates where there is no time.
 
-    >>> from predictor.core.answers import DeferredAnswer
-    >>> fastest_position(DeferredAnswer(time_s=np.array([np.nan, 4.0, 3.0])))
-    2
+    >>> n, time_s = np.array([1, 2, 4]), np.array([np.nan, 4.0, 3.0])
+    >>> fastest_position(n, time_s, credible_n=None), fastest_position(n, time_s, credible_n=2)
+    (2, 1)
     """
-    if not np.isfinite(answer.time_s).any():
+    if not np.isfinite(time_s).any():
         raise TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    return int(np.nanargmin(answer.time_s))
+    if credible_n is not None:
+        credible = np.where(n <= credible_n, time_s, np.nan)
+        time_s = credible if np.isfinite(credible).any() else time_s
+    return int(np.nanargmin(time_s))
+
+
+def is_limited(n: IntArray, credible_n: int | None) -> bool:
+    """Whether the platform takes more threads than those whose gain is credible; `n` (J,): all that it takes.
+
+    >>> is_limited(np.array([1, 2, 4]), credible_n=2), is_limited(np.array([1, 2, 4]), credible_n=None)
+    (True, False)
+    """
+    return credible_n is not None and credible_n < int(n.max())
 
 
 def rank_workloads(
@@ -89,7 +103,7 @@ def _ranked_platform(
 ) -> RankedPlatform:
     try:
         answer = method.predict(database, Query(workload, target), settings)
-        fastest = fastest_position(answer)
+        fastest = fastest_position(answer.n, answer.time_s, answer.credible_n)
     except PredictionError as error:
         return RankedPlatform(workload, target, refusal=str(error))
     low_s, high_s = (None if bound is None else float(bound[fastest]) for bound in (answer.low_s, answer.high_s))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from predictor.core.answers import Answer, Candidate, Method, Query, settings_values
@@ -18,6 +19,7 @@ from predictor.core.errors import (
 )
 from predictor.core.mpet.method import MPET, MPET_LOG
 from predictor.core.mpet2020.method import MPET2020
+from predictor.core.noisy_profiles import prefer_quiet_profiles
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -38,7 +40,8 @@ __all__ = [
     "settings_values",
 ]
 
-_REGISTERED: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
+_EVERY: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
+_REGISTERED = tuple(replace(method, predict=prefer_quiet_profiles(method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 

@@ -11,8 +11,8 @@ import numpy as np
 from predictor.core.answers import Answer, Query
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
+from predictor.core.methods import DEFAULT_METHOD, METHODS
 from predictor.core.mpet.answer import MpetConfidence
-from predictor.core.mpet.method import MpetSettings, predict_mpet
 from predictor.core.threads import single_thread
 from profiles.arrays import FloatArray, IntArray
 from profiles.executors import Executor, batches_of
@@ -31,7 +31,8 @@ LARGEST_SHOWN_LOGARITHM = 600.0  # e^700 is no number any more
 class MeasuredProfile:
     """What was measured of a workload on a platform, both by their position in a database that may hold it or not.
 
-    `fractions` (6, N) of the thread time; None for a time-only profile.
+    `fractions` (6, N) of the thread time; None for a time-only profile. `references`: the platforms on which others
+    than its owner measured the workload, None: its owner is not known.
     """
 
     workload: int
@@ -40,6 +41,7 @@ class MeasuredProfile:
     n: IntArray
     time_s: FloatArray
     fractions: FloatArray | None = None
+    references: tuple[int, ...] | None = None
 
     @classmethod
     def row(cls, database: Database, row: int, fractions: FloatArray | None = None) -> MeasuredProfile:
@@ -109,9 +111,11 @@ def judge_profile(database: Database, profile: MeasuredProfile, position: int = 
     """Whether the rest of the database contradicts the profile; None where it does not, or says nothing."""
     if not len(profile.n):
         return None
-    query = Query(profile.workload, profile.platform, group=profile.group, n=tuple(profile.n.tolist()))
+    method = METHODS[DEFAULT_METHOD]
+    counts = tuple(profile.n.tolist())
+    query = Query(profile.workload, profile.platform, group=profile.group, references=profile.references, n=counts)
     try:
-        answer = predict_mpet(database, query, MpetSettings())
+        answer = method.predict(database, query, method.settings())
     except PredictionError:
         return None
     if not _can_judge(answer):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from predictor.core.errors import InvalidThreadCounts
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -16,6 +17,7 @@ from profiles.scaling.times import LEAST_REDUNDANCY, reconstruct
 IS_NUMA_ELEMENT = np.array([name.endswith("_nu") for name in FEATURE_NAMES])
 IS_SMT_ELEMENT = np.array([name.endswith("_ht") for name in FEATURE_NAMES])
 MOST_ANSWERED_COUNTS, EVERY_COUNT_TO = 512, 256  # thread counts
+MOST_KNOTS = 12  # thread counts at which methods work; more cost time and gain nothing
 
 
 class PredictedCurves(NamedTuple):
@@ -52,6 +54,23 @@ def predicted_thread_counts(database: Database, target: int, n: tuple[int, ...] 
     if not n or min(n) < 1:
         raise InvalidThreadCounts(n)
     return np.array(n, dtype=np.int64)
+
+
+def knots(on_target: IntArray, of_workload: IntArray, n_max: int) -> IntArray:
+    """The thread counts at which a method works, ascending: where T's workloads were measured, and outside that range,
+    up to T's n_max, the least and the most at which A was on the references. At most 12, evenly in ln n.
+
+    The n that are asked for play no part: an answer at one n is the same whichever others are asked for.
+
+    Parameters: thread counts in any order.
+
+    >>> knots(np.array([2, 4]), np.array([1, 3, 4, 6, 8, 16]), 8).tolist()
+    [1, 2, 4, 8]
+    """
+    own, outside = np.unique(on_target), np.unique(of_workload)
+    outside = outside[((outside < own[0]) | (outside > own[-1])) & (outside <= n_max)]
+    outside = outside[[0, -1]] if len(outside) > 1 else outside  # T tells little of more, which outweigh its own
+    return np.union1d(own[evenly_spaced(np.log(own), MOST_KNOTS - len(outside))], outside)
 
 
 def impossible_elements(n_nu: float, n_ht: float) -> BoolArray:

@@ -10,6 +10,8 @@ from pathlib import Path
 from predictor.core.methods import METHODS
 from predictor.management.accuracy_studies import (
     ACCURACY_PAGES,
+    BEYOND_DATASETS,
+    BEYOND_QUESTIONS,
     CUT_QUESTIONS,
     DIVERSE_DATASETS,
     DIVERSE_QUESTIONS,
@@ -403,6 +405,24 @@ def diverse_table(results: Results) -> str:
     return markdown_table(head, rows)
 
 
+def known_n_table(results: Results) -> str:
+    """A row for each dataset, number of known threads and range of n beyond: the methods' errors, the intervals."""
+    methods = ("ideal", "amdahl", "usl", "speed-ratio-per-n", "kernel-ridge")
+    rows = []
+    for name in BEYOND_DATASETS:
+        for question in BEYOND_QUESTIONS:
+            for distance, of_method in results[Study(name, question).name]["distances"].items():
+                cells = [
+                    f"{slashed_numbers(of_method[method], MEAN_AND_MEDIAN)} ({100 * of_method[method]['coverage']:.0f})"
+                    for method in ("mpet", "mpet-log")
+                ]
+                cells += [slashed_numbers(of_method[method], MEAN_AND_MEDIAN) for method in methods]
+                known = question.removeprefix("known-")
+                rows.append([name, known, distance, str(of_method["mpet"]["count"]), *cells])
+    head = ["dataset", "known to n", "asked", "profiles", "`mpet` (holds)", "`mpet-log` (holds)"]
+    return markdown_table([*head, *(f"`{method}`" for method in methods)], rows)
+
+
 def weights_table(results: Results) -> str:
     """`mpet2020` with each of the weights that the paper leaves to future work, by dataset."""
     by_dataset = [results[Study(name, "pair", WEIGHTS_DRAW).name]["results"] for name in WEIGHTED_DATASETS]
@@ -427,6 +447,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "few references by application": applications_table,
     "very different machines": diverse_table,
     "weights of mpet2020": weights_table,
+    "beyond": known_n_table,
     **{f"few references {name}": partial(few_table, name) for name in FEW_DATASETS},
 }
 FRAME = re.compile(r"(<!-- table: ([\w -]+?) -->\n).*?(\n<!-- end of table -->)", flags=re.S)
@@ -438,6 +459,7 @@ FRAMED_PAGES = (
     "accuracy/few-references.md",
     "accuracy/small-databases.md",
     "accuracy/mpet2020-weights.md",
+    "accuracy/beyond.md",
 )
 
 

@@ -28,12 +28,16 @@ FewQuestion = Literal[
     "references-20",
     "references-all",
 ]
-StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion
+BeyondQuestion = Literal["known-2", "known-4"]
+StudyQuestion = HoldoutQuestion | CutQuestion | DiverseQuestion | FewQuestion | BeyondQuestion
 
 HOLDOUT_QUESTIONS: tuple[HoldoutQuestion, ...] = get_args(HoldoutQuestion)
 CUT_QUESTIONS: tuple[CutQuestion, ...] = get_args(CutQuestion)
 DIVERSE_QUESTIONS: tuple[DiverseQuestion, ...] = get_args(DiverseQuestion)
 FEW_QUESTIONS: tuple[FewQuestion, ...] = get_args(FewQuestion)
+BEYOND_QUESTIONS: tuple[BeyondQuestion, ...] = get_args(BeyondQuestion)
+BEYOND_DATASETS = ("rrze-likwid", "gbm", "sparecores-gb6", "sparecores-llama")
+BEYOND_METHODS = ("--method", "mpet,mpet-log,ideal,amdahl,usl,speed-ratio-per-n,kernel-ridge")
 FEW_DATASETS = {"sparecores-suites": "application", "sparecores-gb6": "pair"}  # and what is hidden
 DIVERSE_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "sparecores-suites", "demo")
 DIVERSE_METHODS = (
@@ -89,6 +93,8 @@ def protocol_options(question: StudyQuestion, dataset: str = "") -> tuple[str, .
         limit = () if number == "all" else ("--references", number)
         applications = ("--by-application",) if FEW_DATASETS[dataset] == "application" else ()
         return ("--holdout", FEW_DATASETS[dataset], *limit, "--unlike", *applications)
+    if kind == "known":
+        return ("--holdout", "pair", "--known-n", number)
     if kind == "diverse":
         return ("--cut", number, "--cuts", "20", "--diverse")
     if question in CUT_QUESTIONS:
@@ -116,10 +122,18 @@ def published_studies() -> Iterator[Study]:
             yield Study(dataset, question)
         for cut in CUT_QUESTIONS:
             yield Study(dataset, cut, sample=("--sample", "60", "--seed", "7"))
+    yield from studies_beyond()
     yield from further_draws()
     for dataset in FEW_DATASETS:
         for few in FEW_QUESTIONS:
             yield Study(dataset, few, methods=FEW_METHODS)
+
+
+def studies_beyond() -> Iterator[Study]:
+    """The workload is known with a few threads only, and predicted with many."""
+    for dataset in BEYOND_DATASETS:
+        for question in BEYOND_QUESTIONS:
+            yield Study(dataset, question, methods=BEYOND_METHODS, sample=("--sample", "150", "--seed", "7"))
 
 
 def further_draws() -> Iterator[Study]:
@@ -147,6 +161,7 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
         **({"note": note} if note else {}),
         "results": round_numbers(nan_to_null(report["methods"])),
         "noise_floor": round_numbers(nan_to_null(report["noise_floor"])),
+        **({"distances": round_numbers(report["distances"])} if "distances" in report else {}),
         **({"applications": stored_applications(report["applications"])} if "applications" in report else {}),
     }
 

@@ -33,7 +33,7 @@ def answer_parts(answer: Mapping[str, Any], charts: Sequence[Any], cautions: int
     """Those that have something to show for this answer, the first of which is open."""
     shown = {
         CHANGES_PART: bool(answer.get("changes")),
-        WHY_PART: bool(answer.get("why", {}).get("sentences")),
+        WHY_PART: True,
         CAUTIONS_PART: cautions > 0,
         CURVES_PART: len(charts) > 1,
         CANDIDATES_PART: True,

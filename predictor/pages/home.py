@@ -68,7 +68,7 @@ def live_prediction(user: Any, workload: str, target: str) -> dict[str, Any]:
     if not workload or not target:
         return {}
     try:
-        answer = preview_answer(PredictionRequest(workload, target), user, explained=False)
+        answer = preview_answer(PredictionRequest(workload, target), user)
     except RequestError as error:
         return {"refusal": str(error)}
     platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}

@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.cache import patch_vary_headers
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -29,6 +30,7 @@ from predictor.predictions.age import stale_reasons
 from predictor.predictions.explanation import spelled_element
 from predictor.predictions.feasibility import Possibility, possibility
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
+from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
@@ -114,6 +116,7 @@ def prediction(request: HttpRequest, uid: Any) -> HttpResponse:
         "shared": shared_answer(stored.answer) if stored.private_to_id is None else None,
         "here_on_web": request.build_absolute_uri(reverse("prediction", args=[stored.uid])),
         "picture": request.build_absolute_uri(reverse("picture-of-prediction", args=[stored.uid])),
+        "why_address": reverse("why", args=[stored.uid]),
         "next_address": reverse("measure-next", args=[stored.uid]),
         "twin": json_address("api-prediction", stored.uid),
     }
@@ -134,18 +137,19 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     context = answer_page_context(request, answer, public_only=public_only) | {
         "parameters": parameters,
         "here": question_address(parameters),
+        "why_address": question_address(parameters, "unstored-why"),
         "next_address": question_address(parameters, "unstored-measure-next"),
         "twin": twin_of_question(form.prediction_request()),
     }
     return render(request, "predictor/prediction.html", context)
 
 
-def answer_of_form(form: PredictionForm, user: Any) -> dict[str, Any] | None:
+def answer_of_form(form: PredictionForm, user: Any, *, explained: bool = False) -> dict[str, Any] | None:
     """The answer, not kept; None where there is none, which the form then says."""
     if not form.is_valid():
         return None
     try:
-        return preview_answer(form.prediction_request(), user)
+        return preview_answer(form.prediction_request(), user, explained=explained)
     except RequestError as error:
         form.refuse(error)
         return None
@@ -174,7 +178,6 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
         "has_negative_weights": any((row["weight"] or 0) < 0 for row in candidates_in(answer)),
         "charts": charts,
         "candidate_charts": mark_origin(candidate_charts(drawing, behind, names, answer["workload"]), origin),
-        "carried": [(row, carried_name(row, names)) for row in answer.get("why", {}).get("carried", [])],
         "known": measured_label(origin),
         "time_unit": drawing.time_unit,
         **facts,
@@ -182,6 +185,46 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
         "sources": answer["sources"],
         "section": "predict",
     }
+
+
+@require_safe
+def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
+    """What limits the workload and what the answer rests on: a page, or the part of one that htmx asks for."""
+    stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
+    addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-why", stored.uid)}
+    try:
+        why = reasons_of_prediction(stored, request.user)
+    except RequestError as error:
+        return why_response(request, stored.answer, {}, addresses | {"refusal": str(error)})
+    return why_response(request, stored.answer, why, addresses)
+
+
+@require_safe
+def why_of_question(request: HttpRequest) -> HttpResponse:
+    """The same for an answer that is not kept."""
+    form = form_of_question(request.GET)
+    answer = answer_of_form(form, request.user, explained=True)
+    if answer is None:
+        return form_page(request, form)
+    return why_response(request, answer, answer["why"], {"back": question_address(question_parameters(form))})
+
+
+def why_response(
+    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, str]
+) -> HttpResponse:
+    platforms, workloads = rows_in_answer(request.user, answer)
+    names = {slug: row.name for slug, row in (platforms | workloads).items()}
+    context = {
+        "answer": answer,
+        "why": why,
+        "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],
+        "known": measured_label(answer_origin(answer)),
+        "section": "predict",
+    }
+    is_part = request.headers.get("HX-Request") == "true"
+    response = render(request, "predictor/why_rows.html" if is_part else "predictor/why.html", context | beside)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
 
 
 @require_safe

@@ -88,7 +88,7 @@ class Previews:
         for asked, answer in self._answers:
             if asked == question:
                 return answer
-        self._answers.append((question, preview_answer(question, self.user, explained=False)))
+        self._answers.append((question, preview_answer(question, self.user)))
         return self._answers[-1][1]
 
 

@@ -10,7 +10,9 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from django.db.models import Q
 
+from predictor.core.arrays import slug_index
 from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.core.methods import get_method
@@ -25,16 +27,57 @@ from profiles.models import Profile
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
 STRESS_NG_COMMAND = "make stress-ng"
 WIDEST_MIXING: MixRuntimes = "auto"
+MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
 
 @contextmanager
 def advised(question: Question, snapshot: Snapshot, user: Any) -> Iterator[None]:
-    """Whoever catches a NoPrediction of the block finds the remedy in it."""
+    """Whoever catches a NoPrediction of the block finds the remedy in it, and which profiles were left out."""
     try:
         yield
     except NoPrediction as error:
-        error.remedy = find_remedy(error, question, snapshot, user)
+        complete_refusal(error, question, snapshot, user)
         raise
+
+
+def complete_refusal(error: NoPrediction, question: Question, snapshot: Snapshot, user: Any) -> None:
+    """Add to the refusal what would help, and to its reason which outliers would have answered."""
+    database = snapshot.database
+    error.remedy = find_remedy(error, question, snapshot, user)
+    left_out = left_out_outliers(database, [database.workloads[question.workload]], question.target, error.lacks, user)
+    if left_out:
+        error.say_left_out(left_out)
+
+
+def left_out_outliers(
+    database: Database, workloads: Sequence[str], target: int | None, lacks: str | None, user: Any
+) -> str:
+    """Which outliers, that the database does not hold, measured what is lacking: the workloads on a platform other than
+    the target, or other workloads on the target. Empty where there are none."""
+    slug = "" if target is None else database.platforms[target]
+    as_reference = Q(workload__slug__in=workloads) & ~Q(platform__slug=slug)
+    as_benchmark = Q(platform__slug=slug) & ~Q(workload__slug__in=workloads)
+    wanted = {"reference": as_reference, "benchmark": as_benchmark, "shared": as_reference | as_benchmark}
+    if lacks not in wanted:
+        return ""
+    outliers = Profile.objects.visible_to(user).exclude(origin="emulated").exclude(outlier_reason="")
+    rows = (
+        outliers.filter(wanted[lacks]).order_by("pk").values_list("workload__slug", "platform__slug", "outlier_reason")
+    )
+    left_out = [
+        f"{workload} on {platform} ({reason})"
+        for workload, platform, reason in rows[:MOST_OUTLIERS_LOOKED_AT]
+        if not _holds(database, platform, workload)
+    ]
+    more = ", ..." if len(left_out) > MOST_OUTLIERS_NAMED else ""
+    return ", ".join(left_out[:MOST_OUTLIERS_NAMED]) + more
+
+
+def _holds(database: Database, platform: str, workload: str) -> bool:
+    place = slug_index(database.platforms, platform), slug_index(database.workloads, workload)
+    if place[0] is None or place[1] is None:
+        return False
+    return bool(database.lookup(place[0], place[1], range(len(database.groups))) >= 0)
 
 
 def find_remedy(error: NoPrediction, question: Question, snapshot: Snapshot, user: Any) -> Remedy | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from scipy.special import ndtri
 
 from mpet_site.web.plain_json import nan_to_null
@@ -16,13 +16,13 @@ from predictor.predictions.basis import Basis
 from predictor.predictions.cautions import cautions
 from predictor.predictions.confidence import ConfidenceEvidence, judge_confidence
 from predictor.predictions.explanation import explain
-from profiles.models import Source
+from profiles.models import Source, WithdrawnSource
 from profiles.scaling.names import FEATURE_NAMES
 
 SHOWN_LEVEL = 0.9  # of the interval that the confidence speaks of
 
 
-def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = True) -> dict[str, Any]:
+def answer_document(basis: Basis, request: dict[str, Any], *, explained: bool = False) -> dict[str, Any]:
     """The document of an answer, with `why` where it shall be `explained`. `request` names workload, target,
     references, method, method_version and settings."""
     database, answer = basis.snapshot.database, basis.answer
@@ -142,9 +142,12 @@ def sources_behind(basis: Basis) -> list[dict[str, str]]:
 
 
 def stored_sources(basis: Basis) -> QuerySet[Source]:
+    """Where one was replaced since the snapshot was read, that by which it was."""
     measured_rows = [] if basis.measured_row is None else [basis.measured_row]
     rows = np.union1d(basis.rows, measured_rows).astype(np.int64)
-    return Source.objects.filter(pk__in=np.unique(basis.snapshot.source_ids[rows]).tolist())
+    keys = np.unique(basis.snapshot.source_ids[rows]).tolist()
+    replaced = WithdrawnSource.objects.filter(key__in=keys, replaced_by__isnull=False)
+    return Source.objects.filter(Q(pk__in=keys) | Q(pk__in=replaced.values("replaced_by")))
 
 
 def confidence_evidence(basis: Basis, level: float) -> ConfidenceEvidence:

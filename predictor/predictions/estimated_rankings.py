@@ -159,6 +159,7 @@ def estimated_rows(question: EstimatedQuestion) -> list[Row | None]:
                 "origin": "simulated" if is_simulated else "measured",
                 "warnings": [],
                 "estimated": True,
+                "limited": bool(estimates.is_limited[position]),
             }
         )
     return rows

@@ -14,15 +14,16 @@ from predictor.core.database import Database
 from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
+    complete_refusal,
     count_of_workloads,
-    find_remedy,
     kit_counts,
+    left_out_outliers,
     more_platforms,
     own_platforms_first,
     stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
-from predictor.predictions.programs import ProgramQuestion
+from predictor.predictions.programs import ProgramQuestion, part_slugs
 from predictor.predictions.question import (
     Question,
     position_named,
@@ -154,7 +155,7 @@ def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     question, snapshot, _ = resolve_with_snapshot(request, user)
     refusal = refusal_of_question(question, snapshot)
     if refusal is not None:
-        refusal.remedy = find_remedy(refusal, question, snapshot, request.viewer(user))
+        complete_refusal(refusal, question, snapshot, request.viewer(user))
     return Feasibility(
         workload=snapshot.database.workloads[question.workload],
         target=snapshot.database.platforms[question.target],
@@ -220,10 +221,22 @@ def described_ranking(
     """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
     so it is no part of the ranking, which several may share."""
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
+    refused = list(ranking["refused"])
+    if "reference" in lacking.values():
+        workloads = (
+            part_slugs(question)
+            if isinstance(question, ProgramQuestion)
+            else [question.snapshot.database.workloads[question.workload]]
+        )
+        left_out = left_out_outliers(question.snapshot.database, workloads, None, "reference", user)
+        if left_out:
+            said = f"; outliers take no part: {left_out}"
+            refused = [row | {"reason": row["reason"] + said * (row["lacks"] == "reference")} for row in refused]
     remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
     return {
         **ranking,
-        "refused_summary": summarise_refused(ranking["refused"]),
+        "refused": refused,
+        "refused_summary": summarise_refused(refused),
         "advice": None if remedy is None else remedy.sentence,
     }
 

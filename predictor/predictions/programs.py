@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from predictor.core import methods
+from predictor.core.fleet_rankings import fastest_position, is_limited
 from predictor.core.programs.program import ProgramAnswer, ProgramParts, predict_program
 from predictor.core.steps import ComputedStep
 from predictor.predictions.answering import comparable_groups
@@ -54,6 +55,7 @@ PROGRAM_RANKING_COLUMNS = (
     "measured_n",
     "origin",
     "warnings",
+    "limited",
     "place",
     "cores",
     "core_time_s",
@@ -246,9 +248,7 @@ class ProgramQuestion:
 
 def program_times(question: ProgramQuestion, answer: ProgramAnswer) -> dict[str, Any]:
     """The predicted times of the whole and of its parts at the best n that was asked for."""
-    if not np.isfinite(answer.total.time_s).any():
-        raise methods.TooFewCandidates(0, 1, "no time can be predicted at any thread count")
-    best = int(np.nanargmin(answer.total.time_s))
+    best = fastest_position(answer.n, answer.total.time_s, answer.credible_n)
     parts = [
         {"workload": slug, "time_s": float(time_s), "low_s": float(low_s), "high_s": float(high_s)}
         for slug, time_s, low_s, high_s in zip(
@@ -262,6 +262,7 @@ def program_times(question: ProgramQuestion, answer: ProgramAnswer) -> dict[str,
         "regions": parts[:regions],
         "serial_rest_s": parts[regions]["time_s"] if len(parts) > regions else None,
         "widest_part": part_slugs(question)[answer.widest_part(best)],
+        "limited": question.n is None and is_limited(answer.n, answer.credible_n),
     }
 
 

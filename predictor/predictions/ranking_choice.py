@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ LARGEST_RANKING_PAGE = 2**20
 BY_TIME, BY_CORE_TIME, BY_COST = "time", "core_time", "cost"
 ORDERED_BY = {BY_TIME: "time_s", BY_CORE_TIME: "core_time_s", BY_COST: "cost"}
 LARGEST_AMOUNT = 1e9
+ESTIMATE_ERROR = 0.1  # of an estimated time, which has no interval
 RANKING_ORDER = OneOf(
     "by",
     "Rising `time_s`; `core_time_s`: per core instead of per machine; or `cost`: of one run.",
@@ -112,10 +114,8 @@ class RankingChoice:
         name = ORDERED_BY[self.by]
         ordered.sort(key=lambda row: (row[name] is None, row[name]))
         best = ordered[0][name] if ordered else None
-        placed = [
-            {**result, "place": place, "relative": result[name] and best and result[name] / best}
-            for place, result in enumerate(ordered, start=1)
-        ]
+        placed = [{**result, "relative": result[name] and best and result[name] / best} for result in ordered]
+        placed = with_places(placed, platforms, self.by)
         chosen = [row for row in placed if self.takes(platforms[row["platform"]], row)]
         mark_pareto(chosen)
         return chosen
@@ -132,6 +132,29 @@ class RankingChoice:
     def _takes_platform(self, platform: Any) -> bool:
         tests = ((test, self.filters.get(parameter.name)) for parameter, test in PLATFORM_FILTERS.items())
         return all(value is None or test(platform, value) for test, value in tests)
+
+
+def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any], by: str) -> list[dict[str, Any]]:
+    """The rows in their order, each with its `place`; those that tie follow each other and share one.
+
+    Platforms of one `cpu_model` tie where both are limited to the same n_best and the slower one's time is inside the
+    interval of the faster one: they differ in threads alone that are no credible gain. A price tells them apart.
+    """
+    ties: dict[Any, dict[str, Any]] = {}  # the first row of each tie
+    placed, followers = [], defaultdict[str, list[dict[str, Any]]](list)
+    for row in ordered:
+        model = platforms[row["platform"]].cpu_model
+        may_tie = row["limited"] and row["time_s"] is not None and model and by != BY_COST
+        first = ties.setdefault((model, row["n_best"]), row) if may_tie else row
+        if first is not row and row["time_s"] <= (first["high_s"] or (1.0 + ESTIMATE_ERROR) * first["time_s"]):
+            followers[first["platform"]].append(row)
+        else:
+            placed.append(row)
+    rows: list[dict[str, Any]] = []
+    for row in placed:
+        place = len(rows) + 1
+        rows += [{**tied, "place": place} for tied in (row, *followers[row["platform"]])]
+    return rows
 
 
 def known_on(platforms: Mapping[str, Any], rows: Any) -> list[Mapping[str, Any]]:

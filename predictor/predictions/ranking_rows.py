@@ -11,7 +11,7 @@ from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
 from predictor.core.answers import Answer
 from predictor.core.database import Database
-from predictor.core.fleet_rankings import fastest_position
+from predictor.core.fleet_rankings import fastest_position, is_limited
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.basis import rows_behind
 from predictor.predictions.cautions import measurement_cautions
@@ -36,10 +36,10 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
 
 
 def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
-    """The fastest predicted n of one platform, or the n that was asked for; beside it what was measured there, if it
-    was: the fastest time, or that at the n."""
+    """The fastest predicted n of one platform, of those with a credible gain, or the n that was asked for; beside it
+    what was measured there, if it was: the fastest time, or that at the n."""
     database = snapshot.database
-    best = fastest_position(answer)
+    best = fastest_position(answer.n, answer.time_s, answer.credible_n)
     query = methods.Query(question.workload, question.target)
     groups = comparable_groups(question, query, database)
     own = int(database.lookup(question.target, question.workload, groups))
@@ -59,6 +59,7 @@ def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[
         "origin": origin_of_references(snapshot, question.workload, references, groups),
         "warnings": [*answer.warnings, *measurement_cautions(snapshot, rows)],
         "estimated": False,
+        "limited": question.n is None and is_limited(answer.n, answer.credible_n),
     }
 
 

@@ -46,6 +46,7 @@ RANKING_COLUMNS = (
     "origin",
     "warnings",
     "estimated",
+    "limited",
     "place",
     "cores",
     "core_time_s",

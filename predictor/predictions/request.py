@@ -116,7 +116,7 @@ class Remedy:
 
 class NoPrediction(RequestError):
     """The method refuses: what it needs was not measured. `lacks` is a word for what is missing (docs/api.md), `remedy`
-    what would help, where anything is known to."""
+    what would help, where anything is known to; `left_out` names the outliers that would have answered."""
 
     def __init__(self, reason: str, found: int, needed: int, lacks: str = "") -> None:
         self.reason = reason
@@ -124,7 +124,14 @@ class NoPrediction(RequestError):
         self.needed = needed
         self.lacks = lacks
         self.remedy: Remedy | None = None
+        self.left_out = ""
         super().__init__(reason)
+
+    def say_left_out(self, left_out: str) -> None:
+        """Name in the reason the outliers without which there is no answer."""
+        self.left_out = left_out
+        self.reason = f"{self.reason}; outliers take no part: {left_out}"
+        self.args = (self.reason,)
 
     @property
     def advice(self) -> str | None:

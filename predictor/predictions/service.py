@@ -63,9 +63,9 @@ def note_asked(prediction: Prediction, user: Any, *, is_first: bool) -> None:
         AskedPrediction.objects.get_or_create(user=user, prediction=prediction, defaults={"is_first": is_first})
 
 
-def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = True) -> dict[str, Any]:
-    """The document of the same answer, which is not kept: for pages that predict unasked; without `explained` the one
-    without `why`, which takes longer than the rest. Raises a RequestError."""
+def preview_answer(request: PredictionRequest, user: Any = None, *, explained: bool = False) -> dict[str, Any]:
+    """The document of the same answer, which is not kept; where it shall be `explained` with `why`, which takes longer
+    than the rest. Raises a RequestError."""
     question, snapshot, _ = resolve_with_snapshot(request, user)
     with advised(question, snapshot, request.viewer(user)):
         return answer_with_basis(request, question, snapshot, explained=explained)[0]
@@ -81,7 +81,7 @@ def confidence_of_answer(request: PredictionRequest, user: Any = None) -> dict[s
 
 
 def answer_with_basis(
-    request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = True
+    request: PredictionRequest, question: Question, snapshot: Snapshot, *, explained: bool = False
 ) -> tuple[dict[str, Any], Basis]:
     canonical = canonical_request(question, snapshot.database) | {
         "include_simulated": request.include_simulated,

@@ -27,7 +27,7 @@ from predictor.snapshot.building import Lineage, Snapshot, build_snapshot
 from predictor.snapshot.growing import read_grown
 from predictor.snapshot.values import snapshot_from, snapshot_values
 from profiles.consistency import consistent_reads
-from profiles.models import Profile, Revision
+from profiles.models import Profile, Revision, WithdrawnSource
 
 KEPT_SNAPSHOTS = 8
 FIELDS = [[field.name for kind in (Snapshot, Database) for field in fields(kind)], Lineage._fields]
@@ -214,13 +214,21 @@ class WantedSnapshot:
     def earlier(self) -> Snapshot | None:
         """The newest that was built before and that may still answer; None: there is none."""
         for folder in files.earlier_folders(self.folder, Revision.oldest(self.viewer)):
-            if not Profile.objects.filter(uid=files.newest_profile_of(folder)).exists():
-                continue  # of a database that is no longer there
             try:
-                return _cache.get(folder, partial(mapped_snapshot, folder))
+                snapshot = _cache.get(folder, partial(mapped_snapshot, folder))
             except LookupError:
                 continue
+            if is_of_this_database(folder, snapshot):
+                return snapshot
         return None
+
+
+def is_of_this_database(folder: Path, snapshot: Snapshot) -> bool:
+    """Whether the newest profile of the folder is stored, or was until its delivery was replaced."""
+    if Profile.objects.filter(uid=files.newest_profile_of(folder)).exists():
+        return True
+    replaced = WithdrawnSource.objects.filter(replaced_by__isnull=False)
+    return replaced.filter(uid=snapshot.lineage.newest_source_uid).exists()
 
 
 def finished_folders() -> dict[Path, Snapshot]:

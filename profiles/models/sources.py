@@ -109,6 +109,15 @@ class WithdrawnSource(models.Model):
 
     uid = models.UUIDField(unique=True, editable=False)
     withdrawn_at = models.DateTimeField(auto_now_add=True)
+    key = models.BigIntegerField(null=True, db_index=True, editable=False, help_text="of one that was replaced")
+    replaced_by = models.ForeignKey(
+        Source,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="replaced",
+        help_text="a later delivery of the same measurements: cited for it until snapshots hold that one",
+    )
 
     def __str__(self) -> str:
         return f"{self.uid}, withdrawn {self.withdrawn_at:%Y-%m-%d}"

@@ -43,7 +43,13 @@ def environment(content: Any, **options: Any) -> dict[str, str]:
     return dict(os.environ)
 
 
+def niceness(content: Any, **options: Any) -> int:
+    """What the server gives this process, at its start or soon after."""
+    time.sleep(0.2)
+    return os.nice(0)
+
+
 if __name__ == "__main__":
-    tasks = (spin, sleep, allocate, die, fail, forge, environment)
+    tasks = (spin, sleep, allocate, die, fail, forge, environment, niceness)
     child_reader.READER_TASKS = {**child_reader.READER_TASKS, **{task.__name__: task for task in tasks}}
     child_reader.answer_question(*map(int, sys.argv[1:]))

@@ -16,7 +16,9 @@ from benchmarks import child_reader, reading
 from benchmarks.archive import ArchiveError, read_archive
 from benchmarks.formats.deliveries import ForeignReading
 from benchmarks.models import Upload
+from benchmarks.recovery import take_up_uploads
 from benchmarks.understanding import describe_measurements
+from mpet_site.state_folder import file_lock
 from profiles.measurements import Measurements, PlatformRecord, ProfileRecord, RunTable, WorkloadRecord
 from tests.benchmarks import stand_in_reader
 from tests.benchmarks.uploads import tarball
@@ -202,3 +204,50 @@ def test_previews_have_a_rate_on_the_page_and_by_the_api(settings, tmp_path):
     sent = {"file": SimpleUploadedFile("a.tar.gz", tarball()), "visibility": "private"}
     assert client_of(user).post(f"{API}uploads/", sent).status_code == 201, "what is stored has no rate of previews"
     assert client_of(make_user("ada")).post(f"{API}uploads/", sent | {"preview": "true"}).status_code != 429
+
+
+@pytest.fixture
+def busy(settings, tmp_path, doors):
+    """Another process has a request that waits for a file to be read."""
+    settings.READING_LOCK = tmp_path / "reading.lock"
+    with file_lock(settings.READING_LOCK):
+        yield
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("door", [door for door in DOORS if "preview" in door])
+def test_a_second_preview_is_told_to_come_back(door, caplog):
+    answer = DOORS[door]()
+    assert "Another file is being read. Nothing was stored" in answer
+    assert not any(record.exc_info for record in caplog.records)
+
+
+@pytest.mark.usefixtures("busy")
+def test_what_is_needed_to_keep_a_file_is_not_waited_for():
+    """Of which machine it is, and which tool wrote it."""
+    file, user = {"file": SimpleUploadedFile("table.csv", CSV), "visibility": "private"}, make_user("mallory")
+    for fields in ({"form": "auto"}, {"form": "csv", "platform_json": json.dumps(MACHINE)}):
+        answer = client_of(user).post(f"{API}uploads/", file | fields)
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+        file["file"].seek(0)
+    page = Client()
+    page.force_login(user)
+    answer = page.post(reverse("upload"), FIELDS | {"file": SimpleUploadedFile("table.csv", CSV)})
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.usefixtures("busy")
+@pytest.mark.parametrize("door", ["API, tarball", "page, tarball", "without an account"])
+def test_a_second_upload_is_kept_and_taken_up_by_the_next_chore(door):
+    """The chore, which is no request, has the time."""
+    DOORS[door]()
+    upload = Upload.objects.get()
+    assert (upload.status, upload.attempts, upload.lease_until) == ("processing", 0, None)
+    assert take_up_uploads() == 1
+    upload.refresh_from_db()
+    assert (upload.status, upload.attempts) == ("accepted", 1)
+
+
+def test_a_reader_takes_the_time_that_others_leave(stand_in):
+    assert reading.run_reader("niceness", io.BytesIO(b"x"), {}) == os.nice(0) + reading.READER_NICENESS

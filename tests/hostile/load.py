@@ -22,6 +22,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from urllib.parse import quote, urlsplit
@@ -87,7 +88,8 @@ class Client:
                     self.address.hostname or "", self.address.port, timeout=TIMEOUT_S
                 )
             try:
-                self.connection.request(method, path, body, headers)
+                with suppress(BrokenPipeError):  # refused before all was sent: the answer may be there
+                    self.connection.request(method, path, body, headers)
                 response = self.connection.getresponse()
                 content = response.read()
                 if response.will_close:
@@ -262,8 +264,11 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def is_failure(answer: Answer) -> bool:
-    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for."""
-    return not isinstance(answer.status, int) or answer.status >= (500 if answer.kind == "hostile" else 400)
+    """Whatever is neither a success nor a redirect; of what is hostile, what the server did not answer for. It is told
+    to come back (503) while another file is read."""
+    if answer.kind == "hostile":
+        return not isinstance(answer.status, int) or (answer.status >= 500 and answer.status != 503)
+    return not isinstance(answer.status, int) or answer.status >= 400
 
 
 def print_answers(database: str, answers: list[Answer], seconds: float) -> None:

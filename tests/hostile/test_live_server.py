@@ -1,5 +1,5 @@
-"""What a real gunicorn does with headers that name an address, a writer that does not end, and a disk that takes
-nothing more. The third audit of docs/trust.md."""
+"""What a real gunicorn does with headers that name an address, a writer that does not end, files that take long to
+read, and a disk that takes nothing more. The third audit of docs/trust.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.benchmarks.uploads import tarball
 from tests.conftest import skip_or_fail
 from tests.hostile.servers import NO_THROTTLES, gunicorn_command, wait_until_healthy
 from tests.paths import ROOT
@@ -43,6 +45,16 @@ from tests.pages import store_public
 store_public()
 print(ApiToken.issue(make_user("ada"), "upload")[1])
 """
+SLOW = b"workload,n,time_s\nslow,1,2.0\n"
+# Python runs it at its start. A reader of SLOW says by a file that it has begun, and computes until another is there.
+SITECUSTOMIZE = """
+import os, sys
+if "benchmarks.child_reader" in sys.orig_argv and b"slow,1,2.0" in os.pread(0, 10_000, 0):
+    folder = os.path.dirname(__file__)
+    open(os.path.join(folder, "begun"), "w").close()
+    while not os.path.exists(os.path.join(folder, "end")):
+        pass
+"""
 
 
 class Answer(NamedTuple):
@@ -65,7 +77,7 @@ class Server:
         self.token = {"Authorization": f"Bearer {token}"}
 
     def ask(
-        self, path: str, method: str = "GET", body: str | None = None, headers: dict[str, str] | None = None
+        self, path: str, method: str = "GET", body: str | bytes | None = None, headers: dict[str, str] | None = None
     ) -> Answer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
@@ -77,13 +89,14 @@ class Server:
         headers = self.token | {"Content-Type": "application/json"}
         return self.ask("/api/v1/predictions/", "POST", QUESTION, headers)
 
-    def upload(self) -> Answer:
-        lines = ("--limit", 'Content-Disposition: form-data; name="visibility"', "", "public", "--limit")
-        file = 'Content-Disposition: form-data; name="file"; filename="a.tar.gz"'
-        body = "\r\n".join((*lines, file, "", "x" * 100_000, "--limit--", ""))
-        return self.ask(
-            "/api/v1/uploads/", "POST", body, self.token | {"Content-Type": "multipart/form-data; boundary=limit"}
-        )
+    def upload(self, content: bytes = b"x" * 100_000, **fields: str) -> Answer:
+        lines = []
+        for name, value in {"visibility": "public", **fields}.items():
+            lines += ["--limit", f'Content-Disposition: form-data; name="{name}"', "", value]
+        lines += ["--limit", 'Content-Disposition: form-data; name="file"; filename="a.tar.gz"', "", ""]
+        body = "\r\n".join(lines).encode() + content + b"\r\n--limit--\r\n"
+        headers = self.token | {"Content-Type": "multipart/form-data; boundary=limit"}
+        return self.ask("/api/v1/uploads/", "POST", body, headers)
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
@@ -103,11 +116,11 @@ def environment(folder: Path, **variables: str) -> dict[str, str]:
 
 @contextmanager
 def served(stored: Stored, folder: Path, **variables: str) -> Iterator[Server]:
-    """The server that `make run` starts, with 2 workers, on a copy of the state folder."""
+    """The server that `make run WORKERS=2` starts, on a copy of the state folder."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     variables["MPET_STATIC_ROOT"] = str(stored.static)
-    server = subprocess.Popen(gunicorn_command(port), cwd=ROOT, env=environment(folder, **variables))
+    server = subprocess.Popen(gunicorn_command(port, WORKERS="2"), cwd=ROOT, env=environment(folder, **variables))
     try:
         wait_until_healthy(f"http://127.0.0.1:{port}/glossary/", server)
         yield Server(port, stored.token)
@@ -210,6 +223,41 @@ def test_trust_third_8_and_12_a_writer_that_does_not_end_blocks_no_reader(server
             one.join()
         assert [(answer.status, answer.headers["Retry-After"]) for answer in answers] == [(503, "5")] * 2
     assert server.predict().status == 201
+
+
+def test_trust_third_1_two_files_that_take_long_to_read_leave_a_worker_to_all_others(stored, tmp_path):
+    """Two previews took both workers from everybody, for as long as a file may be read."""
+    shutil.copytree(stored.folder, tmp_path / "var")
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(SITECUSTOMIZE)
+    variables = {"PYTHONPATH": str(slow), "MPET_READ_SECONDS": "60"}
+    with served(stored, tmp_path / "var", **variables) as server, ThreadPoolExecutor(2) as pool:
+        try:
+            previews = [pool.submit(server.upload, SLOW, form="csv", preview="true") for _ in range(2)]
+            first, second = wait(previews, timeout=30, return_when=FIRST_COMPLETED)
+            (refused,) = (preview.result() for preview in first)
+            assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+            assert "Another file is being read." in json.loads(refused.body)["detail"]
+            while not (slow / "begun").exists():
+                time.sleep(0.05)
+            for _ in range(8):
+                start = time.monotonic()
+                assert server.ask("/healthz").status == 200
+                assert time.monotonic() - start < 5
+            upload = server.upload(tarball())
+            assert (upload.status, json.loads(upload.body)["status"]) == (202, "processing")
+            url = json.loads(upload.body)["url"].partition("/api")
+            end = time.monotonic() + 60
+            while json.loads(server.ask("/api" + url[2], headers=server.token).body)["status"] == "processing":
+                assert time.monotonic() < end, "it was taken up by no chore"
+                time.sleep(0.2)
+            assert json.loads(server.ask("/api" + url[2], headers=server.token).body)["status"] == "accepted"
+            assert not any(preview.done() for preview in second), "the other was being read all the while"
+        finally:
+            (slow / "end").touch()
+        assert [preview.result().status for preview in second] == [200]
+        assert server.upload(tarball()).status == 201  # the same again
 
 
 def fill(folder: Path) -> Path:

@@ -9,7 +9,9 @@ from django.db import connection
 from django.db.models import OuterRef, Subquery
 from django.test import Client
 
+from benchmarks.stress_ng import stress_ng_versions
 from mpet_site.web.periodic_tasks import registered_periodic_tasks
+from predictor.predictions.advice import stress_ng_remedy
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from profiles.dump.export import export_dump
@@ -75,6 +77,20 @@ def test_of_commands(profile, command):
     with captured_queries() as queries, suppress(CommandError):  # the doctor finds that nothing was backed up
         call_command(command)
     assert repeated_in(queries) == {}
+
+
+def test_versions_of_stress_ng_are_looked_up(profile):
+    with captured_queries() as queries:
+        stress_ng_versions(None)
+        stress_ng_remedy(profile.platform.slug, {"another"}, None)
+    assert len(queries) == 2
+    assert [whole_reads(sql, plan_of(sql, params)) for sql, params in queries.items()] == [[], []]
+
+
+def test_what_is_to_be_refitted_is_looked_up_once(profile):
+    with captured_queries() as queries:
+        call_command("refit", "--stale")
+    assert len([sql for sql in queries if "code_version" in sql]) == 1
 
 
 def plans_of(rows):

@@ -77,6 +77,7 @@ ROWS = {
     "map_s": "map of the workloads, computed (s)",
     "empty_ms": "an empty POST, signed in (ms)",
     "post_ratio": "a new prediction: of the empty POST",
+    "why_ratio": "its reasons (why), first asked: of the empty POST",
     "stored_ratio": "a stored prediction again: of the empty POST",
     "upload_s": "an upload of 20 profiles is accepted, and judged (s)",
     "visible_s": "and predicted from (s)",
@@ -387,7 +388,7 @@ def measure_api() -> Row:
     client = client_of(make_user("fleet"), "predict")
     pairs = [(w, t) for t in database.platforms[:6] for w in database.workloads[: QUESTIONS // 6 + 1]]
 
-    def post(body: dict[str, str], status: int) -> Callable[[], Any]:
+    def post(body: dict[str, Any], status: int) -> Callable[[], Any]:
         def ask() -> None:
             response = client.post(API + "predictions/", body, format="json", headers={"host": "localhost"})
             assert response.status_code == status, response.content[:300]
@@ -397,8 +398,14 @@ def measure_api() -> Row:
     bodies = [{"workload": workload, "target": target} for workload, target in pairs]
     empty = median_ms(post({}, 400) for _ in bodies)
     new = median_ms(post(body, 201) for body in bodies)
+    explained = median_ms(post(body | {"explain": True}, 201) for body in bodies)
     stored = median_ms(post(body, 201) for body in bodies)
-    return {"empty_ms": empty, "post_ratio": new / empty, "stored_ratio": stored / empty}
+    return {
+        "empty_ms": empty,
+        "post_ratio": new / empty,
+        "why_ratio": explained / empty,
+        "stored_ratio": stored / empty,
+    }
 
 
 def measure_upload() -> Row:

@@ -1,5 +1,8 @@
 """The walk through all pages, chores and commands: what it names, and that it leaves nothing out."""
 
+import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -52,3 +55,14 @@ def test_fixed_addresses_are_those_without_a_parameter(db):
     addresses = walk.fixed_addresses()
     assert {"/", "/platforms/", "/api/v1/profiles/", "/moderation/", "/docs/"} <= set(addresses)
     assert Client().get(addresses[0]).status_code == 200
+
+
+def test_what_was_measured_before_a_process_ended_is_kept(monkeypatch):
+    row = {"kind": "page", "name": "/", "seconds": 1.0, "queries": 2, "whole": []}
+    ended = subprocess.CompletedProcess(
+        [], -signal.SIGXCPU, f"\n{json.dumps(row)}\nsomething else\n\n{json.dumps(row)}\n"
+    )
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    rows = walk.walk({}, seconds=60, walks=("pages",))
+    assert rows.count("| page | `/` | 1 | 2 | 0 |") == 2
+    assert "| pages | `pages after these` | over 600 s |" in rows

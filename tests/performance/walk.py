@@ -36,6 +36,7 @@ NOT_WALKED = {  # commands, and why
     "import_prices": "rows of prices",
     "import_results": "an upload, which is measured by itself",
     "load_demo": "an upload, which is measured by itself",
+    "migrate": "changes tables, each once",
     "paper_figures": "reads a dataset",
     "publish_dump": "the chore `public dump`",
     "restore": "needs a backup, and replaces the database",
@@ -84,11 +85,12 @@ def _in_a_process(part: str, arguments: list[str], environment: dict[str, str], 
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
     )
+    rows: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode == 0:
-        rows: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
         return rows
     ended = f"over {seconds} s" if done.returncode in {-signal.SIGXCPU, -signal.SIGKILL} else "failed"
-    return [{"kind": part, "name": " ".join(arguments[:1]) or part, "seconds": ended, "queries": 0, "whole": []}]
+    name = " ".join(arguments[:1]) or f"{part} after these"
+    return [*rows, {"kind": part, "name": name, "seconds": ended, "queries": 0, "whole": []}]
 
 
 def report(part: str, arguments: list[str]) -> None:
@@ -96,7 +98,9 @@ def report(part: str, arguments: list[str]) -> None:
 
     django.setup()
     walked = {"pages": walk_pages, "chores": walk_chores, "command": walk_command, "pair": walk_pair}[part]
-    sys.stdout.write("\n" + json.dumps(list(walked(*arguments))) + "\n")
+    for row in walked(*arguments):  # what is measured stays where the process is ended
+        sys.stdout.write(f"\n{json.dumps(row)}\n")
+        sys.stdout.flush()
 
 
 def walk_pair() -> Iterator[dict[str, str]]:

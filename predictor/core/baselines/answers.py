@@ -16,7 +16,7 @@ from predictor.core.references import check_query
 from profiles.arrays import FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, FEATURE_NAMES
 
-BASELINE_VERSION = "2"
+BASELINE_VERSION = "3"
 
 BaselineSettings = TypeVar("BaselineSettings")
 
@@ -36,13 +36,15 @@ class BaselineConfidence(AnswerConfidence):
 
 @dataclass(frozen=True)
 class Estimate:
-    """log(n t(n)) of A on T at `LogTimes.n`, (J,), and the references it rests on: position -> weight.
+    """log(n t(n)) of A on T, and the references it rests on: position -> weight; without any it rests on all alike.
 
-    Without any named reference it rests on all alike.
+    It is `curve` at any n, where there is one, plus `values` (J,) at `LogTimes.n`, linear in ln n between these and
+    held outside.
     """
 
     values: FloatArray
     references: dict[int, float] = field(default_factory=dict)
+    curve: Callable[[IntArray], FloatArray] | None = None
 
 
 ReferenceCheck = Callable[[Database, IntArray, int], None]  # of the references (R,) and the target, beyond curves
@@ -80,8 +82,10 @@ def baseline_method(
 
 def _make_answer(database: Database, query: Query, logs: LogTimes, estimate: Estimate) -> Answer:
     n = predicted_thread_counts(database, query.target, query.n)
-    t1_s = float(np.exp(estimate.values[0]))
-    time_s = np.exp(np.interp(np.log(n), np.log(logs.n), estimate.values)) / n
+    counts = np.append(n, 1)
+    values = np.interp(np.log(counts), np.log(logs.n), estimate.values)
+    thread_time = np.exp(values if estimate.curve is None else values + estimate.curve(counts))
+    t1_s, time_s = float(thread_time[-1]), thread_time[:-1] / n
     candidates = _candidates(database, logs, estimate)
     return Answer(
         t1_s=t1_s,

@@ -12,7 +12,7 @@ from predictor.core.baselines.answers import Estimate, NoSettings, baseline_meth
 from predictor.core.baselines.log_times import LogTimes
 from predictor.core.baselines.nearest import nearest_reference, shape_distance, speed_ratio
 from predictor.core.database import Database
-from profiles.arrays import FloatArray
+from profiles.arrays import FloatArray, IntArray
 
 LEAST_WORK_SHARE = 0.01  # of the smallest measured n t(n): a fit without work at n = 1 would give no time at all
 
@@ -57,8 +57,12 @@ def _law_estimator(terms: Terms) -> Callable[[Database, LogTimes, NoSettings], E
         n, time_s = database.curve(row)
         measured_n = n.astype(np.float64)
         law = fit_law(terms(measured_n), measured_n * time_s)
-        values = np.maximum(law @ terms(logs.n.astype(np.float64)), LEAST_WORK_SHARE * (measured_n * time_s).min())
-        return Estimate(np.log(values) + speed_ratio(logs, p), {p: 1.0})
+        least = LEAST_WORK_SHARE * (measured_n * time_s).min()
+
+        def curve(n: IntArray) -> FloatArray:
+            return np.asarray(np.log(np.maximum(law @ terms(n.astype(np.float64)), least)))
+
+        return Estimate(np.full(len(logs.n), speed_ratio(logs, p)), {p: 1.0}, curve)
 
     return estimate
 

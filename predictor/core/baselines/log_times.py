@@ -12,13 +12,12 @@ import numpy as np
 from predictor.core.answers import Query
 from predictor.core.database import Database
 from predictor.core.errors import NothingShared
-from predictor.core.reconstruct import predicted_thread_counts
+from predictor.core.reconstruct import knots
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 ADDITIVE_ROUNDS = 2
 VALUES_AT_ONCE = 1 << 17  # stay in the caches
-MOST_VALUES = 1 << 21  # of the largest array of one query: more thread counts than fit are interpolated
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class LogTimes:
     """log(n t(n)) at the same thread counts everywhere, NaN where a pair was not measured.
 
     Natural logarithms of seconds. R reference platforms have A and at least one of the B workloads known on the
-    target; `n[0]` is 1.
+    target; `n` are 1 and the `knots`, whichever thread counts are asked for.
     """
 
     groups: tuple[int, ...]  # A's first
@@ -228,9 +227,10 @@ def _have_curves(view: Database, rows: IntArray) -> BoolArray:
 
 
 def _read_log_times(view: Database, query: Query) -> LogTimes:
-    n = np.unique(np.append(1, predicted_thread_counts(view, query.target, query.n)))
     near = connect_rows(view, query)
-    n = _thin_counts(n, MOST_VALUES // near.rows.size)
+    on_target = _measured_counts(view, near.rows_of_target)
+    of_workload = _measured_counts(view, near.rows[near.usable, -1])
+    n = np.union1d([1], knots(on_target, of_workload, int(view.n_max[query.target])))
     values = log_times_at(view, near.rows, n)[near.usable]
     is_shared = near.shared[near.usable].any(axis=0)
     return LogTimes(
@@ -246,13 +246,6 @@ def _read_log_times(view: Database, query: Query) -> LogTimes:
     )
 
 
-def _thin_counts(n: IntArray, most: int) -> IntArray:
-    """At most about `most` of the thread counts, evenly in ln n, with the first and the last.
-
-    >>> _thin_counts(np.arange(1, 1000), 5).tolist()
-    [1, 6, 32, 178, 999]
-    """
-    if len(n) <= max(most, 2):
-        return n
-    wanted = np.geomspace(n[0], n[-1], max(most, 2))
-    return np.unique(n[np.searchsorted(n, wanted * (1 - 1e-9)).clip(0, len(n) - 1)])
+def _measured_counts(view: Database, rows: IntArray) -> IntArray:
+    """The thread counts that the curves of these rows (-1 = none) have."""
+    return np.unique(np.concatenate([view.curve(row)[0] for row in rows[rows >= 0].tolist()]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from predictor.core.baselines.answers import Estimate, NoSettings, baseline_method
-from predictor.core.baselines.log_times import LogTimes, valid_mean
+from predictor.core.baselines.log_times import LogTimes, log_times_at, valid_mean
 from predictor.core.database import Database
 from predictor.core.errors import UnknownClock
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -64,10 +64,17 @@ def speed_ratio(logs: LogTimes, reference: int) -> float:
     return float(valid_mean(logs.difference[reference], axis=(0, 1)))
 
 
+def _of_reference(database: Database, logs: LogTimes, p: int, log_ratio: float | FloatArray) -> Estimate:
+    """A on the reference at position p, times a ratio: one for all n, or one for each of `logs.n`."""
+    row = database.lookup(logs.platforms[[p]], logs.workload, logs.groups)
+    values = np.broadcast_to(log_ratio, logs.n.shape)
+    return Estimate(values, {p: 1.0}, lambda n: log_times_at(database, row, n)[0])
+
+
 def estimate_copy(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """The times of A on the reference whose times are nearest."""
     p = nearest_reference(time_distance(logs), logs)
-    return Estimate(logs.of_workload[p], {p: 1.0})
+    return _of_reference(database, logs, p, 0.0)
 
 
 def check_clocks(database: Database, platforms: IntArray, target: int) -> None:
@@ -84,19 +91,19 @@ def estimate_by_frequency(database: Database, logs: LogTimes, settings: NoSettin
     mhz = np.asarray(database.platform_table["base_mhz"], dtype=np.float64)
     of_references, of_target = mhz[logs.platforms], mhz[logs.target]
     p = nearest_reference(time_distance(logs), logs, ~np.isnan(of_references))
-    return Estimate(logs.of_workload[p] + np.log(of_references[p] / of_target), {p: 1.0})
+    return _of_reference(database, logs, p, np.log(of_references[p] / of_target))
 
 
 def estimate_by_speed_ratio(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """The times of A on the reference of the most similar shape, times one speed ratio."""
     p = nearest_reference(shape_distance(logs), logs)
-    return Estimate(logs.of_workload[p] + speed_ratio(logs, p), {p: 1.0})
+    return _of_reference(database, logs, p, speed_ratio(logs, p))
 
 
 def estimate_by_speed_ratio_per_n(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:
     """As `estimate_by_speed_ratio`, with a ratio for each n."""
     p = nearest_reference(shape_distance(logs), logs)
-    return Estimate(logs.of_workload[p] + valid_mean(logs.difference[p], axis=0), {p: 1.0})
+    return _of_reference(database, logs, p, valid_mean(logs.difference[p], axis=0))
 
 
 def estimate_ideal(database: Database, logs: LogTimes, settings: NoSettings) -> Estimate:

@@ -9,6 +9,7 @@ import numpy as np
 from predictor.core.answers import Answer, AnswerConfidence, Candidate, DeferredAnswer
 from predictor.core.database import Database
 from predictor.core.distance import tuple_distance
+from predictor.core.mpet.beyond import CREDIBILITY, Growth
 from predictor.core.mpet.evidence.gathering import Evidence
 from predictor.core.mpet.overheads import Overheads, predict_overheads
 from predictor.core.mpet.transfer import Transfer
@@ -40,15 +41,16 @@ class MpetConfidence(AnswerConfidence):
     negative_weight: float
 
 
-def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer) -> Answer:
-    """The answer to what the evidence was gathered for."""
+def answer_from_transfer(database: Database, evidence: Evidence, transfer: Transfer, growth: Growth | None) -> Answer:
+    """The answer to what the evidence was gathered for; `growth`: how it goes on beyond what was measured."""
     n = evidence.asked_n
-    thread_time = np.exp(log_thread_times_at(evidence, transfer.value, np.append(n, 1)))
+    thread_time = np.exp(log_thread_times_at(evidence, transfer.value, np.append(n, 1), growth))
     time_s = thread_time[:-1] / n
     if not can_tell_scaling(database, evidence):
         time_s[n > 1] = np.nan
     t1_s = sequential_time(evidence, n, thread_time)
-    half_width = interval_half_widths(evidence, transfer, n)
+    half_width = interval_half_widths(evidence, transfer, n, growth)
+    credible_n = None if growth is None else largest_credible_n(evidence, transfer, growth)
 
     def curves(_: Answer) -> dict[str, FloatArray]:
         is_decomposed = database.groups[evidence.groups[0]].decomposed
@@ -71,10 +73,11 @@ def answer_from_transfer(database: Database, evidence: Evidence, transfer: Trans
         t1_s=t1_s,
         n=n,
         time_s=time_s,
-        warnings=answer_warnings(database, evidence, transfer),
+        warnings=answer_warnings(database, evidence, transfer, credible_n),
         low_s=time_s * np.exp(-half_width),
         high_s=time_s * np.exp(half_width),
         confidence=mpet_confidence(evidence, transfer),
+        credible_n=credible_n,
     )
 
 
@@ -91,22 +94,37 @@ def can_tell_scaling(database: Database, evidence: Evidence) -> bool:
     return evidence.largest_on_target > 1 and not is_sequential and not could_run_at_more
 
 
-def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray) -> FloatArray:
-    """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them."""
-    x = np.log(n)
+def log_thread_times_at(evidence: Evidence, value: FloatArray, n: IntArray, growth: Growth | None = None) -> FloatArray:
+    """ln(n t(n)) at any n: how far the knots are from A's mean curve is linear in ln n, and held outside them.
+
+    Beyond the last n that was measured it is that of this n and the `growth`.
+    """
+    inside = n if growth is None else np.minimum(n, growth.n[0])
+    x = np.log(inside)
     mean = evidence.mean_curve
-    return np.asarray(np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x))
+    values = np.interp(x, evidence.log_n, value - mean.at(evidence.log_n)) + mean.at(x)
+    if growth is not None:
+        values += growth.at(growth.value, n)
+    return np.asarray(values)
 
 
-def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray) -> FloatArray:
-    """Half the interval of ln t at any n: wider by judgement, not by calibration, beyond what was measured."""
-    x = np.log(n)
-    beyond = np.maximum(x - np.log(min(evidence.mean_curve.largest_n, evidence.largest_on_target)), 0.0)
-    return np.asarray(
-        np.minimum(
-            np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond, WIDEST_HALF_WIDTH
-        )
-    )
+def interval_half_widths(evidence: Evidence, transfer: Transfer, n: IntArray, growth: Growth | None) -> FloatArray:
+    """Half the interval of ln t at any n: that of the last measured n and of the growth from there; wider by judgement,
+    not by calibration, where T was not measured."""
+    x = np.log(n if growth is None else np.minimum(n, growth.n[0]))
+    on_target = evidence.largest_on_target if evidence.mean_curve.largest_n > 1 else 1
+    beyond = np.maximum(np.log(n) - np.log(on_target), 0.0)
+    half_width = np.interp(x, evidence.log_n, transfer.half_width) + WIDENING_BEYOND_MEASURED * beyond
+    if growth is not None:
+        half_width = np.hypot(half_width, growth.at(growth.half_width, n))
+    return np.asarray(np.minimum(half_width, WIDEST_HALF_WIDTH))
+
+
+def largest_credible_n(evidence: Evidence, transfer: Transfer, growth: Growth) -> int:
+    """The largest n whose gain over fewer threads is credible; where none of those beyond is, the last measured n."""
+    measured = evidence.n <= growth.n[0]
+    log_time = transfer.value[measured] - evidence.log_n[measured]
+    return growth.credible_n(float(log_time.min() - log_time[-1]))
 
 
 def sequential_time(evidence: Evidence, n: IntArray, thread_time: FloatArray) -> float:
@@ -182,7 +200,7 @@ def heaviest_candidates(database: Database, evidence: Evidence, transfer: Transf
     return candidates
 
 
-def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer) -> list[str]:
+def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer, credible_n: int | None) -> list[str]:
     """What makes the answer less sure than its interval says, a sentence each."""
     target = database.platforms[evidence.target]
     warnings = architecture_warnings(database, evidence.target, evidence.platforms) + other_runtimes(database, evidence)
@@ -195,7 +213,7 @@ def answer_warnings(database: Database, evidence: Evidence, transfer: Transfer) 
         warnings.append(f"{target} behaves unlike every reference: the nearest is far away")
     if evidence.outliers:
         warnings.append(f"{evidence.outliers} profiles were left out: far from what all others say")
-    return warnings + range_warnings(database, evidence)
+    return warnings + range_warnings(database, evidence, credible_n)
 
 
 def other_runtimes(database: Database, evidence: Evidence) -> list[str]:
@@ -209,7 +227,7 @@ def other_runtimes(database: Database, evidence: Evidence) -> list[str]:
     return [f"no workload of runtime {', '.join(own)} is known on {target}: those of {theirs} tell how it compares"]
 
 
-def range_warnings(database: Database, evidence: Evidence) -> list[str]:
+def range_warnings(database: Database, evidence: Evidence, credible_n: int | None) -> list[str]:
     """What was asked for beyond what was measured, a sentence each."""
     warnings = []
     n, largest = evidence.asked_n, evidence.mean_curve.largest_n
@@ -221,8 +239,11 @@ def range_warnings(database: Database, evidence: Evidence) -> list[str]:
         warnings.append(guess if can_tell_scaling(database, evidence) else f"no scaling: {alone}")
     elif n.max() > largest:
         warnings.append(
-            f"no reference was measured with more than {largest} threads: beyond, the last trend is continued"
+            f"the workload was measured with {largest} threads at most: beyond, scaling laws and the workloads of the "
+            "target that agree with it up to there tell how it goes on"
         )
+    if credible_n is not None and credible_n < n.max():
+        warnings.append(f"a gain beyond n = {credible_n} is not credible: it is less than {CREDIBILITY:.0%} probable")
     if n.max() > evidence.largest_on_target and largest > evidence.largest_on_target:
         warnings.append(
             f"{database.platforms[evidence.target]} was measured up to n = {evidence.largest_on_target} only: "

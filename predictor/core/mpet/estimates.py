@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import EstimatedTimes
+from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
+from predictor.core.mpet.beyond import (
+    Agreement,
+    Growth,
+    agreement_inside,
+    courses_on_target,
+    growth_counts,
+    likely_growth,
+)
 from predictor.core.mpet.evidence.connections import groups_of_targets
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
 from predictor.core.mpet.evidence.gathering import visible_table
 from predictor.core.mpet.evidence.mean_curves import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
@@ -48,14 +57,14 @@ def estimate_targets(database: Database, workload: int, targets: IntArray, n: in
 
     On 1,995 servers the estimates are 8 % from the method's answers in the median.
     """
-    best, times = np.ones(len(targets), dtype=np.int64), np.full(len(targets), np.nan)
+    found = EstimatedTimes.unknown(len(targets))
     group_of_target = groups_of_targets(database, workload)[targets]
     for group in np.unique(group_of_target[group_of_target >= 0]).tolist():
         chosen = np.flatnonzero(group_of_target == group)
         shared = SharedCurves.of(database, workload, groups_beside(database, group))
         if shared is not None:
-            best[chosen], times[chosen] = _least_times(database, shared, targets[chosen], n)
-    return EstimatedTimes(best, times)
+            found.put(chosen, _least_times(database, shared, targets[chosen], n))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +92,8 @@ class SharedCurves:
     of_a: WorkloadCurves
     rest_sums: FloatArray  # (C, B) over the references
     rest_squares: FloatArray  # (C, B)
+    workloads: IntArray  # (B,)
+    rows: IntArray  # (P, B), -1 = none
 
     @classmethod
     def of(cls, database: Database, workload: int, groups: tuple[int, ...]) -> SharedCurves | None:
@@ -96,7 +107,8 @@ class SharedCurves:
         rows_of_a = table[references, workload]
         columns = evaluated.measured_in(evaluated.pattern[rows_of_a])
         columns = columns[evenly_spaced(evaluated.log_n[columns], ESTIMATE_COLUMNS)]
-        rows = table[:, _most_known(table, workload)]
+        workloads = _most_known(table, workload)
+        rows = table[:, workloads]
         is_known = (rows >= 0).astype(np.float32)
         values, _ = curves_at(evaluated, rows, evaluated.pattern.take(rows), columns)
         values -= (values.sum(axis=1) / np.maximum(is_known.sum(axis=0), 1.0))[:, None]
@@ -116,6 +128,8 @@ class SharedCurves:
             of_a=_curves_of_a(evaluated, rows_of_a, columns),
             rest_sums=rests[:, references].sum(axis=1),
             rest_squares=np.einsum("crb,crb->cb", rests[:, references], rests[:, references]),
+            workloads=workloads,
+            rows=rows,
         )
 
     def without(self, target: int) -> SharedCurves:
@@ -125,12 +139,32 @@ class SharedCurves:
         of_others = _curves_of_a(self.evaluated, self.rows_of_a[others], self.columns)
         values = np.zeros((len(self.columns), len(self.references)))
         values[:, others] = of_others.values
-        return replace(self, of_a=WorkloadCurves(values, of_others.mean))
+        rows_of_a = np.where(others, self.rows_of_a, -1)
+        return replace(self, of_a=WorkloadCurves(values, of_others.mean), rows_of_a=rows_of_a)
+
+    def agreement(self, database: Database) -> Agreement:
+        """Of A with the workloads that it is compared with, on the references that it may be compared on."""
+        known = self.rows_of_a >= 0
+        platforms = self.references[known]
+        rows = np.append(self.rows[platforms], self.rows_of_a[known, None], axis=1)
+        return agreement_inside(database, rows, platforms, self.workloads, DEFAULTS.laws_weight)
 
     @property
     def averaged(self) -> IntArray:
         """The references that A's mean curve is made of."""
         return self.references[:: -(-len(self.references) // MOST_AVERAGED_PLATFORMS)]
+
+    @property
+    def measured_n(self) -> IntArray:
+        """The thread counts of the columns, at which A was measured."""
+        return self.evaluated.n[self.columns]
+
+    @property
+    def measured_farthest(self) -> IntArray:
+        """The reference where A was measured at a larger n than on all others; none where there are several."""
+        measured = self.evaluated.measured[:, self.evaluated.pattern[self.rows_of_a]]
+        farthest = measured[np.flatnonzero(measured.any(axis=1))[-1]]
+        return self.references[farthest] if np.count_nonzero(farthest) == 1 else self.references[:0]
 
 
 def _thinned(references: IntArray, metadata: PlatformMetadata) -> IntArray:
@@ -155,25 +189,50 @@ def _curves_of_a(evaluated: EvaluatedCurves, rows: IntArray, columns: IntArray) 
     return WorkloadCurves(values[:, :, 0], mean)
 
 
-def _least_times(
-    database: Database, shared: SharedCurves, targets: IntArray, n: int | None
-) -> tuple[IntArray, FloatArray]:
-    """The n with the least time, and that time, of each target. Where A's mean curve is made of a target too, that
-    target asks without itself."""
+def _least_times(database: Database, shared: SharedCurves, targets: IntArray, n: int | None) -> EstimatedTimes:
+    """The n with the least time, and that time, of each target: of the n whose gain is credible. Where A's mean curve
+    is made of a target too, or A was measured farthest there, that target asks without itself."""
     typical = _typical_variance(shared)
-    alone = np.isin(targets, shared.averaged) & (len(shared.references) > 1)
+    alone = np.isin(targets, np.append(shared.averaged, shared.measured_farthest)) & (len(shared.references) > 1)
     together = np.flatnonzero(~alone)
     parts = [(shared, together[start : start + TARGETS_AT_ONCE]) for start in range(0, len(together), TARGETS_AT_ONCE)]
     parts += [(shared.without(int(targets[place])), np.array([place])) for place in np.flatnonzero(alone)]
-    best, times = np.ones(len(targets), dtype=np.int64), np.full(len(targets), np.nan)
+    found = EstimatedTimes.unknown(len(targets))
+    agreement: Agreement | None = None
     for known, places in parts:
-        values = _carried_values(known, targets[places], typical)
+        values, last = _carried_values(known, targets[places], typical), known.of_a.mean.largest_n
+        if known is not shared:
+            agreement = None
         for place, value in zip(places.tolist(), values.T, strict=True):
-            counts = answered_thread_counts(int(database.n_max[targets[place]])) if n is None else np.array([n])
+            target = int(targets[place])
+            counts = answered_thread_counts(int(database.n_max[target])) if n is None else np.array([n])
             time_s = _times(known, value, counts)
-            if np.isfinite(time_s).any():
-                best[place], times[place] = counts[np.nanargmin(time_s)], np.nanmin(time_s)
-    return best, times
+            if not np.isfinite(time_s).any():
+                continue
+            if counts[-1] > last > 1:
+                agreement = agreement or known.agreement(database)
+                growth = _growth(database, known, agreement, target)
+                time_s = _times_beyond(known, value, counts, growth)
+                inside = np.log(_times(known, value, known.measured_n))
+                credible = counts <= growth.credible_n(float(inside.min() - inside[-1]))
+                if n is None:
+                    found.is_limited[place] = not credible[-1]
+                    time_s[~credible] = np.nan
+            found.n[place], found.time_s[place] = counts[np.nanargmin(time_s)], np.nanmin(time_s)
+    return found
+
+
+def _growth(database: Database, shared: SharedCurves, agreement: Agreement, target: int) -> Growth:
+    """How A goes on on the target beyond the last n at which it was measured."""
+    rows = shared.rows[target]
+    n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
+    return likely_growth(n, agreement, courses_on_target(database, target, rows, n))
+
+
+def _times_beyond(shared: SharedCurves, value: FloatArray, n: IntArray, growth: Growth) -> FloatArray:
+    """As `_times`, beyond the last measured n by that one and the growth from there."""
+    measured = np.minimum(n, growth.n[0])
+    return np.asarray(_times(shared, value, measured) * measured / n * np.exp(growth.at(growth.value, n)))
 
 
 def _times(shared: SharedCurves, value: FloatArray, n: IntArray) -> FloatArray:

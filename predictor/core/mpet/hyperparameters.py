@@ -51,6 +51,9 @@ class Hyperparameters:
     strange: float = 0.42  # of ln t: what sets applications apart, from one reference, where T has two others
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
     most_few_shift: float = 0.04  # of ln t
+    laws_weight: float = (
+        6.0  # companions as which the scaling laws count; 0: the thread time is held beyond what is known
+    )
 
 
 DEFAULTS = Hyperparameters()

@@ -11,6 +11,7 @@ from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
+from predictor.core.mpet.beyond import growth_beyond
 from predictor.core.mpet.estimates import estimate_targets
 from predictor.core.mpet.evidence.connections import lacks_by_target
 from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence
@@ -56,7 +57,8 @@ def predict_mpet(database: Database, query: Query, settings: MpetSettings, h: Hy
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata, h)
     transfer = _transfer(database, evidence, parts, settings.level, h)
-    return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
+    transfer = widen_by_noise(database, evidence, transfer, settings.level)
+    return answer_from_transfer(database, evidence, transfer, growth_beyond(database, evidence, settings.level, h))
 
 
 def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -> Answer:
@@ -64,7 +66,8 @@ def predict_mpet_log(database: Database, query: Query, settings: MpetSettings) -
     metadata = platform_metadata(database)
     evidence, parts = evidence_with_parts(database, query, settings, metadata)
     transfer = _positive_transfer(database, evidence, parts, metadata, settings.level)
-    return answer_from_transfer(database, evidence, widen_by_noise(database, evidence, transfer, settings.level))
+    transfer = widen_by_noise(database, evidence, transfer, settings.level)
+    return answer_from_transfer(database, evidence, transfer, growth_beyond(database, evidence, settings.level))
 
 
 def check_mpet(database: Database, query: Query, settings: MpetSettings) -> None:
@@ -145,7 +148,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="11",
+    version="12",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -155,7 +158,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="11",
+    version="12",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",

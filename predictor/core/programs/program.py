@@ -40,6 +40,11 @@ class ProgramAnswer:
     high_s: FloatArray  # (K, J)
     answers: tuple[Answer, ...]
 
+    @property
+    def credible_n(self) -> int | None:
+        """The largest n whose gain is credible for every part; None: all were measured so far."""
+        return min((answer.credible_n for answer in self.answers if answer.credible_n is not None), default=None)
+
     def widest_part(self, index: int) -> int:
         """The part whose interval adds most to that of the whole at n[index]; the longest one without intervals."""
         width = self.high_s[:, index] - self.low_s[:, index]

@@ -67,7 +67,8 @@ def _answer_changed(inquiry: Inquiry, scenario: Scenario) -> ScenarioOutcome:
     needed = wanted_and_one
     if moves:
         unmoved = wanted_and_one[wanted_and_one <= old.n_max]
-        needed = np.unique(np.concatenate([own, unmoved, source_counts(wanted_and_one, old, new)]))
+        bends = [int(start) for start in old.starts if 0 < start < old.n_max]
+        needed = np.unique(np.concatenate([own, bends, unmoved, source_counts(wanted_and_one, old, new)]))
     base = _answer_as_it_is(inquiry.at(tuple(needed.tolist())), scenario)
     moved = Assumed(base.answer)
     if moves:

@@ -116,7 +116,7 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
 
     From the counters where they are predicted: x = MISS_COST * misses of the last level per instruction,
     mu = x / (1 + x); else from the workload's bound: 1 for memory, 0 for computation. Raises UnknownCharacteristic
-    where neither is known.
+    where neither is known. Where the counters make no sense at an n, those of n = 1 stand in.
 
     Example: 0.02 misses an instruction, each worth 50 instructions, take as long as the instruction itself: mu = 1/2.
 
@@ -125,8 +125,9 @@ def memory_share(answer: Answer, bound: str | None) -> tuple[FloatArray, str]:
     array([0.5])
     """
     reads = answer.curves["L1-LD/INSTR"] / answer.curves["L1-LD/LLC-LDM"]
-    if np.isfinite(reads).all() and (reads >= 0).all():
-        waiting = MISS_COST * reads
+    at_one = reads[answer.n.argmin()]
+    if np.isfinite(at_one) and at_one >= 0:
+        waiting = MISS_COST * np.where(np.isfinite(reads) & (reads >= 0), reads, at_one)
         mu = waiting / (1.0 + waiting)
         return mu, (
             f"last-level misses per instruction say that {mu[0]:.0%} to {mu[-1]:.0%} of computing waits for memory "

@@ -88,6 +88,12 @@ class Command(BaseCommand):
             help="know the workload on platforms of other microarchitectures than the target's only; not kept",
         )
         parser.add_argument("--probes", metavar="K", type=int, help="know the target by K random workloads only")
+        parser.add_argument(
+            "--known-n",
+            metavar="N",
+            type=int,
+            help="know the workload with at most N threads only, and show how wrong the methods are beyond; not kept",
+        )
         parser.add_argument("--targets", metavar="FILE", type=Path, help="platforms to predict, an id a line")
         parser.add_argument(
             "--cut",
@@ -132,6 +138,8 @@ class Command(BaseCommand):
         report = nan_to_null(asdict(evaluation.report()))
         if options["by_application"]:
             report["applications"] = applications_report(evaluation, subject.database)
+        if options["known_n"]:
+            report["distances"] = distances_report(evaluation)
         if options["json"]:
             options["json"].write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         if options["csv"]:
@@ -139,6 +147,8 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(evaluation_summary(report)))
         if options["by_application"]:
             self.stdout.write("\n".join(applications_summary(report["applications"])))
+        if options["known_n"]:
+            self.stdout.write("\n".join(distances_summary(report["distances"])))
         if not why_not_kept(options) and options["save"] is not False:
             kept = evaluations.store_evaluation(evaluation, subject, started)
             self.stdout.write(f"kept as evaluation {kept.uid} of revision {kept.revision}")
@@ -180,6 +190,7 @@ def why_not_kept(options: dict[str, Any]) -> str:
         "ablation": "an ablation is not kept",
         "references": "what --references asks is not kept",
         "unlike": "what --unlike asks is not kept",
+        "known_n": "what --known-n asks is not kept",
     }
     if "," in options["holdout"]:
         return "several holdouts at once are not kept"
@@ -213,6 +224,7 @@ def evaluation_protocol(options: dict[str, Any], database: Database) -> Protocol
             references=options["references"],
             unlike=options["unlike"],
             probes=options["probes"],
+            known_n=options["known_n"],
             targets=None if targets is None else read_targets(targets, database),
             sample=options["sample"],
             seed=options["seed"],
@@ -310,6 +322,25 @@ def applications_summary(applications: dict[str, Any]) -> list[str]:
     ]
     head = ["application", "full: error in %", *ERROR_STATISTICS, "coverage", "width"]
     return ["", *text_table(head, rows, words=2)]
+
+
+def distances_report(evaluation: EvaluationResult) -> dict[str, Any]:
+    """Statistics by range of n and method, as they stand in JSON."""
+    return {
+        name: {method: asdict(statistics) for method, statistics in methods.items()}
+        for name, methods in evaluation.by_distance().items()
+    }
+
+
+def distances_summary(distances: dict[str, Any]) -> list[str]:
+    """Error and coverage of each method by how far beyond what was known."""
+    rows = []
+    for name, methods in distances.items():
+        for method, result in methods.items():
+            numbers = result["mean"], result["median"], result["coverage"] and 100 * result["coverage"]
+            cells = (formatted_number(number, 3) for number in numbers)
+            rows.append([name.replace(" ", "_"), method, *cells, str(result["count"])])
+    return ["", *text_table(["n", "error in %", "mean", "median", "coverage", "count"], rows, words=2)]
 
 
 def statistic_cells(result: dict[str, Any]) -> list[str]:

@@ -264,6 +264,7 @@ def show_step(bar: Any, step: ComputedStep) -> None:
 
 def ranking_report(ranking: Ranking) -> list[str]:
     unit = "s" if ranking.time_kind == "absolute" else "relative"
+    marks = {"estimate": "estimated", "limited": "limited"}
     rows = [
         [
             result["platform"],
@@ -271,7 +272,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
             formatted_number(result["core_time_s"]),
             "" if result["cost"] is None else f"{formatted_number(result['cost'])} {result['currency']}",
-            "estimate" if result["estimated"] else "",
+            " ".join(words for words, said in marks.items() if result[said]),
         ]
         for result in ranking.results
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from profiles.derivation import profiles_to_refit, refit
+from profiles.derivation import refit
 from profiles.management.executing import add_executor_options, chosen_executor
 
 
@@ -20,10 +20,6 @@ class Command(BaseCommand):
 
     def handle(self, *, stale: bool, **options: Any) -> None:
         start = time.perf_counter()
-        total = profiles_to_refit(only_stale=stale).count()
-        with (
-            chosen_executor(options) as executor,
-            tqdm(total=total, desc="refit", unit="profile", leave=False) as bar,
-        ):
-            count = refit(only_stale=stale, progress=bar.update, executor=executor)
+        with chosen_executor(options) as executor, tqdm(desc="refit", unit="profile", leave=False) as bar:
+            count = refit(only_stale=stale, progress=bar.update, executor=executor, begun=bar.reset)
         self.stdout.write(f"{count} profiles in {time.perf_counter() - start:.1f} s")

@@ -133,6 +133,40 @@ def test_the_public_dump_is_fetched_and_predicted_from_without_a_server(mpet, tm
     assert mpet("export", tmp_path / "dump")[0] == 2
 
 
+@pytest.mark.parametrize("method", ["mpet", "mpet2020", "ridge"])
+def test_the_times_at_an_n_are_the_same_whichever_others_are_asked(mpet, tmp_path, settings, client, method):
+    """Over the API, by the client, on the page and without a server."""
+    settings.STATE_DIR = tmp_path / "state"
+    publish_dump()
+    mpet("export", tmp_path / "dump", "--format", "sqlite")
+    question = {"workload": WORKLOAD, "target": TARGET, "method": method}
+
+    def answers(n):
+        numbers = ",".join(map(str, n))
+        command = ("predict", WORKLOAD, TARGET, "--method", method, "--n", numbers, "--json")
+        posted = client.post("/api/v1/predictions/", question | {"n": n}, content_type="application/json").json()
+        page = client.get("/predictions/answer/", question | {"n": numbers}).context["answer"]
+        documents = (posted, page, json.loads(mpet(*command)[1]))
+        return (*documents, json.loads(mpet(*command, "--data", tmp_path / "dump")[1]))
+
+    def times(answer, n):
+        at_n = (point for point in answer["curve"] if point["n"] == n)
+        return [point[name] for point in at_n for name in ("time_s", "low_s", "high_s") if point[name] is not None]
+
+    alone = times(answers([3])[0], 3)
+    for n in ([3], [1, 3, 7, 16], [2, 3]):
+        for answer in answers(n):
+            assert times(answer, 3) == pytest.approx(alone, rel=1e-9)
+
+
+def test_predict_explains_where_it_is_asked(mpet):
+    explained = json.loads(mpet("predict", WORKLOAD, TARGET, "--explain", "--json")[1])
+    assert "why" not in json.loads(mpet("predict", WORKLOAD, TARGET, "--json")[1])
+    status, text, _ = mpet("predict", WORKLOAD, TARGET, "--explain")
+    assert status == 0
+    assert explained["why"]["sentences"][0][:30] in text
+
+
 def test_watch_prints_an_answer_once_until_it_changes(mpet):
     status, text, _ = mpet("watch", WORKLOAD, TARGET, "--every", "0.1", "--times", "3")
     assert status == 0 and text.count(f"{WORKLOAD} on {TARGET}") == 1

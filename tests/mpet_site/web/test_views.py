@@ -92,6 +92,14 @@ def test_search_finds_sections_by_all_words_headlines_first(client):
         assert "lease" in f"{found.section.title} {found.section.text} {found.document.title}".lower()
 
 
+def test_the_index_names_the_pages_of_the_documentation(client):
+    index = client.get(reverse("docs")).content.decode().split("<main")[1]
+    own = [path.relative_to(documents.DOCUMENTS).as_posix() for path in documents.DOCUMENTS.glob("*.md")]
+    own += ["tutorial/1-measure.md", "audiences/hpc.md", "decisions/README.md", "project/CONTRIBUTING.md"]
+    missing = [name for name in own if f'href="{reverse("document", args=[name])}"' not in index]
+    assert missing == ["README.md"]
+
+
 def test_the_index_leads_on_and_is_linked_from_every_page(client):
     assert f'href="{reverse("docs")}"' in client.get(reverse("home")).content.decode()
     for address in re.findall(r'<li><a href="([^"]+)"', client.get(reverse("docs")).content.decode()):

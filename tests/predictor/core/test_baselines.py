@@ -189,13 +189,10 @@ def test_log_times_are_linear_in_log_n_and_constant_outside():
     assert np.isnan(values[2]).all()
 
 
-def test_many_thread_counts_of_a_large_query_are_thinned(monkeypatch):
+def test_the_learned_thread_counts_are_those_measured_on_the_target():
     database, expected = additive_database()
-    monkeypatch.setattr("predictor.core.baselines.log_times.MOST_VALUES", 12 * 6 * 4)
-    logs = log_times(database.without(0, 0), Query(0, 0, n=tuple(range(1, 101))))
-    assert len(logs.n) <= 5
-    assert (logs.n[0], logs.n[-1]) == (1, 100)
     answer = predicted("additive-log", database, n=tuple(range(1, 101)))
+    assert log_times(database.without(0, 0), Query(0, 0, n=(3,))).n.tolist() == [1, 2, 4, 8]
     assert len(answer.time_s) == 100
     np.testing.assert_allclose(answer.time_s[[0, 99]] * [1, 100], [expected[0], expected[3] * 8], rtol=0.05)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from predictor.core.answers import Method
-from predictor.core.cuts import Size, random_cut
+from predictor.core.answers import Method, Query
+from predictor.core.cuts import Size, known_up_to, random_cut
 from predictor.core.database import Database
 from predictor.core.evaluate import Protocol, chosen_rows, evaluate, evaluated_databases, predicted_rows
 from predictor.core.methods import METHODS
 from profiles.executors import Processes
-from tests.predictor.core.curves import curve_arrays, curve_database
+from tests.predictor.core.curves import COUNTS, curve_arrays, curve_database
 
 SIZE = Size(4, 5)
 
@@ -188,3 +188,48 @@ def test_the_whole_database_is_one_part(database):
     parts = evaluated_databases(database, Protocol(sample=5))
     assert [part.database for part in parts] == [database]
     assert predicted_rows(database, Protocol(sample=5)).tolist() == chosen_rows(database, Protocol(sample=5)).tolist()
+
+
+def test_a_workload_known_up_to_some_threads_is_known_with_no_more():
+    database = curve_database(3, 6, 5, missing=0.2)
+    known = known_up_to(database, 2, 4)
+    assert (known.platforms, known.workloads, len(known)) == (database.platforms, database.workloads, len(database))
+    for row in range(len(database)):
+        (n, time_s), (known_n, known_s) = database.curve(row), known.curve(row)
+        most = 4 if database.workload_index[row] == 2 else n.max()
+        assert known_n.tolist() == n[n <= most].tolist()
+        assert known_s.tolist() == time_s[n <= most].tolist()
+        assert np.isnan(known.features[row]).all() == (database.workload_index[row] == 2)
+
+
+def test_profiles_of_which_nothing_is_left_are_not_there():
+    database = curve_database(3, 6, 5, missing=0.0, counts=(4, 8))
+    known = known_up_to(database, 2, 2)
+    assert not len(known.rows_of_workload(2))
+    assert len(known) == len(database) - len(database.platforms)
+
+
+def test_errors_are_counted_by_how_far_beyond_what_was_known_they_are():
+    """Every workload is ideal but for a serial part; what was known up to n = 2 is asked at 4, 8 and 16."""
+    database = curve_database(3, 12, 8, missing=0.0)
+    result = evaluate(database, [METHODS["mpet"], METHODS["ideal"]], Protocol(known_n=2, sample=6, seed=1))
+    distances = result.by_distance()
+    assert list(distances) == ["3 to 8", "9 to 16"]
+    for of_method in distances.values():
+        assert of_method["mpet"].count == of_method["ideal"].count == 6
+        assert of_method["mpet"].mean < of_method["ideal"].mean
+        assert 0 <= of_method["mpet"].coverage <= 1
+        assert of_method["ideal"].coverage is None
+
+
+def test_what_is_cut_off_changes_no_answer():
+    """Absurd times beyond the known n, on every platform: each answer is the same."""
+    arrays = curve_arrays(3, 12, 8, missing=0.0)
+    of_two = np.repeat(arrays["workload_index"] == 2, 5) & (np.tile(COUNTS, len(arrays["workload_index"])) > 2)
+    planted = Database.build(**arrays | {"curve_time_s": np.where(of_two, 1e9, arrays["curve_time_s"])})
+    method = METHODS["mpet"]
+    times = [
+        method.predict(known_up_to(each, 2, 2), Query(2, 1), method.settings()).time_s
+        for each in (Database.build(**arrays), planted)
+    ]
+    np.testing.assert_array_equal(*times)

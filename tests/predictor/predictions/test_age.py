@@ -5,6 +5,7 @@ import pytest
 from predictor.core.methods import METHODS
 from predictor.models import Prediction
 from predictor.predictions.explanation import WHY_VERSION
+from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import PredictionRequest
 from predictor.predictions.service import predict
 from tests.mpet_site.api_samples import API, client_of
@@ -18,7 +19,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def prediction():
     store(sample_measurements(3, 5))
-    return predict(PredictionRequest("app0-section0", "machine-1"))
+    stored = predict(PredictionRequest("app0-section0", "machine-1"))
+    reasons_of_prediction(stored, None)
+    stored.refresh_from_db()
+    return stored
 
 
 def document_of(prediction):

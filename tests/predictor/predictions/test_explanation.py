@@ -19,7 +19,7 @@ QUESTION = PredictionRequest(workload="app1-section1", target="machine-2")
 
 @pytest.fixture
 def why(measured):
-    return predict(QUESTION).answer["why"]
+    return preview_answer(QUESTION, explained=True)["why"]
 
 
 def test_names_what_limits_it_with_numbers(why):
@@ -44,7 +44,7 @@ def test_names_what_carried_it(why):
 
 
 def speedup_without_redundancy():
-    parts = {part["part"]: part for part in preview_answer(QUESTION)["why"]["bottlenecks"]}
+    parts = {part["part"]: part for part in preview_answer(QUESTION, explained=True)["why"]["bottlenecks"]}
     return parts["redundancy"]["speedup_without"]
 
 
@@ -62,7 +62,7 @@ def test_with_the_ceilings_where_they_were_measured(measured):
     [{"scenario": "sequential"}, {"scenario": "scaling"}, {"workload_changes": {"lock_delay": 0.5}}, {"n": [1]}],
 )
 def test_every_question_has_one(measured, changes):
-    why = preview_answer(replace(QUESTION, **changes))["why"]
+    why = preview_answer(replace(QUESTION, **changes), explained=True)["why"]
     assert set(why) == {"version", "sentences", "carried", "bottlenecks", "bound"}
     if "workload_changes" in changes:
         assert {influence["change_percent"] for influence in why["carried"] if influence["kind"] != "element"} <= {None}
@@ -70,20 +70,25 @@ def test_every_question_has_one(measured, changes):
 
 @pytest.mark.parametrize("method", ["mpet-log", "mpet2020", "ridge"])
 def test_of_every_method(measured, method):
-    assert preview_answer(replace(QUESTION, method=method))["why"]["bottlenecks"]
+    assert preview_answer(replace(QUESTION, method=method), explained=True)["why"]["bottlenecks"]
 
 
 def test_time_only_profiles_too(db):
     store(sample_measurements(5, 5, decomposed=False, counters=False))
-    why = preview_answer(QUESTION)["why"]
+    why = preview_answer(QUESTION, explained=True)["why"]
     assert {bottleneck["part"] for bottleneck in why["bottlenecks"]} == {"redundancy"}
 
 
 def test_the_api_and_the_page_show_it(measured):
     uid = predict(QUESTION).uid
-    why = APIClient().get(f"/api/v1/predictions/{uid}/").json()["why"]
+    why = APIClient().get(f"/api/v1/predictions/{uid}/why/").json()
     page = Client().get(f"/predictions/{uid}/").content.decode()
-    assert why["sentences"][0] in page
+    assert why["sentences"][0] not in page
+    assert f'hx-get="/predictions/{uid}/why/"' in page
+    assert why["sentences"][0] in Client().get(f"/predictions/{uid}/why/").content.decode()
+    part = Client().get(f"/predictions/{uid}/why/", headers={"HX-Request": "true"}).content.decode()
+    assert why["sentences"][0] in part
+    assert "<html" not in part
 
 
 ABSURD = 1668.091

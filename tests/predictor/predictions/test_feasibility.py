@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from benchmarks.public_data.sparecores import stress_ng_workload
-from predictor.predictions.feasibility import feasibility, feasible_targets, possibility
-from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.feasibility import described_ranking, feasibility, feasible_targets, possibility
+from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest
 from predictor.predictions.service import predict
 from profiles.models import Profile, Revision
@@ -60,6 +60,44 @@ def test_says_why_there_can_be_no_prediction(client, kept, reason):
     assert "Not possible yet" in text
     assert reason in text
     assert not possibility(PredictionRequest("app0-section0", "machine-1"), None).is_possible
+
+
+@pytest.mark.parametrize(
+    ("left_out", "lacks"),
+    [
+        ({"workload__slug": "app0-section0", "platform__slug__in": ["machine-0", "machine-2"]}, "reference"),
+        ({"platform__slug": "machine-1"}, "benchmark"),
+        ({"platform__slug__in": ["machine-0", "machine-2"]}, "reference"),
+    ],
+)
+def test_the_reason_names_the_outliers_that_would_have_answered(client, left_out, lacks):
+    store_public()
+    Profile.objects.filter(**left_out).update(outlier_reason="9 times slower than all other profiles say")
+    Revision.raise_for(None)
+    refusal = feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal
+    assert refusal.lacks == lacks
+    assert "; outliers take no part: " in refusal.reason
+    assert "(9 times slower than all other profiles say)" in refusal.reason
+    with pytest.raises(NoPrediction, match="9 times slower"):
+        predict(PredictionRequest("app0-section0", "machine-1"))
+    assert "outliers take no part" in words(client, "app0-section0", "machine-1")
+    row = next(
+        row
+        for row in described_ranking(
+            RankingQuestion.of("app0-section0"), rank_platforms("app0-section0").document(), None
+        )["refused"]
+        if row["platform"] == "machine-1"
+    )
+    assert ("9 times slower" in row["reason"]) == (lacks == "reference")
+
+
+def test_outliers_that_would_not_help_are_not_named():
+    store_public()
+    Profile.objects.filter(workload__slug="app0-section0").exclude(platform__slug="machine-1").delete()
+    Profile.objects.filter(workload__slug="app0-section1").update(outlier_reason="wrong")
+    Revision.raise_for(None)
+    refusal = feasibility(PredictionRequest("app0-section0", "machine-1"), None).refusal
+    assert (refusal.left_out, refusal.lacks) == ("", "reference")
 
 
 def test_unknown_names_lead_to_those_that_look_alike(client):

@@ -173,11 +173,11 @@ class TestIdempotence:
         with django_assert_num_queries(3):  # revision, newest profile, the stored prediction
             predict(REQUEST)
 
-    def test_a_new_answer_costs_twelve_queries(self, measured, django_assert_num_queries):
+    def test_a_new_answer_costs_ten_queries(self, measured, django_assert_num_queries):
         predict(REQUEST)
         # revision, newest profile, stored? (no), the target and its ceilings, virtualised, sources,
         # get_or_create: get, savepoint, insert, release; the uids of the sources
-        with django_assert_num_queries(12):
+        with django_assert_num_queries(10):
             predict(replace(REQUEST, target="machine-2"))
 
     def test_who_comes_second_gets_the_first_ones_row(self, measured, monkeypatch):

@@ -6,23 +6,27 @@ import threading
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.core.management import call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
 from mpet_site.web import patience
 from mpet_site.web.patience import NotReadyYet, answer_is_outdated, can_wait, waiting
 from predictor.core.assembly import MEASURED
+from predictor.models import Computation
 from predictor.predictions.request import PredictionRequest
-from predictor.predictions.service import predict
+from predictor.predictions.service import predict, preview_answer
 from predictor.snapshot import behind, files
 from predictor.snapshot.behind import alone_on_this_machine, build_behind
 from predictor.snapshot.cache import SnapshotCache, read_snapshot
 from profiles.dump.export import export_dump
 from profiles.dump.restore import restore_dump
-from profiles.models import Profile, Revision, Workload
+from profiles.models import Profile, Revision, Source, Workload
 from profiles.moderation import set_hidden
 from profiles.outliers import keep_verdicts
 from profiles.publication import publish_source
+from profiles.withdrawal import withdraw
+from tests.benchmarks.public_data.servers import server, write_servers
 from tests.predictor.conftest import store
 from tests.predictor.stored import store_platforms, store_profiles, store_source, store_workloads
 from tests.samples import sample_measurements
@@ -155,6 +159,36 @@ class TestInARequest:
             publish_source(private)
         assert read_snapshot() is first
         assert answer_is_outdated()
+
+    def test_the_last_one_answers_when_a_public_source_was_updated(self, db, waiting_builds, in_request, tmp_path):
+        names = [f"aws/c{i}.2xlarge" for i in range(1, 4)]
+        origin = write_servers(tmp_path, {name: server(i) for i, name in enumerate(names, start=1)})
+        call_command("fetch_data", "sparecores", "--from", str(origin))
+        with waiting():
+            first = read_snapshot()
+        asked = PredictionRequest(Workload.objects.get(name="stress-ng/cpu").slug, first.database.platforms[0])
+        credit = preview_answer(asked)["sources"]
+        computed = Computation.objects.create(kind="k", question={}, question_key="k", revision=1)
+        for update in (2, 3):
+            write_servers(tmp_path, {names[-1]: server(9.0 * update)})
+            call_command("fetch_data", "sparecores", "--from", str(origin), "--update")
+            assert read_snapshot() is first
+            assert answer_is_outdated()
+            answer = preview_answer(asked)
+            assert answer["sources"] == credit != []
+        assert predict(asked).source_uids == [str(Source.objects.get().uid)]
+        assert Computation.objects.filter(pk=computed.pk).exists()
+        waiting_builds[-1]()
+        assert len(read_snapshot().database) == len(first.database)
+        assert read_snapshot() is not first
+
+    def test_nothing_answers_after_a_delivery_was_withdrawn(self, grid, waiting_builds, in_request):
+        deliver(grid[0])
+        with waiting():
+            read_snapshot()
+        withdraw(Source.objects.filter(pk=grid[1].pk))
+        with pytest.raises(NotReadyYet):
+            read_snapshot()
 
     def test_a_small_one_is_built_at_once(self, grid, waiting_builds, in_request, settings):
         settings.SNAPSHOT_FILE_PROFILES = 1000

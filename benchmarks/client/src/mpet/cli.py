@@ -284,12 +284,13 @@ def predict(
     method: Optional[str] = typer.Option(None, help="Method of prediction; default: mpet."),
     n: Optional[str] = typer.Option(None, help="Numbers of threads, as 1,2,4."),
     data: Optional[Path] = typer.Option(None, file_okay=False, help="Answer from this public dump, without a server."),
+    explain: bool = typer.Option(False, help="Say what limits it, too, which takes longer."),
     as_json: bool = JSON,
 ) -> None:
     """Predict how a workload runs on a platform."""
     question: dict[str, Any] = {"references": reference or None, "method": method, "n": numbers_of_threads(n)}
     if data is None:
-        answer = context.obj.client().predict(workload, target, **question)
+        answer = context.obj.client().predict(workload, target, **question, explain=explain or None)
     else:
         answer = predict_offline(data, workload, target, **question)
     print_json(answer.document) if as_json else tables.print_prediction(out, answer)

@@ -75,6 +75,13 @@ class Client:
         body = {name: value for name, value in question.items() if value is not None}
         return Prediction(self.transport.json("POST", "predictions/", json=body))
 
+    def why(self, prediction: Prediction) -> dict[str, Any]:
+        """What limits the workload on the target, and what a kept answer rests on; it takes longer than the answer."""
+        uid = prediction.document.get("id")
+        if uid is None:
+            raise UsageError("the answer is not kept, so it has no reasons of its own: ask with explain=True")
+        return self.transport.json("GET", f"predictions/{uid}/why/")
+
     def what_if(self, workload: str, target: str, **changes: Any) -> Prediction:
         """The same with something changed, and not kept: `lock_delay=0.5`, `n_max=64`."""
         parameters = {"workload": workload, "target": target, **changes}

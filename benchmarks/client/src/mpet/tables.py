@@ -43,8 +43,8 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
     names = ("n", "time in s", "low", "high", "speedup", "efficiency")
     rows = [(one.n, one.time_s, one.low_s, one.high_s, one.speedup, one.efficiency) for one in prediction.points]
     print_table(console, title, names, rows)
-    for warning in prediction.warnings:
-        console.print(f"  {warning}", markup=False, highlight=False)
+    for sentence in [*prediction.warnings, *prediction.document.get("why", {}).get("sentences", [])]:
+        console.print(f"  {sentence}", markup=False, highlight=False)
     if prediction.page:
         console.print(prediction.page, markup=False, soft_wrap=True)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from predictor.core.arrays import evenly_spaced
 from predictor.core.database import Database
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
@@ -144,18 +145,6 @@ def codes_of_rows(rows: IntArray) -> IntArray:
         if codes.max(initial=0) > MOST_CODES:
             codes = np.unique(codes, return_inverse=True)[1]
     return codes
-
-
-def evenly_spaced(x: FloatArray, most: int) -> IntArray:
-    """Positions of at most `most` ascending values, as equally spaced as they allow; both ends are among them.
-
-    >>> evenly_spaced(np.log([1, 2, 3, 4, 6, 8, 12, 16]), 5).tolist()
-    [0, 1, 3, 5, 7]
-    """
-    if len(x) <= most:
-        return np.arange(len(x))
-    wanted = np.linspace(x[0], x[-1], most)
-    return np.unique(np.abs(x[None, :] - wanted[:, None]).argmin(axis=1))
 
 
 class _Pattern(NamedTuple):

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from predictor.core.answers import Query
-from predictor.core.arrays import stretch_positions
+from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoReference, NothingShared
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evaluated_curves
 from predictor.core.mpet.evidence.mean_curves import MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.evidence.near_platforms import MOST_EXAMINED_REFERENCES, nearest_platforms
@@ -18,7 +18,7 @@ from predictor.core.reconstruct import predicted_thread_counts
 from predictor.core.references import check_query, evidence_groups, missing_benchmarks, reference_rows
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
-MOST_KNOTS = 12  # thread counts at which A is predicted; more cost time and gain nothing
+MOST_KNOTS, MOST_OUTSIDE_KNOTS = 16, 4  # thread counts at which A is predicted; more cost time and gain nothing
 MISSING_WORKLOADS_RATIO = 0.5  # times as many workloads as T has: if it lacks more, they are filled in
 MOST_RELATIVES = 128  # platforms like T that lack A, at most so many take part
 DENSE_PAIRS_RATIO = 4  # times as many pairs as profiles: a table of all pairs is kept
@@ -122,13 +122,12 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
     groups = evidence_groups(database, query, reference_rows(database, query))
     evaluated = evaluated_curves(database)
     rows, platforms, workloads = _rows(database, query, groups, evaluated)
-    requested = predicted_thread_counts(database, query.target, query.n)
     patterns = evaluated.pattern.take(rows)
     has_workload = rows[:-1, -1] >= 0
     of_workload = patterns[:-1, -1]
     on_target = evaluated.measured_in(patterns[-1, :-1])
-    knots = _knots(evaluated, of_workload, on_target, requested)
-    values, mean_curve = curves_at(evaluated, rows, patterns, knots)
+    columns = _knots(evaluated, of_workload, on_target, int(database.n_max[query.target]))
+    values, mean_curve = curves_at(evaluated, rows, patterns, columns)
     curves = knots_last(values)
     return Evidence(
         groups=groups,
@@ -137,14 +136,14 @@ def gather_evidence(database: Database, query: Query) -> Evidence:
         platforms=platforms,
         workloads=workloads,
         rows=rows,
-        n=evaluated.n[knots],
-        log_n=evaluated.log_n[knots],
+        n=evaluated.n[columns],
+        log_n=evaluated.log_n[columns],
         is_known=rows[:, :-1] >= 0,
         curves=curves[:, :-1],
         of_workload=curves[:-1, -1],
-        outside=evaluated.outside[knots].take(of_workload, axis=1).T,
-        measured=evaluated.measured[knots].take(of_workload, axis=1).T,
-        asked_n=requested,
+        outside=evaluated.outside[columns].take(of_workload, axis=1).T,
+        measured=evaluated.measured[columns].take(of_workload, axis=1).T,
+        asked_n=predicted_thread_counts(database, query.target, query.n),
         mean_curve=mean_curve,
         measured_at_one=float(np.count_nonzero(evaluated.inside[0].take(of_workload)) / np.count_nonzero(has_workload)),
         largest_on_target=int(evaluated.n[on_target[-1]]),
@@ -266,19 +265,17 @@ def _all_rows(database: Database, platforms: IntArray, groups: tuple[int, ...], 
     return table
 
 
-def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, asked_n: IntArray) -> IntArray:
-    """Columns to predict at: where T's workloads were measured, A on the references beyond, and what was asked for.
+def _knots(evaluated: EvaluatedCurves, of_workload: IntArray, on_target: IntArray, n_max: int) -> IntArray:
+    """Columns to predict at: where T's workloads were measured, and A on the references outside, up to T's threads.
 
-    By the columns of T and the patterns of A. Too many are thinned, but those asked for stay if they are few enough.
+    By the columns of T and the patterns of A. Not those that are asked for: what is said of one n would depend on which
+    others are asked.
     """
-    columns = np.arange(len(evaluated.n))
-    wanted = evaluated.measured[:, distinct_codes(of_workload)].any(axis=1)
-    wanted &= (columns < on_target[0]) | (columns > on_target[-1])
-    wanted[on_target] = True
-    nearest = np.searchsorted(evaluated.n, asked_n).clip(max=len(columns) - 1)
-    requested = distinct_codes(nearest[evaluated.n[nearest] == asked_n])
-    wanted[requested] = True
-    both = np.flatnonzero(wanted)
-    if len(both) > MOST_KNOTS and 0 < len(requested) <= MOST_KNOTS:
-        return requested
-    return both[evenly_spaced(evaluated.log_n[both], MOST_KNOTS)]
+    of_a = evaluated.measured_in(distinct_codes(of_workload))
+    if 0 < of_a[-1] < on_target[-1]:  # where A was measured at n = 1 alone, T's workloads tell all there is
+        on_target = np.append(on_target[on_target < of_a[-1]], of_a[-1])
+    inside = on_target[evenly_spaced(evaluated.log_n[on_target], MOST_KNOTS)]
+    last = min(int(np.searchsorted(evaluated.n, n_max)), int(of_a[-1]))
+    outside = of_a[(of_a < on_target[0]) | ((of_a > on_target[-1]) & (of_a <= last))]
+    outside = outside[evenly_spaced(evaluated.log_n[outside], MOST_OUTSIDE_KNOTS)]
+    return np.union1d(inside, outside)

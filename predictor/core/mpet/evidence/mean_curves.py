@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, evenly_spaced, interpolate_rows
+from predictor.core.arrays import evenly_spaced
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, distinct_codes, interpolate_rows
 from profiles.arrays import FloatArray, IntArray
 
 MOST_MEAN_CURVE_COUNTS = 12  # thread counts at which mean curves are known

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from predictor.core.answers import Query
-from predictor.core.arrays import stretch_positions
+from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves, evenly_spaced
+from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.hyperparameters import TINY
 from profiles.arrays import FloatArray, IntArray

@@ -140,46 +140,116 @@ def prices(tmp_path):
 PRICED = {name: f"0.{i}5" for i, name in enumerate(NAMES, start=1)}
 
 
-def test_update_keeps_the_prices_of_what_it_stores_anew(tmp_path, prices, settings):
-    settings.FETCHED_DIR = tmp_path / "fetched"
-    origin = write_servers(tmp_path / "clone", five())
-    fetched(origin)
+@pytest.fixture
+def origin(tmp_path, prices):
+    """What was fetched already, one delivery with prices."""
+    fetched(write_servers(tmp_path / "clone", five()))
     prices()
-    before = list(Price.objects.order_by("platform__name").values("amount", "region", "kind", "source", "date"))
-    write_servers(tmp_path / "clone", {name: server(9.0) for name in NAMES[:3]})
+    return tmp_path / "clone"
+
+
+def rows(model):
+    return list(model.objects.order_by("pk").values("pk", "name", "slug"))
+
+
+def measured_once():
+    """The speeds of the machines, where each has one profile of the workload."""
+    found = Profile.objects.filter(workload__name="stress-ng/cpu").values_list("platform__name", "t1_s")
+    assert sorted(name for name, _ in found) == NAMES
+    return {name: round(1e4 / t1_s, 3) for name, t1_s in found}
+
+
+def test_update_keeps_platforms_workloads_and_prices(origin):
+    before = rows(Platform), rows(Workload), list(Price.objects.order_by("pk").values())
+    write_servers(origin, {name: server(9.0) for name in NAMES[:3]})
     fetched(origin, "--update")
+    assert (rows(Platform), rows(Workload), list(Price.objects.order_by("pk").values())) == before
+    assert measured_once() == dict.fromkeys(NAMES[:3], 9.0) | {NAMES[3]: 1.75, NAMES[4]: 2.0}
+
+
+def test_update_replaces_a_delivery_in_one_transaction(origin, monkeypatch):
+    write_servers(origin, {NAMES[0]: server(9.0)})
+    before = Profile.objects.order_by("pk").values_list("pk", "source", "t1_s")
+    stored_before = list(before.all())
+    for broken in ("restate", "sweep_withdrawn"):
+        seen = []
+
+        def killed(*_, seen=seen):
+            seen.append(measured_once())
+            raise KeyboardInterrupt
+
+        module = "profiles.withdrawal" if broken == "restate" else "benchmarks.fetching"
+        with monkeypatch.context() as patched:
+            patched.setattr(f"{module}.{broken}", killed)
+            with pytest.raises(CommandError, match="stopped before the end"):
+                fetched(origin, "--update")
+        assert seen == [measured_once() | {NAMES[0]: 9.0}]
+        if broken == "restate":  # within the transaction
+            assert list(before.all()) == stored_before
+    assert measured_once()[NAMES[0]] == 9.0
     assert priced() == PRICED
-    assert list(Price.objects.order_by("platform__name").values(*before[0])) == before
-    assert not list(settings.FETCHED_DIR.iterdir())
 
 
-def test_update_that_is_interrupted_loses_no_price(tmp_path, prices, settings, monkeypatch):
-    settings.FETCHED_DIR = tmp_path / "fetched"
-    origin = write_servers(tmp_path / "clone", five())
+def test_an_update_that_was_interrupted_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(fetching, "FOLDERS_AT_ONCE", 2)
+    origin = write_servers(tmp_path, five())
     fetched(origin)
-    prices()
-    write_servers(tmp_path / "clone", {NAMES[0]: server(9.0)})
+    write_servers(tmp_path, {name: server(9.0) for name in NAMES})
+    read = SpareCores.read
+
+    def killed(source, folder, files):
+        if folder == NAMES[3]:
+            raise KeyboardInterrupt
+        return read(source, folder, files)
+
     with monkeypatch.context() as broken:
-        broken.setattr(fetching, "_store", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        broken.setattr(SpareCores, "read", killed)
         with pytest.raises(CommandError, match="stopped before the end"):
             fetched(origin, "--update")
-    assert priced() == {}
-    fetched(origin, "--limit", "2")
-    assert len(priced()) == 2
-    write_servers(tmp_path / "clone", {NAMES[0]: server(7.0)})
+    assert measured_once() == dict.fromkeys(NAMES[:2], 9.0) | {NAMES[2]: 1.5, NAMES[3]: 1.75, NAMES[4]: 2.0}
+    fetched(origin, "--update", "--limit", "1")
+    assert list(measured_once().values()).count(9.0) == 4  # a delivery is replaced as a whole
+    capsys.readouterr()
     fetched(origin, "--update")
+    assert "1 machines stored" in (out := capsys.readouterr().out)
+    assert "4 were stored before, 1 had changed" in out
+    assert measured_once() == dict.fromkeys(NAMES, 9.0)
+
+
+def test_a_machine_that_is_described_otherwise_keeps_its_address_and_prices(origin):
+    slugs = dict(Platform.objects.values_list("name", "slug"))
+    write_servers(
+        origin, {NAMES[0]: server(9.0, lscpu__stdout=lscpu(**{"Model name": "Intel(R) Xeon(R) CPU @ 2.90GHz"}))}
+    )
+    before = Platform.objects.get(name=NAMES[0])
+    fetched(origin, "--update")
+    after = Platform.objects.get(name=NAMES[0])
+    assert [row.cpu_model[-7:] for row in (before, after)] == ["2.80GHz", "2.90GHz"]
+    assert dict(Platform.objects.values_list("name", "slug")) == slugs
     assert priced() == PRICED
 
 
-def test_prices_of_a_machine_that_is_refused_now_go_with_it(tmp_path, prices, settings, capsys):
-    settings.FETCHED_DIR = tmp_path / "fetched"
-    origin = write_servers(tmp_path / "clone", five())
-    fetched(origin)
-    prices()
-    write_servers(tmp_path / "clone", {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
+def test_what_moderators_hid_is_not_updated(origin, capsys):
+    Source.objects.update(hidden=True)
+    write_servers(origin, {NAMES[0]: server(9.0)})
+    fetched(origin, "--update")
+    assert "5 were stored before, 0 had changed" in capsys.readouterr().out
+    assert measured_once()[NAMES[0]] == 1.0
+
+
+def test_prices_of_a_machine_that_is_refused_now_go_with_it(origin, capsys):
+    write_servers(origin, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
     fetched(origin, "--update")
     assert priced() == {name: PRICED[name] for name in NAMES[1:]}
     assert "1 prices of machines that are not stored now were dropped" in capsys.readouterr().out
+
+
+def test_update_withdraws_what_cannot_be_read_any_more(tmp_path):
+    origin = write_servers(tmp_path, {NAMES[0]: server()})
+    fetched(origin)
+    write_servers(tmp_path, {NAMES[0]: server(lscpu__stdout=lscpu(**{"Model name": ""}))})
+    fetched(origin, "--update")
+    assert (stored(), FetchedFolder.objects.count(), Source.objects.count()) == ([], 0, 0)
 
 
 def test_update_drops_a_machine_that_is_refused_now(tmp_path):

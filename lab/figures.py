@@ -1,0 +1,248 @@
+"""How simple the code is: the figures of docs/code-map.md, computed from the source and from one traced prediction.
+
+`make figures` prints the table and writes it into the page. Product code means the applications without migrations.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import threading
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "code-map.md"
+BEGIN, END = "<!-- figures: written by make figures -->", "<!-- end of the figures -->"
+APPLICATIONS = ("accounts", "benchmarks", "mpet_site", "operations", "predictor", "profiles")
+# Files and folders that Django or Python ask for by name, however short they are.
+ASKED_FOR = {
+    *("__init__.py", "admin.py", "api_urls.py", "apps.py", "asgi.py", "settings.py", "settings_test.py", "signals.py"),
+    *("tasks.py", "tests.py", "urls.py", "wsgi.py"),
+}
+ASKED_FOR_FOLDERS = {"commands", "templatetags"}
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+SHORT_FUNCTION, LONG_FUNCTION, SHORT_MODULE = 5, 50, 60
+
+
+@dataclass(frozen=True)
+class Module:
+    path: Path
+    source: str
+    lines: int
+    tree: ast.Module
+    functions: list[FunctionNode]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table. `start` is the number at which the third edition began; a goal may be empty."""
+
+    name: str
+    start: str
+    goal: str
+    now: str
+
+
+def read_modules(root: Path, *folders: str) -> list[Module]:
+    """Parse all modules below these folders, without migrations."""
+    modules = []
+    for path in (path for folder in folders for path in sorted((root / folder).rglob("*.py"))):
+        if "migrations" not in path.parts:
+            source = path.read_text(encoding="utf-8")
+            tree = ast.parse(source)
+            functions = [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
+            modules.append(Module(path.relative_to(root), source, len(source.splitlines()), tree, functions))
+    return modules
+
+
+def body_lines(function: FunctionNode) -> int:
+    """Number of lines of the body, from its first statement after the docstring; 0 where there is nothing else.
+
+    >>> body_lines(ast.parse("def f(x):\\n    'Returns x + 1.'\\n    y = 1\\n    return x + y").body[0])
+    2
+    """
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def lines_of_bodies(module: Module) -> int:
+    """Number of lines inside function bodies; those of a nested function count once, as lines of the outer one."""
+    covered: set[int] = set()
+    for function in module.functions:
+        last = function.end_lineno or 0
+        covered.update(range(last - body_lines(function) + 1, last + 1))
+    return len(covered)
+
+
+def comment_lines(module: Module) -> int:
+    """Number of lines that hold only a comment."""
+    tokens = tokenize.generate_tokens(io.StringIO(module.source).readline)
+    return sum(token.type == tokenize.COMMENT and token.line.lstrip().startswith("#") for token in tokens)
+
+
+def functions_with_one_caller(modules: list[Module]) -> list[FunctionNode]:
+    """Undecorated functions of modules, not methods, whose name the product mentions once besides the definition.
+
+    Names that more than one function has are left out.
+    """
+    mentions: Counter[str] = Counter()
+    defined: dict[str, list[FunctionNode]] = {}
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                mentions[node.id] += 1
+            elif isinstance(node, ast.Attribute):
+                mentions[node.attr] += 1
+            elif isinstance(node, FunctionNode):
+                defined.setdefault(node.name, []).append(node)
+    of_modules = {id(node) for module in modules for node in module.tree.body}
+    only = [found[0] for found in defined.values() if len(found) == 1 and id(found[0]) in of_modules]
+    return [function for function in only if mentions[function.name] == 1 and not function.decorator_list]
+
+
+def imports_inside(modules: list[Module], package: str) -> tuple[set[str], set[tuple[str, str]]]:
+    """The members of a package, modules and subpackages, and the pairs (importer, imported) of members.
+
+    What a module of a subpackage imports or offers counts as the subpackage's.
+    """
+    inside = [
+        (module.path.parts[1].removesuffix(".py"), module) for module in modules if module.path.parts[0] == package
+    ]
+    members = {name for name, _ in inside} - {"__init__"}
+    pairs = set()
+    for name, module in inside:
+        for node in ast.walk(module.tree):
+            imported: list[str] = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                imported = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                imported = [alias.name for alias in node.names]
+            targets = {target.split(".")[1] for target in imported if target.startswith(f"{package}.")}
+            pairs |= {(name, target) for target in targets & members - {name}}
+    return members, {pair for pair in pairs if pair[0] in members}
+
+
+def source_rows(root: Path) -> Iterator[Row]:
+    """The rows that the source alone answers."""
+    product, tests = read_modules(root, *APPLICATIONS), read_modules(root, "tests")
+    lines = sum(module.lines for module in product)
+    bodies = [body_lines(function) for module in product for function in module.functions]
+    single = [body_lines(function) for function in functions_with_one_caller(product)]
+    members, pairs = imports_inside(product, "profiles")
+    short = [module.path for module in product if module.lines < SHORT_MODULE]
+    own = [path for path in short if path.name not in ASKED_FOR and not ASKED_FOR_FOLDERS & set(path.parts)]
+    test_lines, few = sum(module.lines for module in tests), sum(length < SHORT_FUNCTION for length in single)
+    share = sum(map(lines_of_bodies, product)) / lines
+    long = 100 * sum(length > LONG_FUNCTION for length in bodies) / len(bodies)
+    yield Row("lines of product code; files", "63,100; 547", "40,000", f"{lines:,}; {len(product):,}")
+    yield Row("lines of tests; files", "51,800", "30,000", f"{test_lines:,}; {len(tests):,}")
+    yield Row("share of lines that are function bodies", "39 %", ">= 50 %", f"{share:.0%}".replace("%", " %"))
+    yield Row("mean lines of a module", "115", "100 to 400", f"{lines / len(product):.0f}")
+    yield Row("functions with one caller and under 5 lines", "401", "", f"{few}")
+    yield Row("one-line functions with one caller", "107", "< 30", f"{sum(length <= 1 for length in single)}")
+    yield Row("function bodies over 50 lines", "0.1 %", "", f"{long:.1f} %")
+    yield Row("share of comment lines", "0.1 %", "", f"{100 * sum(map(comment_lines, product)) / lines:.1f} %")
+    yield Row("modules and packages directly in `profiles/`", "57", "<= 20", f"{len(members)}")
+    yield Row("imports between these", "170", "<= 50", f"{len(pairs)}")
+    yield Row("modules under 60 lines, with `__init__.py`", "190", "", f"{len(short)}")
+    yield Row("of them modules that neither Django nor Python asks for", "96", "< 60", f"{len(own)}")
+
+
+@contextmanager
+def traced_files(below: CodeType | None = None) -> Iterator[set[str]]:
+    """Collect the files of the product whose functions are called; with `below`, only during calls of that function."""
+    files: set[str] = set()
+    prefixes = tuple(f"{ROOT / application}/" for application in APPLICATIONS)
+    depth = 0
+
+    def profile(frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal depth
+        code = frame.f_code
+        if code is below:
+            depth += {"call": 1, "return": -1}.get(event, 0)
+        # The code of a module runs when it is first imported, which is no part of a prediction.
+        is_ours = code.co_filename.startswith(prefixes) and code.co_name != "<module>"
+        if event == "call" and is_ours and (below is None or depth > 0):
+            files.add(code.co_filename)
+
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        yield files
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+def prediction_rows() -> Iterator[Row]:
+    """The rows that one prediction answers, on the samples of the tests in a database in memory."""
+    import django  # noqa: PLC0415
+    from django.test.runner import DiscoverRunner  # noqa: PLC0415
+
+    django.setup()
+    from django.test import Client  # noqa: PLC0415
+
+    from predictor.core.methods import DEFAULT_METHOD, get_method  # noqa: PLC0415
+    from predictor.models import Prediction  # noqa: PLC0415
+    from predictor.predictions.request import PredictionRequest  # noqa: PLC0415
+    from predictor.predictions.service import predict  # noqa: PLC0415
+    from profiles.ingest import ingest  # noqa: PLC0415
+    from tests.samples import sample_measurements  # noqa: PLC0415
+
+    runner = DiscoverRunner(verbosity=0)
+    runner.setup_test_environment()
+    databases = runner.setup_databases()
+    try:
+        ingest(sample_measurements(4, 6), kind="tarball", label="sample", sha256="0" * 64, owner=None, private=False)
+        names = {"workload": "app0-section0", "target": "machine-1"}
+
+        def count_files(ask: Callable[[], Any], below: CodeType | None = None) -> int:
+            Prediction.objects.all().delete()  # so that no stored answer is found
+            with traced_files(below) as files:
+                ask()
+            return len(files)
+
+        ask_service = partial(predict, PredictionRequest(workload=names["workload"], target=names["target"]))
+        ask_api = partial(Client().post, "/api/v1/predictions/", names, content_type="application/json")
+        # The first call of each fills the caches of the process and is not counted.
+        ask_service()
+        ask_api()
+        by_service, by_api = count_files(ask_service), count_files(ask_api)
+        by_method = count_files(ask_service, get_method(DEFAULT_METHOD).predict.__code__)
+    finally:
+        runner.teardown_databases(databases)
+        runner.teardown_test_environment()
+    yield Row("files that one prediction passes (`service.predict`)", "53", "<= 20", f"{by_service}")
+    yield Row("files inside the default method", "30", "<= 6", f"{by_method}")
+    yield Row("files that one prediction over the API passes", "", "", f"{by_api}")
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as a table of Markdown."""
+    head = ["| figure | start | goal | now |", "|---|---|---|---|"]
+    return "\n".join([*head, *(f"| {row.name} | {row.start} | {row.goal} | {row.now} |" for row in rows)])
+
+
+def with_table(page: str, text: str) -> str:
+    """The page with the text between the two markers."""
+    return re.sub(f"{re.escape(BEGIN)}.*{re.escape(END)}", lambda _: f"{BEGIN}\n\n{text}\n\n{END}", page, flags=re.S)
+
+
+def main() -> None:
+    text = table([*source_rows(ROOT), *prediction_rows()])
+    sys.stdout.write(f"{text}\n")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

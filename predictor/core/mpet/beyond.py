@@ -1,0 +1,326 @@
+"""How a workload goes on beyond the thread counts at which it was measured.
+
+A prior over scaling laws, and the curves of the other workloads of the target, its *companions*: each counts as far as
+it agrees with A inside the measured range, on the references. What this misses of the companions, each left out, says
+how sure it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from predictor.core.arrays import evenly_spaced
+from predictor.core.database import Database
+from predictor.core.mpet.evidence.curves import distinct_codes, evaluated_curves, interpolate_rows
+from predictor.core.mpet.evidence.gathering import Evidence
+from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
+from predictor.core.mpet.intervals import FEWEST_CALIBRATION_UNITS, conformal_factor
+from predictor.core.mpet.robust_ratios import application_families
+from predictor.core.mpet.scaling_laws import nominal_cores, scaling_laws
+from profiles.arrays import FloatArray, IntArray
+
+AGREEMENT_SCALES = (0.03, 0.1, 0.3)  # of ln t: how far from A's own growth a curve may be that counts in full
+SCALE_CHOICE_POWER = 4.0  # of the squared errors: how much more a scale counts that errs less
+MOST_COMPARED_PLATFORMS = 32  # references
+BEST_SHARE = 0.2  # of the companions: those that scale best on a machine
+MOST_LAWS_ASKED = 48  # laws most like A, which are predicted by the other curves
+MOST_INSIDE_COUNTS, MOST_TARGET_COUNTS = 5, 12  # thread counts, on each reference and beyond
+WIDEST_GAP = 1.5  # of ln n between measured counts: a value between them is no measurement
+MEASUREMENT_ERROR = 0.03  # of ln t
+LARGEST_COMPANION_ERROR = 1.5  # of ln t: a larger one of a companion says no more
+LEAST_SQUARE = 1e-6  # of errors in ln t: smaller ones are alike
+CREDIBILITY = 0.9
+LEAST_GAIN = 0.05  # of ln t: less is no gain
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """How ln(n t(n)) of A on T changes from the last measured thread count, at counts `n` (J,), ascending.
+
+    `n[0]` is the last measured count, where there is no change. `half_width` (J,) is of the interval; `curves` (J, K)
+    are possible courses, `weights` (J, K) how probable each is, with sum 1 at every n.
+    """
+
+    n: IntArray
+    value: FloatArray
+    half_width: FloatArray
+    curves: FloatArray
+    weights: FloatArray
+
+    def at(self, values: FloatArray, n: IntArray) -> FloatArray:
+        """`values` (J,) at any n, linear in ln n; beyond the last one it goes on as between the last two."""
+        x, known = np.log(n), np.log(self.n)
+        slope = (values[-1] - values[-2]) / (known[-1] - known[-2])
+        return np.asarray(np.interp(x, known, values) + slope * np.maximum(x - known[-1], 0.0))
+
+    def credible_n(self, least: float) -> int:
+        """The largest n with a gain that is 90 % probable over every smaller one; the last measured n if there is none.
+
+        `least`: ln t of the fastest measured n, less ln t of the last one.
+        """
+        log_times = self.curves - np.log(self.n / self.n[0])[:, None]
+        fastest, best = np.full(log_times.shape[1], least), 0
+        for j in range(1, len(self.n)):
+            if self.weights[j][log_times[j] < fastest - LEAST_GAIN].sum() >= CREDIBILITY:
+                fastest, best = log_times[j], j
+        return int(self.n[best])
+
+
+class Inside(NamedTuple):
+    """Growth of the companions and of A (last) inside the measured range, (B + 1, F), NaN = not measured; and that of
+    the laws, (L, F).
+
+    Each of the F columns is of one reference, from some thread count to the last at which A was measured there.
+    """
+
+    measured: FloatArray
+    of_laws: FloatArray
+
+
+class Agreement(NamedTuple):
+    """How the curves that A may follow, the companions and then the laws (K,), agree with it inside the measured range.
+
+    `prior` (K,) is how much each counts before that is looked at. Of some of them, the `subjects` (S,), and of A (last)
+    `distance` (S + 1, K) is the mean squared difference in ln t from each curve.
+    """
+
+    prior: FloatArray
+    subjects: IntArray
+    distance: FloatArray
+
+
+def growth_beyond(database: Database, evidence: Evidence, level: float, h: Hyperparameters = DEFAULTS) -> Growth | None:
+    """How A goes on on T beyond the largest n at which it was measured; None where nobody asks for that.
+
+    The counts at which this is known depend on T alone: what is said of an n does not depend on which others are asked.
+    """
+    last = evidence.mean_curve.largest_n
+    if last == 1 or evidence.asked_n.max() <= last:
+        return None
+    companions = np.flatnonzero(evidence.measured_on_target)
+    rows = evidence.rows.take(np.append(companions, len(evidence.workloads)), axis=1)
+    workloads = evidence.workloads[companions]
+    agreement = agreement_inside(database, rows[:-1], evidence.platforms, workloads, h.laws_weight)
+    n = growth_counts(database, evidence.target, rows[-1, :-1], last)
+    courses = courses_on_target(database, evidence.target, rows[-1, :-1], n)
+    families = application_families(database, evidence)[0][companions]
+    return calibrated_growth(n, agreement, courses, families, level)
+
+
+def growth_counts(database: Database, target: int, rows: IntArray, last: int) -> IntArray:
+    """The last measured n of A, and further ones: powers of two, breakpoints and threads of T, those of its `rows`."""
+    evaluated = evaluated_curves(database)
+    measured = evaluated.n[evaluated.measured_in(evaluated.pattern[rows])]
+    measured = measured[measured > last]
+    measured = measured[evenly_spaced(np.log(measured), MOST_TARGET_COUNTS)]
+    facts = np.array([database.n_nu[target], database.n_ht[target]])
+    most = int(database.n_max[target]) if database.n_max[target] > last else 2 * last
+    powers = 2 ** np.arange(np.log2(most) + 1).astype(np.int64)
+    counts = np.unique(np.concatenate([powers, measured, facts[~np.isnan(facts)].astype(np.int64), [most]]))
+    return np.append(last, counts[(counts > last) & (counts <= most)])
+
+
+def agreement_inside(
+    database: Database, rows: IntArray, platforms: IntArray, workloads: IntArray, laws_weight: float
+) -> Agreement:
+    """Companions, laws and A compared with each other by the growth of their thread times inside the measured range.
+
+    Companions of one named application count as the root of their number: copies of one program are not many programs.
+
+    Parameters: `rows` (R, B + 1) of the companions and of A (last) on the references, the `platforms`, -1 = none; the
+    companions' `workloads` (B,); as how many companions the laws count.
+    """
+    inside, laws = growth_inside(database, rows, platforms), scaling_laws()
+    known = ~np.isnan(inside.measured)
+    values, weight = np.where(known, inside.measured, 0.0), known.astype(np.float64)
+    shared = weight @ weight.T
+    squares = values**2 @ weight.T
+    distance = (squares + squares.T - 2.0 * values @ values.T) / np.maximum(shared, 1.0)
+    distance = np.where(shared > 0, distance, distance.max(initial=0.0))
+    to_laws = squares.diagonal()[:, None] - 2.0 * values @ inside.of_laws.T + weight @ (inside.of_laws**2).T
+    to_laws /= np.maximum(weight.sum(axis=1), 1.0)[:, None]
+    near = np.argsort(-laws.share / (AGREEMENT_SCALES[0] ** 2 + to_laws[-1]), kind="stable")[:MOST_LAWS_ASKED]
+    share = weight[-1] / max(weight[-1].sum(), 1.0)
+    squares = inside.of_laws**2 @ share
+    among_laws = squares[near, None] + squares - 2.0 * (inside.of_laws[near] * share) @ inside.of_laws.T
+    B, application = len(workloads), database.workload_table["application"]
+    table = [[distance[:B, :B], to_laws[:B]], [to_laws[:B, near].T, among_laws], [distance[B:, :B], to_laws[B:]]]
+    names = np.array([application[b] or f"workload {b}" for b in workloads.tolist()], dtype=str)
+    _, member, count = np.unique(names, return_inverse=True, return_counts=True)
+    return Agreement(
+        prior=np.append(1.0 / np.sqrt(count[member]), laws_weight * laws.share),
+        subjects=np.append(np.arange(B), B + near),
+        distance=np.maximum(np.block(table), 0.0),
+    )
+
+
+def growth_inside(database: Database, rows: IntArray, platforms: IntArray) -> Inside:
+    """How the thread times of A and the companions change between the counts at which A was measured, on the references
+    where it was measured at several: of many, those where it was measured farthest."""
+    evaluated, laws = evaluated_curves(database), scaling_laws()
+    measured = evaluated.measured[:, evaluated.pattern[rows[:, -1]]] & (rows[:, -1] >= 0)
+    farthest = len(measured) - 1 - measured[::-1].argmax(axis=0)
+    compared = np.flatnonzero(measured.sum(axis=0) > 1)
+    compared = compared[np.argsort(-farthest[compared], kind="stable")][:MOST_COMPARED_PLATFORMS]
+    growth, of_laws = [np.zeros((0, rows.shape[1]))], [np.zeros((0, len(laws.share)))]
+    for p in compared.tolist():
+        columns = np.flatnonzero(measured[:, p])
+        columns = columns[evenly_spaced(evaluated.log_n[columns], MOST_INSIDE_COUNTS)]
+        patterns = evaluated.pattern[rows[p]]
+        values = evaluated.at(rows[p], columns)
+        gap = (evaluated.log_n[evaluated.right] - evaluated.log_n[evaluated.left])[columns][:, patterns]
+        known = evaluated.inside[columns][:, patterns] & (gap < WIDEST_GAP) & (rows[p] >= 0)
+        values[~known] = np.nan
+        n = evaluated.n[columns].astype(np.float64)
+        by_laws = laws.log_thread_time(n, cores_worth(n, values[:, :-1], float(database.n_ht[platforms[p]])))
+        growth.append(values[-1] - values[:-1])
+        of_laws.append(by_laws[-1] - by_laws[:-1])
+    return Inside(np.concatenate(growth).T, np.concatenate(of_laws).T)
+
+
+def cores_worth(n: FloatArray, log_thread_times: FloatArray, n_ht: float) -> FloatArray:
+    """How many cores so many threads (J,), ascending, are worth to the companions (J, B) that scale best on a machine.
+
+    What even these lose is the machine's: cores that share units, caches and the clock. Beyond what they were measured
+    at it goes on as before, but for SMT; with too few companions, as `nominal_cores` says.
+
+    >>> n = np.array([1.0, 2.0, 4.0])
+    >>> thread_times = np.array([[1.0, 1.0, 1.0], [1.25, 1.25, 1.6], [np.nan, np.nan, np.nan]])
+    >>> cores_worth(n, np.log(thread_times), n_ht=np.nan).round(3).tolist()
+    [1.0, 1.6, 2.56]
+    """
+    nominal, x = np.log(nominal_cores(n, n_ht)), np.log(n)
+    known = (~np.isnan(log_thread_times)).sum(axis=1) >= FEWEST_CALIBRATION_UNITS
+    if known.sum() < 2 or not known[0]:
+        return np.asarray(np.exp(nominal))
+    losses = np.sort((log_thread_times - log_thread_times[0])[known], axis=1)  # NaN last
+    best = (BEST_SHARE * (~np.isnan(losses)).sum(axis=1)).astype(np.int64)
+    loss = losses[np.arange(len(losses)), best]
+    worth = np.maximum.accumulate(x[known] - np.maximum(loss, 0.0))
+    last = int(np.flatnonzero(known)[-1])
+    slope = (worth[-1] - worth[-2]) / (x[known][-1] - x[known][-2])
+    further = np.maximum(np.minimum(min(slope, 1.0) * (x - x[last]), nominal - nominal[last]), 0.0)
+    return np.asarray(np.exp(np.interp(x, x[known], worth) + further))
+
+
+def courses_on_target(database: Database, target: int, rows: IntArray, n: IntArray) -> FloatArray:
+    """How ln(n t(n)) of the companions, by their `rows` on T (B,), and of the laws changes on T from n[0], (J, K).
+
+    Between measured counts n t(n) of a companion is a straight line over n, as of Amdahl's law; it is NaN outside.
+    """
+    counts, laws = np.append(1, n), scaling_laws()
+    values = np.full((len(counts), len(rows)), np.nan)
+    patterns = np.where(rows >= 0, evaluated_curves(database).pattern[rows], 0)
+    for pattern in distinct_codes(patterns).tolist():  # of companions that were measured at the same n
+        of_pattern = np.flatnonzero(patterns == pattern)
+        measured_n, _ = database.curve(int(rows[of_pattern[0]]))
+        if pattern == 0 or not len(measured_n):
+            continue
+        points = database.curve_offsets[rows[of_pattern]][:, None] + np.arange(len(measured_n))
+        thread_times = measured_n * database.curve_time_s[points]
+        inside = np.flatnonzero((measured_n[0] <= counts) & (counts <= measured_n[-1]))
+        values[inside[:, None], of_pattern] = np.log(
+            interpolate_rows(thread_times, measured_n.astype(np.float64), counts[inside]).T
+        )
+    cores = cores_worth(counts.astype(np.float64), values, float(database.n_ht[target]))
+    further = laws.log_thread_time(n.astype(np.float64), cores[1:])
+    return np.append(values[1:] - values[1], further - further[0], axis=1)
+
+
+def likely_growth(n: IntArray, agreement: Agreement, courses: FloatArray) -> Growth:
+    """As `calibrated_growth`, quickly: all scales count alike, and no interval is made."""
+    known = ~np.isnan(courses)
+    curves, weights = np.where(known, courses, 0.0), np.zeros(courses.shape)
+    for scale in AGREEMENT_SCALES:
+        weight = known * (agreement.prior / (scale**2 + agreement.distance[-1]) ** 2)
+        weights += weight / weight.sum(axis=1, keepdims=True) / len(AGREEMENT_SCALES)
+    mean = (weights * curves).sum(axis=1)
+    variance = (weights * (curves - mean[:, None]) ** 2).sum(axis=1)
+    return Growth(n, shifted(mean, variance), np.zeros(len(n)), curves, weights)
+
+
+def calibrated_growth(
+    n: IntArray, agreement: Agreement, courses: FloatArray, families: IntArray, level: float
+) -> Growth:
+    """The mean of the `courses` (J, K), each as much as it agrees with A, and how wrong that is for the companions.
+
+        w ~ prior / (scale^2 + distance)^2
+
+    at three scales, of which those count that err less on the subjects, the more a subject is like A. A companion is
+    left out with its family, of `families` (B,). The interval holds `level` of what is missed of the companions.
+    """
+    B, subjects = len(families), agreement.subjects
+    known = (~np.isnan(courses)).astype(np.float64)
+    curves = np.nan_to_num(courses)
+    itself = np.zeros(agreement.distance.shape, dtype=bool)
+    itself[:B, :B] = families[:, None] == families
+    itself[np.arange(len(subjects)), subjects] = True
+    likeness = (agreement.prior / (AGREEMENT_SCALES[1] ** 2 + agreement.distance[-1]) ** 2)[subjects]
+    weights, means, squares, errors = [], [], [], []
+    for scale in AGREEMENT_SCALES:
+        weight = agreement.prior / (scale**2 + agreement.distance) ** 2
+        weight[itself] = 0.0
+        total = known @ weight.T  # (J, S + 1)
+        weights.append(known * weight[-1] / total[:, -1:])
+        means.append(curves @ weight.T / total)
+        squares.append(curves**2 @ weight.T / total)
+        errors.append(mean_square(means[-1][1:, :-1] - courses[1:, subjects], likeness))
+    choice = np.exp(-SCALE_CHOICE_POWER * np.log(errors).mean(axis=1))
+    choice /= choice.sum()
+    mean, square = (np.tensordot(choice, np.array(of_scale), axes=1) for of_scale in (means, squares))
+    variance = np.maximum(square - mean**2, 0.0)
+    value = shifted(mean, variance)
+    missed = value[:, :B] - courses[:, :B]
+    typical = np.where(known[:, :B].any(axis=1), mean_square(missed, agreement.prior[:B]), variance[:, -1])
+    deviation = np.sqrt((variance + typical[:, None]) / 2.0 + MEASUREMENT_ERROR**2)
+    half_width = deviation_factors(np.abs(missed) / deviation[:, :B], level) * deviation[:, -1]
+    half_width[0] = 0.0
+    wider = half_width / (NormalDist().inv_cdf((1.0 + level) / 2.0) * np.sqrt(variance[:, -1]) + TINY)
+    return Growth(
+        n=n,
+        value=value[:, -1],
+        half_width=half_width,
+        curves=mean[:, -1:] + np.maximum(wider, 1.0)[:, None] * (curves - mean[:, -1:]),
+        weights=np.tensordot(choice, np.array(weights), axes=1),
+    )
+
+
+def shifted(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """The mean less 0.7 of the variance, at most 0.35: relative errors punish too large predictions more."""
+    return np.asarray(mean - np.minimum(DEFAULTS.shift * variance, DEFAULTS.most_shift))
+
+
+def mean_square(errors: FloatArray, weight: FloatArray) -> FloatArray:
+    """The weighted mean square of errors (J, K) in ln t at each n (J,), NaN passed over; none counts as over 1.5.
+
+    >>> mean_square(np.array([[1.0, np.nan], [3.0, 1.0]]), np.array([1.0, 1.0])).round(6).tolist()
+    [1.000001, 1.625001]
+    """
+    known = ~np.isnan(errors)
+    squares = np.where(known, np.minimum(np.abs(errors), LARGEST_COMPANION_ERROR) ** 2, 0.0)
+    return np.asarray(squares @ weight / np.maximum(known @ weight, TINY) + LEAST_SQUARE)
+
+
+def deviation_factors(scores: FloatArray, level: float) -> FloatArray:
+    """How many standard deviations hold `level` of the companions' errors (J, B), at each n (J,).
+
+    The root mean square of the factor of all n, which many scores tell, and of that at each n, which tells whether
+    errors grow as expected. Without companions enough, that of a normal distribution.
+    """
+    known = ~np.isnan(scores)
+    normal = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    units = int(known[0].sum()) if len(known) else 0
+    if units < FEWEST_CALIBRATION_UNITS:
+        return np.full(len(scores), normal)
+    pooled = conformal_factor(scores[1:], known[1:], level, units)
+    factors = [
+        np.hypot(pooled, conformal_factor(of_n, usable, level, int(usable.sum()))) / np.sqrt(2.0)
+        if usable.sum() >= FEWEST_CALIBRATION_UNITS
+        else normal
+        for of_n, usable in zip(scores, known, strict=True)
+    ]
+    return np.array(factors)

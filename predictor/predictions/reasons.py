@@ -1,0 +1,53 @@
+"""Why a stored prediction is what it is: worked out when it is first asked for, which takes longer than the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mpet_site.web.plain_json import nan_to_null
+from predictor.core.threads import single_thread
+from predictor.models import Prediction
+from predictor.predictions.advice import advised
+from predictor.predictions.answering import run_question
+from predictor.predictions.explanation import explain
+from predictor.predictions.next_measurements import viewer_of
+from predictor.predictions.question import resolve_with_snapshot
+from predictor.predictions.request import PredictionRequest
+from predictor.predictions.service import canonical_request, request_key
+
+OF_TODAY = "What is known has changed since the prediction was made: these are the reasons of the answer of today."
+
+
+def reasons_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
+    """The document of `predictions/{id}/why/`: `why`, the revision that it is from, and a note where that is not the
+    prediction's.
+
+    What is worked out from the prediction's own revision is kept with it, and is the same for ever. Of a later one it
+    is worked out each time. Raises a RequestError where today nothing can be predicted.
+    """
+    answer = prediction.answer
+    if "why" in answer:
+        return answer["why"] | {"revision": prediction.revision, "note": None}
+    viewer = viewer_of(prediction, user)
+    question, snapshot, origins = resolve_with_snapshot(request_of_answer(answer), viewer)
+    canonical = canonical_request(question, snapshot.database)
+    asked = canonical | {"include_outliers": answer["include_outliers"]}
+    is_same = request_key(asked, snapshot, viewer, origins) == prediction.request_key
+    with advised(question, snapshot, viewer), single_thread():
+        why: dict[str, Any] = nan_to_null(explain(run_question(question, snapshot), canonical))
+    if is_same:
+        Prediction.objects.filter(pk=prediction.pk).update(answer=answer | {"why": why})
+    return why | {"revision": snapshot.database.revision, "note": None if is_same else OF_TODAY}
+
+
+def why_of_prediction(prediction: Prediction, user: Any) -> dict[str, Any]:
+    """`why` as an answer has it: of the revision of the answer where that is still known, else of today."""
+    beside = ("revision", "note")
+    return {name: value for name, value in reasons_of_prediction(prediction, user).items() if name not in beside}
+
+
+def request_of_answer(answer: dict[str, Any]) -> PredictionRequest:
+    """What a stored answer was asked."""
+    names = ("workload", "target", "references", "method", "n", "settings", "scenario", "strategy")
+    flags = ("workload_changes", "platform_changes", "include_simulated", "include_outliers")
+    return PredictionRequest(**{name: answer[name] for name in (*names, *flags) if name in answer})
