@@ -157,8 +157,7 @@ def answer_of_form(form: PredictionForm, user: Any, *, explained: bool = False) 
 
 def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, Any]:
     """`public_only`: it is from public data alone, though the reader has private data as well."""
-    named = [pair_of_answer(answer), *answer["reference_curves"], *candidates_in(answer)]
-    platforms, workloads = rows_named_in(request.user, named)  # those that the reader may still see
+    platforms, workloads = rows_in_answer(request.user, answer)
     target = platforms.get(answer["target"])
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     drawing = answer_drawing(answer, names, breakpoints_of(target, answer))
@@ -296,6 +295,11 @@ def answer_snippets(request: HttpRequest, answer: dict[str, Any], *, public_only
 def carried_name(row: dict[str, Any], names: Mapping[str, str]) -> str:
     """What a row of the attribution calls its platform, benchmark or element."""
     return spelled_element(row["name"]) if row["kind"] == "element" else names.get(row["name"], row["name"])
+
+
+def rows_in_answer(user: Any, answer: dict[str, Any]) -> tuple[dict[str, Platform], dict[str, Workload]]:
+    """By slug, the platforms and workloads that an answer names and that the user may still see."""
+    return rows_named_in(user, [pair_of_answer(answer), *answer["reference_curves"], *candidates_in(answer)])
 
 
 def pair_of_answer(answer: dict[str, Any]) -> dict[str, Any]:
