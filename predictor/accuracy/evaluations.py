@@ -71,17 +71,13 @@ def read_stored_subject(origin: str | None = None) -> Subject:
         if len((snapshot := read_snapshot(origins=(candidate,))).database)
     ]
     for subject in subjects:
-        if on_two_platforms(subject.database):
+        # Whether any workload was measured on more than one platform.
+        pairs = np.unique(np.stack([subject.database.workload_index, subject.database.platform_index]), axis=1)
+        if (np.bincount(pairs[0]) > 1).any():
             return subject
     if subjects:
         return subjects[0]
     raise NothingStored(f"no {origin or 'measured or simulated'} profile is stored: no measured profile to predict")
-
-
-def on_two_platforms(database: Database) -> bool:
-    """Whether any workload was measured on more than one platform."""
-    pairs = np.unique(np.stack([database.workload_index, database.platform_index]), axis=1)
-    return bool((np.bincount(pairs[0]) > 1).any())
 
 
 def evaluate_subject(

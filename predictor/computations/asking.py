@@ -57,7 +57,7 @@ def ask(question: LongQuestion, user: Any, *, may_wait: Callable[[], bool] = lam
     kept: OrderedDict[str, dict[str, Any]] = question.snapshot.database.derive(("computed",), OrderedDict)
     if key in kept:
         return LongAnswer(kept[key], is_whole=True)
-    computation = stored_computation(question, key)
+    computation = Computation.objects.filter(question_key=key, **revisions(question)).first()
     if computation is not None:
         return answer_of(computation)
     return compute_now_or_later(question, viewer, key, kept, may_wait)
@@ -73,12 +73,6 @@ def revisions(question: LongQuestion) -> dict[str, int]:
     snapshot = question.snapshot
     own = snapshot.private_revision if snapshot.holds_private else 0
     return {"revision": snapshot.database.revision, "own_revision": own}
-
-
-def stored_computation(question: LongQuestion, key: str) -> Computation | None:
-    rows = Computation.objects.filter(question_key=key, **revisions(question))
-    computation: Computation | None = rows.first()
-    return computation
 
 
 def answer_of(computation: Computation) -> LongAnswer:

@@ -101,11 +101,14 @@ def history_chart(history: Sequence[ErrorRow]) -> Chart:
             )
         )
     medians = [row["methods__statistics"]["full"]["median"] for row in points]
+    # Ticks at the revisions themselves while they are few: there is nothing between two revisions.
+    revisions = sorted({row["revision"] for row in points})
+    ticks: dict[str, Any] = {"tickvals": revisions} if len(revisions) <= MANY_NAMES else {"tickformat": "d"}
     return Chart(
         "history",
         "History",
         "Median error of the full curve by revision of the database, for each method.",
-        accuracy_figure(traces, {"title": {"text": "revision"}, **revision_ticks(points)}, error_axis(medians)),
+        accuracy_figure(traces, {"title": {"text": "revision"}, **ticks}, error_axis(medians)),
         Table(
             ("revision", "method", "version", "median (%)", "mean (%)", "evaluated"),
             [
@@ -121,12 +124,6 @@ def history_chart(history: Sequence[ErrorRow]) -> Chart:
             ],
         ),
     )
-
-
-def revision_ticks(points: Sequence[ErrorRow]) -> dict[str, Any]:
-    """At the revisions themselves while they are few: there is nothing between two revisions."""
-    revisions = sorted({row["revision"] for row in points})
-    return {"tickvals": revisions} if len(revisions) <= MANY_NAMES else {"tickformat": "d"}
 
 
 def paper_charts(results: Mapping[str, Sequence[ErrorRow]]) -> list[Chart]:

@@ -66,7 +66,10 @@ def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoi
     """From the JSON of an answer; `names`: platform names by slug, for the legend."""
     measured = answer.get("measured")
     scaling = answer.get("scaling_curves", {})
-    baseline = answer.get("baseline")
+    baseline_curve = None
+    if baseline := answer.get("baseline"):
+        n, time_s, speedup = (column_of_rows(baseline, name) for name in ("n", "time_s", "speedup"))
+        baseline_curve = BaselineCurve(n.astype(np.int64), time_s, speedup)
     return AnswerDrawing(
         n=column_of_rows(answer["curve"], "n").astype(np.int64),
         time_s=column_of_rows(answer["curve"], "time_s"),
@@ -82,7 +85,7 @@ def answer_drawing(answer: Mapping[str, Any], names: Mapping[str, str], breakpoi
         fractions={name: np.array(scaling.get(name, []), dtype=float) for name in FRACTIONS},
         breakpoints=breakpoints,
         time_unit="unknown unit" if answer.get("time_kind") == "relative" else "s",
-        baseline=baseline_from_rows(baseline) if baseline else None,
+        baseline=baseline_curve,
         measured_label=measured_label(answer_origin(answer)),
     )
 
@@ -105,12 +108,6 @@ def error_name(label: str) -> str:
     ('error (%)', 'error against the simulation (%)')
     """
     return "error (%)" if label == "measured" else "error against the simulation (%)"
-
-
-def baseline_from_rows(rows: Sequence[Mapping[str, Any]]) -> BaselineCurve:
-    return BaselineCurve(
-        column_of_rows(rows, "n").astype(np.int64), column_of_rows(rows, "time_s"), column_of_rows(rows, "speedup")
-    )
 
 
 def column_of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> FloatArray:

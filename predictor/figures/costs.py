@@ -41,13 +41,12 @@ def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], uni
                 },
                 **logarithmic_ticks([row["cost"] for row in known]),
             ),
-            Table(columns, [_table_row(row, names) for row in best]),
+            Table(
+                columns,
+                [(names[row["platform"]], row["n_best"], row["time_s"], row["cost"], row["price"]) for row in best],
+            ),
         )
     ]
-
-
-def _table_row(row: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Any, ...]:
-    return (names[row["platform"]], row["n_best"], row["time_s"], row["cost"], row["price"])
 
 
 def _cost_trace(

@@ -73,12 +73,6 @@ def sequential_charts(answer: Mapping[str, Any], names: Mapping[str, str], time_
     ]
 
 
-def labels_of(rows: Sequence[PlatformTime]) -> list[str]:
-    """Names, with the slug where several platforms have one name."""
-    count = Counter(row.name for row in rows)
-    return [row.name if count[row.name] == 1 else f"{row.name} ({row.slug})" for row in rows]
-
-
 def shortened_label(label: str) -> str:
     """
     >>> shortened_label("Intel(R) Xeon(R) Platinum 8488C, 192 threads")
@@ -143,7 +137,9 @@ def dot_chart(
     name: str, title: str, caption: str, rows: Sequence[PlatformTime], *, axis: str, measured: str = "measured"
 ) -> Chart:
     """The first `MOST_DOTS` rows from top to bottom as they are given; the table has all of them."""
-    labels = labels_of(rows)
+    # Names, with the slug where several platforms have one name.
+    count = Counter(row.name for row in rows)
+    labels = [row.name if count[row.name] == 1 else f"{row.name} ({row.slug})" for row in rows]
     labels_drawn, rows_drawn = labels[:MOST_DOTS], rows[:MOST_DOTS]
     values = [value for row in rows_drawn for value in (row.time_s, row.low_s, row.high_s, row.measured_s)]
     times, measured_s = [row.time_s for row in rows_drawn], [row.measured_s for row in rows_drawn]
