@@ -39,7 +39,7 @@ class FetchReport:
 
 
 Looked = Callable[[FetchReport], Any]
-Batch = list[tuple[FoundFolder, MeasuredFolder]]
+FolderBatch = list[tuple[FoundFolder, MeasuredFolder]]
 
 
 def fetch(
@@ -53,7 +53,7 @@ def fetch(
     report, taken = FetchReport(), 0
     known = {row.folder: row for row in FetchedFolder.objects.filter(public_source=source.name)}
     to_look_at = _changed_deliveries(source, origin, known) if update else {}
-    batches: dict[int | None, Batch] = {}  # by the delivery that they replace; None: of what is new
+    batches: dict[int | None, FolderBatch] = {}  # by the delivery that they replace; None: of what is new
     for folder in find_folders(source, origin):
         former = known[folder.name].source_id if folder.name in known else None
         if limit is not None and taken >= limit and (former is None or former not in batches):
@@ -108,7 +108,7 @@ def _read(source: PublicSource, folder: FoundFolder, report: FetchReport) -> Mea
     return measured
 
 
-def _store(source: PublicSource, batch: Batch, former: int | None, report: FetchReport) -> None:
+def _store(source: PublicSource, batch: FolderBatch, former: int | None, report: FetchReport) -> None:
     """Store a delivery. The former one goes in the transaction in which the new one becomes visible: nobody sees both,
     or neither."""
     outdated = Source.objects.filter(pk__in=[] if former is None else [former])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 
-from predictor.core.answers import Answer, Query
+from predictor.core.answers import Answer, Query, Settings
 from predictor.core.database import Database
 from predictor.core.errors import PredictionError
 from profiles.arrays import IntArray
 
 MOST_STANDARD_ERROR = 0.2  # of ln t(n): above, an answer is better without the profile (docs/why.md)
-Settings = TypeVar("Settings")
 
 
 def prefer_quiet_profiles(
