@@ -138,6 +138,7 @@ CandidateSerializer = type(
 CurvePointSerializer = type(inline_serializer("CurvePoint", {"n": Integer(), "time_s": number()}))
 
 
+# A class of serializers takes the fields out of the dictionary that it is made of.
 WHY_FIELDS: dict[str, Any] = {
     "version": Text(help_text="of the rules that wrote it"),
     "sentences": serializers.ListField(child=Text()),
@@ -157,7 +158,7 @@ WHY_FIELDS: dict[str, Any] = {
     "bottlenecks": BottleneckSerializer(many=True),
     "bound": BoundSerializer(allow_null=True),
 }
-WhySerializer: Any = type(inline_serializer("Why", WHY_FIELDS))
+WhySerializer: Any = type(inline_serializer("Why", dict(WHY_FIELDS)))
 ReasonsSerializer: Any = type(
     inline_serializer(
         "PredictionReasons",

@@ -19,7 +19,7 @@ from predictor.core.errors import (
 )
 from predictor.core.mpet.method import MPET, MPET_LOG
 from predictor.core.mpet2020.method import MPET2020
-from predictor.core.noisy_profiles import prefer_quiet_profiles
+from predictor.core.noisy_profiles import QuietProfilesFirst
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _EVERY: tuple[Method[Any], ...] = (MPET, MPET_LOG, MPET2020, *BASELINES)
-_REGISTERED = tuple(replace(method, predict=prefer_quiet_profiles(method.predict)) for method in _EVERY)
+_REGISTERED = tuple(replace(method, predict=QuietProfilesFirst(method.predict)) for method in _EVERY)
 DEFAULT_METHOD = MPET.name
 METHODS: dict[str, Method[Any]] = {method.name: method for method in _REGISTERED}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 
@@ -14,25 +16,24 @@ from profiles.arrays import IntArray
 MOST_STANDARD_ERROR = 0.2  # of ln t(n): above, an answer is better without the profile (docs/why.md)
 
 
-def prefer_quiet_profiles(
-    predict: Callable[[Database, Query, Settings], Answer],
-) -> Callable[[Database, Query, Settings], Answer]:
+@dataclass(frozen=True)
+class QuietProfilesFirst(Generic[Settings]):
     """`predict` without noisy profiles; where it then refuses, with those of the workload and of the target; where it
     still refuses, with all: no question is refused for noise."""
 
-    def predict_from_quiet(database: Database, query: Query, settings: Settings) -> Answer:
+    predict: Callable[[Database, Query, Settings], Answer]
+
+    def __call__(self, database: Database, query: Query, settings: Settings) -> Answer:
         rows = noisy_rows(database)
         asked = (database.workload_index[rows] == query.workload) | (database.platform_index[rows] == query.target)
         for hidden in (rows, rows[~asked]):
             if len(hidden):
                 quiet = database.without(database.platform_index[hidden], database.workload_index[hidden])
                 try:
-                    return predict(quiet, query, settings)
+                    return self.predict(quiet, query, settings)
                 except PredictionError:
                     continue
-        return predict(database, query, settings)
-
-    return predict_from_quiet
+        return self.predict(database, query, settings)
 
 
 def noisy_rows(database: Database) -> IntArray:

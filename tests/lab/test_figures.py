@@ -47,7 +47,7 @@ def tree(tmp_path) -> Path:
     for folder in ("profiles/models", "profiles/migrations", "tests"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "profiles/__init__.py").touch()
-    (tmp_path / "profiles/pages/views.py").write_text(VIEWS)
+    (tmp_path / "profiles/views.py").write_text(VIEWS)
     (tmp_path / "profiles/helpers.py").write_text(HELPERS)
     (tmp_path / "profiles/models/rows.py").write_text("from profiles import helpers\n")
     (tmp_path / "profiles/migrations/0001_initial.py").write_text("x = 1\n" * 1000)

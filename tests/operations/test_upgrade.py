@@ -125,7 +125,7 @@ def test_what_needs_a_migration_says_before_it_that_it_is_not_there_yet(upgraded
     assert [answer[0] for answer in (health, api, page)] == [503] * 3
     assert (api[1], page[1]) == ("5", "5")
     assert "The database is being upgraded. Nothing was stored; try again soon." in api[2]
-    assert "started or upgraded" in page[2]
+    assert "is being upgraded" in page[2]
 
 
 ASK = """
@@ -169,6 +169,8 @@ def test_tokens_sessions_passwords_and_every_stored_answer_are_as_they_were(upgr
     assert present["pages"] == {"session": 200, "password": 200}
     documents = {address: answer["document"] for address, answer in former["answers"].items()}
     assert len(documents) == 39
+    for document in documents.values():
+        document.pop("why", None)  # asked for by itself: /api/v1/predictions/{id}/why/
     assert changed(documents, present["answers"]) == []
 
 

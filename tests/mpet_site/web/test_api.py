@@ -77,6 +77,7 @@ def addresses():
         "api-prediction-preview": [f"predictions/preview/?workload={a.workload.slug}&target={a.platform.slug}"],
         "api-prediction-possible": [f"predictions/possible/?workload={a.workload.slug}"],
         "api-profile-beyond": [f"profiles/{b.uid}/beyond/"],
+        "api-why": [f"predictions/{prediction.json()['id']}/why/"],
         "api-measure-next": [f"predictions/{prediction.json()['id']}/measure-next/"],
         "api-program": [f"programs/{program.source_uid}/{program.slug}/"],
         "api-program-measure-next": [

@@ -9,7 +9,7 @@ from profiles.models import ModerationEntry, Platform, Profile, Source
 from profiles.moderation.actions import ModerationError
 from profiles.moderation.log import Decision, decide, handle, hide, judge, leave, merge, show, undo
 from tests.pages import store_private, store_public, user
-from tests.profiles.test_moderation import deliver, seen
+from tests.profiles.moderation.test_actions import deliver, seen
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ from django.urls import reverse
 from profiles.models import Platform
 from profiles.moderation.actions import merge_platforms
 from tests.pages import store_private, store_public, text_of, user
-from tests.profiles.test_moderation import deliver
+from tests.profiles.moderation.test_actions import deliver
 
 pytestmark = pytest.mark.django_db
 
