@@ -34,6 +34,7 @@ class Unavailable:
 
     detail: str
     retry_after_s: int
+    title: str = "The server is busy"
 
 
 BUSY = Unavailable("The database is busy. Nothing was stored; try again soon.", RETRY_AFTER_S)
@@ -42,6 +43,7 @@ NO_STORAGE = Unavailable(
     "The server cannot store anything at the moment: its disk is full or cannot be written. Nothing was stored; what "
     "is there can be read.",
     60,
+    title="Nothing can be stored",
 )
 
 
