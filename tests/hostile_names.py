@@ -11,8 +11,8 @@ LINK = '<a href="//e.co">X</a><b>&lt;b&gt;'
 
 def make_names_hostile() -> None:
     """Every name and description of platforms and workloads becomes markup, all different; their slugs stay."""
-    for platform in Platform.objects.all():
-        platform.name = f"{PLATFORM}{platform.pk}"
+    for number, platform in enumerate(Platform.objects.order_by("pk")):  # primary keys grow, and labels are cut
+        platform.name = f"{PLATFORM}{number}"
         platform.cpu_model = platform.vendor = platform.microarchitecture = LINK
         platform.save()
     for workload in Workload.objects.all():
