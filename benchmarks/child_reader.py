@@ -1,21 +1,29 @@
-"""The program that reads what strangers send, in a process of its own: `benchmarks.reading` starts it. No Django.
+"""The program that reads what strangers send, each file in a process of its own. `benchmarks.reading` starts it. No
+Django.
 
-    python -m benchmarks.child_reader PROCESSOR_SECONDS MEMORY_BYTES FILE_BYTES <question >answer
+    python -m benchmarks.child_reader SOCKET
+
+imports the readers once, and forks a process for each REQUEST that comes over the socket with two files, a question and
+an empty one for the answer; then it sends a RESPONSE. It ends when the socket is closed or was not used for a while.
 
 A question is a pickled `(task, options)`, followed by the bytes to be read. The answer is a pickled `(outcome, value)`:
 `done` and what the task returns; `refused` and the problems of an ArchiveError; `unrecognised` and why; `failed` and
 the traceback of an exception that no reader should raise. What needs more memory ends with MEMORY_STATUS, what needs
-more processor time by SIGXCPU.
+more processor time by SIGXCPU, what needs longer than its seconds of the clock by SIGKILL.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import resource
+import signal
+import socket
+import struct
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from benchmarks.archive import ArchiveError, Limits, read_archive
 from benchmarks.archive.platforms import read_platform_file
@@ -28,22 +36,65 @@ from profiles.measurements import Measurements
 from profiles.validity.quality import quality_warnings
 
 MEMORY_STATUS = 70
+IDLE_SECONDS = 300.0  # the program takes 60 MB
+REQUEST = struct.Struct("!QQQd")  # processor seconds, bytes of memory, bytes of a file, seconds of the clock
+RESPONSE = struct.Struct("!i?")  # exit status, negative for a signal; whether the seconds of the clock had passed
 
 
-def answer_question(processor_s: int, memory_bytes: int, file_bytes: int) -> None:
-    for kind, most in (
-        (resource.RLIMIT_CPU, processor_s),
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_FSIZE, file_bytes),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(kind, (most, most + 1 if kind == resource.RLIMIT_CPU else most))
+def serve_requests(channel: socket.socket) -> None:
+    channel.settimeout(IDLE_SECONDS)
+    while True:
+        try:
+            request, files, _, _ = socket.recv_fds(channel, REQUEST.size, 2)
+        except TimeoutError:
+            return
+        if not request:
+            return
+        *limits, seconds = REQUEST.unpack(request)
+        process = os.fork()
+        if process == 0:
+            channel.close()
+            _answer_and_exit(*files, *limits)
+        for file in files:
+            os.close(file)
+        channel.sendall(RESPONSE.pack(*_wait(process, seconds)))
+
+
+def _wait(process: int, seconds: float) -> tuple[int, bool]:
+    is_late = False
+
+    def kill(*_: Any) -> None:
+        nonlocal is_late
+        is_late = True
+        os.kill(process, signal.SIGKILL)
+
+    signal.signal(signal.SIGALRM, kill)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)  # its number is not used again before it is waited for
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), is_late
+
+
+def _answer_and_exit(question: int, answer: int, processor_s: int, memory_bytes: int, file_bytes: int) -> NoReturn:
+    """Read one file under limits. Ends the process, so that nothing of the program runs twice."""
+    status = 1
     try:
-        answer = pickle.dumps(_answer(sys.stdin.buffer), protocol=5)
+        for kind, most in (
+            (resource.RLIMIT_CPU, processor_s),
+            (resource.RLIMIT_AS, memory_bytes),
+            (resource.RLIMIT_FSIZE, file_bytes),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.setrlimit(kind, (most, most + 1 if kind == resource.RLIMIT_CPU else most))
+        with open(question, "rb") as asked, open(answer, "wb") as answered:
+            answered.write(pickle.dumps(_answer(asked), protocol=5))
+        status = 0
     except MemoryError:
-        sys.exit(MEMORY_STATUS)
-    sys.stdout.buffer.write(answer)
-    sys.stdout.buffer.flush()
+        status = MEMORY_STATUS
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
 
 
 def _answer(question: IO[bytes]) -> tuple[str, Any]:
@@ -101,4 +152,4 @@ READER_TASKS: Mapping[str, Callable[..., Any]] = {
 }
 
 if __name__ == "__main__":
-    answer_question(*map(int, sys.argv[1:]))
+    serve_requests(socket.socket(fileno=int(sys.argv[1])))

@@ -11,10 +11,11 @@ import os
 import pickle
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -151,27 +152,52 @@ def run_reader(task: str, file: IO[bytes], options: Mapping[str, Any], seconds: 
     return value
 
 
+class ReaderProgram:
+    """`benchmarks.child_reader`, which forks a process for each file."""
+
+    def __init__(self) -> None:
+        self.channel, theirs = socket.socketpair()
+        with theirs:
+            self.program = subprocess.Popen(  # noqa: S603  this program, and a number
+                [sys.executable, "-m", child_reader.__name__, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                cwd=settings.BASE_DIR,
+                env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
+                pass_fds=[theirs.fileno()],
+                process_group=0,
+            )
+        os.setpriority(os.PRIO_PROCESS, self.program.pid, os.nice(0) + READER_NICENESS)
+
+    def read(self, question: IO[bytes], answer: IO[bytes], request: bytes) -> tuple[int, bool]:
+        """The exit status of the process that read, and whether it took too long. Raises OSError and EOFError where
+        the program has ended."""
+        socket.send_fds(self.channel, [request], [question.fileno(), answer.fileno()])
+        response = self.channel.recv(child_reader.RESPONSE.size, socket.MSG_WAITALL)
+        if len(response) < child_reader.RESPONSE.size:
+            raise EOFError
+        status, is_late = child_reader.RESPONSE.unpack(response)
+        return status, is_late
+
+    def close(self) -> None:
+        self.channel.close()
+        self.program.kill()
+        self.program.wait()
+
+
+# Programs that wait for the next file: of each thread that reads at the same time one, and none of another process.
+waiting_programs: list[ReaderProgram] = []
+os.register_at_fork(after_in_child=waiting_programs.clear)
+
+
 def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None:
     """Returns where it ended well; raises ArchiveError for a limit that it met."""
-    memory_bytes = settings.READ_MEMORY_BYTES
-    limits = (math.ceil(seconds), memory_bytes, max(settings.UPLOAD_MAX_UNPACKED_BYTES, MOST_ANSWER_BYTES) + 1)
-    process = subprocess.Popen(  # noqa: S603  this program, and numbers
-        [sys.executable, "-m", child_reader.__name__, *map(str, limits)],
-        stdin=question,
-        stdout=answer,
-        cwd=settings.BASE_DIR,
-        env={name: os.environ[name] for name in INHERITED if name in os.environ} | ENVIRONMENT,
-        process_group=0,
+    memory_bytes, wall_s = settings.READ_MEMORY_BYTES, settings.READ_WALL_SECONDS
+    file_bytes = max(settings.UPLOAD_MAX_UNPACKED_BYTES, MOST_ANSWER_BYTES) + 1
+    status, is_late = _read_once(
+        question, answer, child_reader.REQUEST.pack(math.ceil(seconds), memory_bytes, file_bytes, wall_s)
     )
-    try:
-        os.setpriority(os.PRIO_PROCESS, process.pid, os.nice(0) + READER_NICENESS)
-        status = process.wait(settings.READ_WALL_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise _refusal(f"took more than {settings.READ_WALL_SECONDS:g} s to read") from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    if is_late:
+        raise _refusal(f"took more than {wall_s:g} s to read")
     if status in (-signal.SIGXCPU, -signal.SIGKILL):
         raise _refusal(f"took more than {seconds:g} s of processor time to read")
     if status == child_reader.MEMORY_STATUS:
@@ -179,6 +205,31 @@ def _run_process(question: IO[bytes], answer: IO[bytes], seconds: float) -> None
     if status:
         logger.error("a process that read a file ended with status %d", status)
         raise _refusal(UNEXPECTED)
+
+
+def _read_once(question: IO[bytes], answer: IO[bytes], request: bytes) -> tuple[int, bool]:
+    """By a program that waits, or by a new one where none does or where that has ended meanwhile."""
+    with suppress(IndexError):
+        program = waiting_programs.pop()
+        with suppress(OSError, EOFError):
+            return _read_and_keep(program, question, answer, request)
+        question.seek(0)
+        answer.truncate(0)
+    try:
+        return _read_and_keep(ReaderProgram(), question, answer, request)
+    except (OSError, EOFError):
+        logger.exception("the program that reads files ended")
+        raise _refusal(UNEXPECTED) from None
+
+
+def _read_and_keep(program: ReaderProgram, question: IO[bytes], answer: IO[bytes], request: bytes) -> tuple[int, bool]:
+    try:
+        outcome = program.read(question, answer, request)
+    except BaseException:
+        program.close()
+        raise
+    waiting_programs.append(program)
+    return outcome
 
 
 def _refusal(reason: str) -> ArchiveError:

@@ -2,13 +2,14 @@
 
 import os
 import signal
+import socket
 import sys
 import time
 from typing import Any
 
 from benchmarks import child_reader
 
-MEMORY_STATUS = child_reader.MEMORY_STATUS
+MEMORY_STATUS, REQUEST, RESPONSE = child_reader.MEMORY_STATUS, child_reader.REQUEST, child_reader.RESPONSE
 
 
 def spin(content: Any, **options: Any) -> None:
@@ -49,7 +50,30 @@ def niceness(content: Any, **options: Any) -> int:
     return os.nice(0)
 
 
+def parent(content: Any, **options: Any) -> int:
+    return os.getppid()
+
+
+def slow_parent(content: Any, **options: Any) -> int:
+    time.sleep(1)
+    return os.getppid()
+
+
+def end_program(content: Any, **options: Any) -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(5)
+
+
+REMEMBERED: list[str] = []
+
+
+def remember(content: Any, **options: Any) -> list[str]:
+    REMEMBERED.append("x")
+    return REMEMBERED
+
+
 if __name__ == "__main__":
     tasks = (spin, sleep, allocate, die, fail, forge, environment, niceness)
+    tasks += (parent, slow_parent, end_program, remember)
     child_reader.READER_TASKS = {**child_reader.READER_TASKS, **{task.__name__: task for task in tasks}}
-    child_reader.answer_question(*map(int, sys.argv[1:]))
+    child_reader.serve_requests(socket.socket(fileno=int(sys.argv[1])))

@@ -187,6 +187,7 @@ def test_third_7_an_unexpected_exception_of_a_reader_refuses_the_file(monkeypatc
     settings.MEDIA_ROOT = tmp_path
     run_reader = reading.run_reader
     monkeypatch.setattr(reading, "child_reader", stand_in_reader)
+    monkeypatch.setattr(reading, "waiting_programs", [])
     monkeypatch.setattr(reading, "run_reader", lambda task, *arguments: run_reader("fail", *arguments))
     sent = {"file": SimpleUploadedFile("a.tar.gz", b"\x1f\x8b"), "visibility": "public"}
     upload = client_of(make_user("mallory")).post(f"{API}uploads/", sent).json()
