@@ -6,7 +6,7 @@
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
-WORKERS ?= 3
+WORKERS ?= 2
 DEMO ?= 1
 DATA ?=
 FROM ?=

@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Any
 
 from django.core.paginator import Page
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -16,7 +15,16 @@ from django.utils.safestring import SafeString
 from mpet_site.web.tables import NAME, NUMBER, VALUE, PageTable, TableColumn, show_attribute, text_link
 from profiles.identity.descriptions import Difference
 from profiles.models import Platform, Profile, Source, Workload
-from profiles.templatetags.quantities import known_or_dash, percent, seconds, significant, size, unmarked, with_spaces
+from profiles.templatetags.quantities import (
+    badges,
+    known_or_dash,
+    percent,
+    seconds,
+    significant,
+    size,
+    unmarked,
+    with_spaces,
+)
 
 LABEL_SHOWN = 40  # characters of the name of a delivered file
 
@@ -29,7 +37,7 @@ def profile_count_caption(page: Page[Profile]) -> str:
 
 def add_badges(row: Any, link: SafeString) -> SafeString:
     """What it is called, and what is special about it."""
-    return link + SafeString(" ") + render_to_string("profiles/badges.html", {"row": row})
+    return link + SafeString(" ") + badges(row)
 
 
 def platform_link(platform: Platform, badge: str) -> SafeString:

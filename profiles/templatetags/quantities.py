@@ -4,6 +4,8 @@ import math
 from typing import Any
 
 from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 register = template.Library()
 DASH = "–"
@@ -136,3 +138,30 @@ def with_spaces(value: str) -> str:
     'work imbalance'
     """
     return str(value).replace("_", " ")
+
+
+@register.simple_tag
+def badges(row: Any) -> SafeString:
+    """What is special about a platform, workload, profile or delivery: private, not measured, not used."""
+    first, reason = getattr(row, "first_origin", ""), getattr(row, "outlier_reason", "")
+    origin = getattr(row, "origin", "") or (first if first == getattr(row, "last_origin", "") else "")
+    kept_out = f"Kept out of predictions: {reason}"
+    shown = []
+    if getattr(row, "private_to_id", None):
+        shown.append(("private", "", "private"))
+    if origin and origin != "measured":
+        shown.append((origin, "", origin))
+    if getattr(row, "time_kind", "") == "relative":
+        shown.append(("", "Times are in an unknown unit", "relative time"))
+    if getattr(row, "outlier_judge", "") == "second":
+        shown.append(("", kept_out, "second measurement"))
+    elif reason:
+        shown.append(("outlier", kept_out, "outlier"))
+    return format_html_join(
+        " ",
+        '<span class="badge{}"{}>{}</span>',
+        (
+            (f" {kind}" if kind else "", format_html(' title="{}"', title) if title else "", text)
+            for kind, title, text in shown
+        ),
+    )

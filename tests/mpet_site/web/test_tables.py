@@ -25,7 +25,7 @@ def test_the_first_column_names_its_row_and_markup_is_escaped():
     )
     assert 'aria-label="Things"' in html
     assert "<caption>2 things</caption>" in html
-    assert '<th scope="row">&lt;1&gt;</th> <td class="number">1</td>' in html
+    assert '<th scope="row">&lt;1&gt;</th><td class="number">1</td>' in html
     assert "ordering" not in html
 
 
