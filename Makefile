@@ -38,6 +38,8 @@ help:
 	@echo "make format        apply the formatter and safe lint fixes"
 	@echo "make client        build the client's wheel in build/client/"
 	@echo "make core          build the wheel of mpet-core, the methods without a server, in build/core/"
+	@echo "make dist          build wheels and sdists of mpet-server, mpet and mpet-core in build/dist/"
+	@echo "make version VERSION=1.0.0  set the version of all of them"
 	@echo "make schema        write docs/openapi.yaml from the code"
 	@echo "make benchmark     run the speed benchmarks (tests/performance)"
 	@echo "make screenshots   write docs/images from the running pages"
@@ -140,6 +142,14 @@ client: $(VENV)/.installed-dev
 
 core: $(VENV)/.installed-dev
 	$(BIN)/python -m build --wheel --no-isolation --outdir build/core packaging/mpet-core
+
+dist: $(VENV)/.installed-dev
+	rm -rf build/dist
+	for project in . benchmarks/client packaging/mpet-core; do \
+	$(BIN)/python -m build --no-isolation --outdir build/dist $$project || exit 1; done
+
+version:
+	$(PYTHON) packaging/set_version.py $(VERSION)
 
 schema: $(VENV)/.installed-dev
 	$(MANAGE) spectacular --validate --fail-on-warn --file docs/openapi.yaml

@@ -1,5 +1,6 @@
-"""Takes the modules of the core into the wheel as they are in the repository, below `mpet_core`: `predictor.core.x`
-becomes `mpet_core.predictor.core.x`, and nothing else of them changes. No copy is kept."""
+"""Takes the modules of the core into wheel and sdist as they are in the repository, below `mpet_core`:
+`predictor.core.x` becomes `mpet_core.predictor.core.x`, and nothing else of them changes. No copy is kept. An sdist has
+them, so that a wheel that is built of it takes none."""
 
 import ast
 import re
@@ -63,7 +64,7 @@ def relocated(source: str) -> str:
 
 
 class TakeSources(BuildHookInterface):
-    """Hatchling calls it before it packs the wheel."""
+    """Hatchling calls it before it packs a wheel or an sdist."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self.taken = tempfile.TemporaryDirectory()

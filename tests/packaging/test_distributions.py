@@ -1,0 +1,120 @@
+"""The distributions: one version, sdists from which the wheels build, and a server that runs from its wheel alone."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.paths import ROOT
+
+PROJECTS = {"mpet-server": ROOT, "mpet": ROOT / "benchmarks" / "client", "mpet-core": ROOT / "packaging" / "mpet-core"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> dict[str, Path]:
+    """The wheel of each distribution, built of its sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    for project in PROJECTS.values():
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, project]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return {name: next(folder.glob(f"{name.replace('-', '_')}-[0-9]*.whl")) for name in PROJECTS}
+
+
+def test_one_version_stands_everywhere(tmp_path):
+    script = runpy.run_path(str(ROOT / "packaging" / "set_version.py"))
+    found = script["versions"]()
+    assert len({*found.values()}) == 1, found
+    assert {*found} >= {f"{project.relative_to(ROOT)}/pyproject.toml".removeprefix("./") for project in PROJECTS.values()}
+
+
+def test_a_version_is_set_everywhere(tmp_path, monkeypatch):
+    script = runpy.run_path(str(ROOT / "packaging" / "set_version.py"))
+    for name in script["PLACES"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    script["main"].__globals__["REPOSITORY"] = tmp_path
+    script["main"]("7.8.9rc1")
+    assert {*script["versions"]().values()} == {"7.8.9rc1"}
+    for name in script["PLACES"]:
+        assert (tmp_path / name).read_text().count("7.8.9rc1") == 1
+    with pytest.raises(SystemExit, match="one is no version"):
+        script["main"]("one")
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_wheel_says_what_an_index_shows(built, name):
+    with zipfile.ZipFile(built[name]) as wheel:
+        (metadata,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
+        told = message_from_bytes(wheel.read(metadata))
+        assert not [member for member in wheel.namelist() if "__pycache__" in member or member.startswith("tests/")]
+    assert told["Name"] == name
+    assert told["License-Expression"] == "Apache-2.0"
+    assert told["Description-Content-Type"] == "text/markdown"
+    assert len(told.get_all("Classifier")) > 4
+    assert told["Summary"]
+    assert name in told.get_payload()
+
+
+def test_the_dependencies_of_the_server_are_those_of_make_run(built):
+    with zipfile.ZipFile(built["mpet-server"]) as wheel:
+        (metadata,) = [member for member in wheel.namelist() if member.endswith(".dist-info/METADATA")]
+        needed = message_from_bytes(wheel.read(metadata)).get_all("Requires-Dist")
+    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if re.match("[A-Za-z]", line)]
+    plain = {re.sub(r"[ ;].*", "", line).lower() for line in needed if "extra ==" not in line}
+    assert plain == {line.lower() for line in lines}
+
+
+def test_the_server_runs_from_its_wheel(built, tmp_path):
+    with zipfile.ZipFile(built["mpet-server"]) as wheel:
+        wheel.extractall(tmp_path / "site")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(tmp_path / "site"),
+        "HOME": str(tmp_path / "home"),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-c", "import mpet_server; mpet_server.main()", *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run("migrate", "--verbosity", "0")
+    run("collectstatic", "--noinput", "--verbosity", "0")
+    run("import_results", str(next((ROOT / "benchmarks" / "reference").glob("*.tar.gz"))))  # a process reads it
+    asked = "from django.test import Client\nprint([Client(HTTP_HOST='localhost').get(p).status_code for p in {}])"
+    assert run("shell", "--no-imports", "-c", asked.format(["/", "/docs/", "/api/v1/kit/", "/measure/"])) == (
+        "[200, 200, 200, 200]\n"
+    )
+    state = tmp_path / "home" / ".local" / "share" / "mpet-server"
+    assert (state / "mpet.sqlite3").is_file()
+    assert not list((tmp_path / "site" / "mpet_server").glob("var"))
+
+
+def test_an_sdist_of_the_core_needs_no_repository(built):
+    source = next(built["mpet-core"].parent.glob("mpet_core-*.tar.gz"))
+    with tarfile.open(source) as packed:
+        inside = {name.partition("/")[2] for name in packed.getnames()}
+    with zipfile.ZipFile(built["mpet-core"]) as wheel:
+        assert {name for name in wheel.namelist() if name.endswith(".py")} <= inside
+
+
+def test_the_release_workflow_builds_and_publishes_all(built):
+    release = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())
+    steps = [step for job in release["jobs"].values() for step in job["steps"]]
+    assert any(step.get("run", "").startswith("make dist") for step in steps)
+    assert any("twine check" in step.get("run", "") for step in steps)
+    assert release["jobs"]["publish"]["permissions"] == {"id-token": "write"}
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert all(version in path.name for path in built.values())
