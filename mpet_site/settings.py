@@ -27,6 +27,9 @@ SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
+OPERATOR = env.str("MPET_OPERATOR", default="")  # named in the footer of every page
+OPERATOR_URL = env.str("MPET_OPERATOR_URL", default="")
+SOURCE_URL = env.str("MPET_SOURCE_URL", default="")
 FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never from a request
 
 # Behind an HTTPS proxy: MPET_HTTPS=1.
@@ -119,6 +122,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "mpet_site.web.site.site",
             ],
             "libraries": {"terms": "mpet_site.web.terms"},
         },
