@@ -268,6 +268,7 @@ TASKS = {
 # Who works on something holds a lease and renews it. When it lapses, the chores of whoever runs take the work up again.
 LEASE_SECONDS = env.float("MPET_LEASE_SECONDS", default=30.0)
 DUMP_HOURS = env.float("MPET_DUMP_HOURS", default=24.0)
+EVALUATION_HOURS = env.float("MPET_EVALUATION_HOURS", default=24.0)
 CHORE_SECONDS = env.float("MPET_CHORE_SECONDS", default=10.0)
 
 # What takes longer than this in a request becomes a computation behind it (docs/decisions/computations.md).

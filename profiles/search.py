@@ -1,4 +1,4 @@
-"""One search over machines, workloads, programs and the documentation: for the box in the header, its page and the API."""
+"""One search over machines, workloads, programs and the documentation, for the header, its page and the API."""
 
 from __future__ import annotations
 

@@ -54,8 +54,9 @@ OWN_PREFIXES = ("/predictions/mine/", "/uploads/")  # pages of the user menu, in
 def place_in_menu(path: str) -> tuple[str, MenuPage] | None:
     """The part and the page of the menu that a path belongs to; the longest prefix decides.
 
-    >>> [place[0] if (place := place_in_menu(path)) else None for path in ("/what-if/", "/docs/api.md", "/", "/uploads/")]
-    ['predict', 'docs', None, None]
+    >>> part, page = place_in_menu("/predictions/answer/")
+    >>> part, page.title, place_in_menu("/uploads/")
+    ('predict', 'Predict', None)
     """
     if path.startswith(OWN_PREFIXES):
         return None
