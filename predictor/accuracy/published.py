@@ -69,6 +69,7 @@ def pooled(measurements: Sequence[HiddenMeasurements], name: str) -> HiddenMeasu
         return None
     first = measurements[0]
     covered = [(one.coverage, len(one.errors)) for one in measurements if one.coverage is not None]
+    predicted = sum(count for _, count in covered)
     return HiddenMeasurements(
         name=name,
         method=first.method,
@@ -77,5 +78,5 @@ def pooled(measurements: Sequence[HiddenMeasurements], name: str) -> HiddenMeasu
         command="",
         errors=np.concatenate([one.errors for one in measurements]),
         refused=sum(one.refused for one in measurements),
-        coverage=float(np.average(*zip(*covered, strict=True))) if covered else None,  # type: ignore[arg-type]
+        coverage=sum(coverage * count for coverage, count in covered) / predicted if predicted else None,
     )
