@@ -18,7 +18,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.busy import unavailability_of
-from mpet_site.web.documents import image_path, read_document, search_documents
+from mpet_site.web.documents import chapters, image_path, place_of, read_document, search_documents
 from mpet_site.web.glossary import READING, TERM_GROUPS, Term
 from mpet_site.web.health import healthz
 from mpet_site.web.lists import search_refusal
@@ -26,7 +26,6 @@ from mpet_site.web.middleware import is_api
 from mpet_site.web.problems import mistake_problem, unavailable_problem
 from mpet_site.web.request_ids import request_id
 
-OVERVIEW = "README.md"
 NOT_CRAWLED = (
     "/accounts/",
     "/admin/",
@@ -41,16 +40,11 @@ NOT_CRAWLED = (
 
 @require_safe
 def docs_index(request: HttpRequest) -> HttpResponse:
+    """The sections of the documentation with all their pages, the download of the data, and ?q=, a search."""
     text = request.GET.get("q", "")
     refusal = search_refusal(text)
     context = {"q": text, "refusal": refusal, "found": [] if refusal else search_documents(text)}
-    return render(request, "docs/index.html", context | {"overview": overview()})
-
-
-def overview() -> str:
-    """The list of all pages, as docs/README.md has it, without its headline."""
-    page = read_document(OVERVIEW)
-    return mark_safe(page.html.partition("</h1>")[2]) if page else ""  # noqa: S308  sanitised when it was rendered
+    return render(request, "docs/index.html", context | {"chapters": chapters()})
 
 
 @require_safe
@@ -58,8 +52,17 @@ def document(request: HttpRequest, name: str) -> HttpResponse:
     page = read_document(name)
     if page is None:
         raise Http404("there is no such page")
-    html = mark_safe(page.html)  # noqa: S308  sanitised when it was rendered
-    return render(request, "docs/document.html", {"document": page, "html": html})
+    chapter, before, after = place_of(name)
+    context = {
+        "document": page,
+        "html": mark_safe(page.html),  # noqa: S308  sanitised when it was rendered
+        "chapters": [one for one in chapters() if not one.is_internal or one == chapter],
+        "chapter": chapter,
+        "before": before,
+        "after": after,
+        "contents": [section for section in page.sections if section.level == 2 and section.anchor],
+    }
+    return render(request, "docs/document.html", context)
 
 
 @require_safe
