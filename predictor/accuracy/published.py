@@ -12,6 +12,7 @@ import numpy as np
 from django.conf import settings
 
 from profiles.arrays import FloatArray
+from profiles.templatetags.quantities import as_percent, percent
 
 RESULTS = settings.BASE_DIR / "docs" / "accuracy" / "results"
 ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (manage.py accuracy_tables --run)
@@ -35,6 +36,14 @@ class HiddenMeasurements:
     @property
     def median(self) -> float | None:
         return float(np.median(self.errors)) if len(self.errors) else None
+
+    @property
+    def sentence(self) -> str:
+        """How good the method was, as pages say it."""
+        if self.median is None:
+            return "None of them could be predicted."
+        held = "" if self.coverage is None else f", 90 % intervals held {percent(self.coverage)}"
+        return f"{len(self.errors):,} hidden measurements: half within {as_percent(self.median)}{held}."
 
     @property
     def p80(self) -> float | None:
