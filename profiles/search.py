@@ -16,12 +16,12 @@ from profiles.programs import programs_by_source, region_rows
 
 MOST_OF_A_KIND = 20
 MOST_SOURCES = 50  # whose programs are looked at
-KINDS = {"machine": "Machines", "workload": "Workloads", "program": "Programs", "docs": "Docs"}
+SEARCH_KINDS = {"machine": "Machines", "workload": "Workloads", "program": "Programs", "docs": "Docs"}
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """`kind`: a key of KINDS. `url`: the path of its page. `note`: what else is known of it, in a few words."""
+    """`kind`: a key of SEARCH_KINDS. `url`: the path of its page. `note`: what else is known of it, in a few words."""
 
     kind: str
     name: str

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from mpet_site.state_folder import file_lock
 from predictor.accuracy.published import HiddenMeasurements, pooled, published_measurements
+from predictor.core.methods import DEFAULT_METHOD
 from predictor.models import EvaluatedMethod, Evaluation
-from predictor.predictions.request import DEFAULT_METHOD
 from profiles.models import Profile, Revision
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ SAMPLE = 100
 # published figures: those of a few machines say more about these than about the method.
 FEWEST_SHOWN, FEWEST_MACHINES = 100, 10
 FEWEST_PROFILES = 20  # that are worth an evaluation
-BASELINES = ("speed-ratio-per-n", "ridge")
+SAMPLED_BASELINES = ("speed-ratio-per-n", "ridge")
 LONGEST_S = 3600
 
 
@@ -37,7 +37,7 @@ def evaluate_if_due() -> bool:
     with file_lock(settings.STATE_DIR / "evaluation.lock", wait=False) as is_mine:
         if not is_mine or not is_due():
             return False
-        methods = ",".join((DEFAULT_METHOD, *BASELINES))
+        methods = ",".join((DEFAULT_METHOD, *SAMPLED_BASELINES))
         command = [sys.executable, "manage.py", "evaluate", "--database", "--method", methods]
         done = subprocess.run(  # noqa: S603  our own arguments
             ["nice", "-n", "19", *command, "--sample", str(SAMPLE), "--seed", "1", "--jobs", "1"],  # noqa: S607
@@ -70,7 +70,7 @@ def own_measurements() -> HiddenMeasurements | None:
     method = rows.select_related("evaluation").order_by("-evaluation__created_at", "-evaluation").first()
     if method is None:
         return None
-    errors = 100 * method.errors_full.astype(np.float64)
+    errors = 100 * np.asarray(method.errors_full, dtype=np.float64)
     answered = np.isfinite(errors)
     machines = len(method.evaluation.pairs.get("platforms", ()))
     return HiddenMeasurements(

@@ -14,7 +14,7 @@ from django.conf import settings
 from profiles.arrays import FloatArray
 from profiles.templatetags.quantities import as_percent, percent
 
-RESULTS = settings.BASE_DIR / "docs" / "accuracy" / "results"
+ERRORS_FOLDER = settings.BASE_DIR / "docs" / "accuracy" / "results"
 ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (manage.py accuracy_tables --run)
 
 
@@ -54,7 +54,7 @@ class HiddenMeasurements:
 def published_measurements() -> tuple[HiddenMeasurements, ...]:
     """Those stored with the code, by the name of the dataset."""
     found = []
-    for path in sorted(RESULTS.glob(f"*.{ERRORS_DRAW}.json")):
+    for path in sorted(ERRORS_FOLDER.glob(f"*.{ERRORS_DRAW}.json")):
         stored = json.loads(path.read_text(encoding="utf-8"))
         ((method, result),) = stored["results"].items()
         found.append(

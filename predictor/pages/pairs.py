@@ -19,8 +19,8 @@ from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Workload
 from profiles.programs import programs_by_source, region_rows
 
-MOST_OFFERED = 600  # of each; any other name can be typed
-MOST_SOURCES = 20  # whose programs are offered
+MOST_IN_BOX = 600  # of each; any other name can be typed
+MOST_PROGRAM_SOURCES = 20  # whose programs are offered
 PROGRAM_MARK = "program "
 
 
@@ -78,14 +78,14 @@ def answer_table(database: Database) -> BoolArray:
 
 
 def offers(model: Any, user: Any, slugs: set[str]) -> list[Offer]:
-    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_OFFERED])
+    rows = model.objects.offered_to(user).filter(slug__in=sorted(slugs)[:MOST_IN_BOX])
     return [Offer(name_told_apart(row), row.slug) for row in tell_apart(rows, user)]
 
 
 def offered_programs(user: Any) -> list[Offer]:
     """The programs that were profiled last; each stands for the address of its page."""
     sources = region_rows(Profile.objects.visible_to(user)).order_by("-source").values_list("source", flat=True)
-    newest = list(sources.distinct()[:MOST_SOURCES])
+    newest = list(sources.distinct()[:MOST_PROGRAM_SOURCES])
     return [
         Offer(f"{PROGRAM_MARK}{program.name}", reverse("program", args=program.address))
         for programs in programs_by_source(newest, user).values()

@@ -13,13 +13,13 @@ from mpet_site.web.api import ApiView
 from mpet_site.web.lists import MOST_CHARACTERS, search_refusal
 from mpet_site.web.parameters import WholeNumber
 from mpet_site.web.problems import invalid_request
-from profiles.search import KINDS, MOST_OF_A_KIND, search_document
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_document
 
 MOST = WholeNumber("most", "Results of each kind at most.", default=MOST_OF_A_KIND, low=1, high=MOST_OF_A_KIND)
 
 
 class SearchResultSerializer(serializers.Serializer):
-    kind = serializers.ChoiceField(choices=list(KINDS))
+    kind = serializers.ChoiceField(choices=list(SEARCH_KINDS))
     name = serializers.CharField()
     url = serializers.CharField(help_text="path of its page on this server")
     note = serializers.CharField(allow_blank=True, help_text="what else is known of it, in a few words")

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.lists import search_refusal
 from mpet_site.web.pages import json_address
-from profiles.search import KINDS, MOST_OF_A_KIND, search_everything
+from profiles.search import MOST_OF_A_KIND, SEARCH_KINDS, search_everything
 
 
 @require_safe
@@ -21,7 +21,7 @@ def search(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()
     refusal = search_refusal(text)
     results = [] if refusal else search_everything(text, request.user)
-    groups = [(KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
+    groups = [(SEARCH_KINDS[kind], list(rows)) for kind, rows in groupby(results, attrgetter("kind"))]
     context = {
         "site_search": text,
         "refusal": refusal,
