@@ -10,6 +10,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
 from django.contrib.sites.shortcuts import get_current_site
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.crypto import get_random_string
 from rest_framework.throttling import BaseThrottle
 
@@ -18,6 +19,7 @@ from mpet_site.web.throttling import seconds_to_wait
 
 NAME_CHARACTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is taken for another
 USERNAME_LENGTH = 10  # 31^10 names: that two are the same need not be thought of
+MAIL_PAGES = {"home": "home", "measure": "measure", "tokens": "tokens", "password_reset": "password_reset"}
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104  of a client without one, behind a socket
 
 
@@ -53,11 +55,14 @@ class AccountAdapter(DefaultAccountAdapter):
         """Beside the answer, so that its time says nothing."""
         site = get_current_site(self.request)
         site.domain = site.name = host_in_mails(self.request)
-        known = {"request": self.request, "email": email, "current_site": site}
+        addresses = {
+            f"{name}_url": at_site(self.request.build_absolute_uri(reverse(view))) for name, view in MAIL_PAGES.items()
+        }
+        known = {"request": self.request, "email": email, "current_site": site, **addresses}
         send_message(self.render_mail(template_prefix, email, known | context))
 
     def format_email_subject(self, subject: str) -> str:
-        return f"[{host_in_mails(self.request)}] {subject}"
+        return f"[MPET] {subject}"
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         return at_site(super().get_reset_password_from_key_url(key))

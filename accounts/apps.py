@@ -5,6 +5,7 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    verbose_name = "API tokens"  # django-allauth's application is "Accounts" in the admin
 
     def ready(self) -> None:
         from accounts import receivers  # noqa: F401, PLC0415  (they need the models)

@@ -70,7 +70,7 @@ class ForgottenPasswordForm(ResetPasswordForm):
         if accounts:
             context = {"accounts": accounts, "site": host_in_mails(request)}
             text = render_to_string("accounts/reset_mail.txt", context)
-            send_message(EmailMessage("A new password", text, to=[email]))
+            send_message(EmailMessage("[MPET] A new password", text, to=[email]))
         return email
 
 

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from benchmarks.client_wheel import wheel_name
 from benchmarks.forms import OF_OTHER_TOOLS, UploadForm
 from benchmarks.kit_archive import NoKitError, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
@@ -50,6 +51,9 @@ def measure_guide(request: HttpRequest) -> HttpResponse:
         return render(request, "benchmarks/measure.html", {"section": "measure"}, status=404)
     context = {
         "version": kit_version(),
+        "wheel": wheel_name(),
+        "wheel_address": request.build_absolute_uri(reverse("api-client", args=[wheel_name()])),
+        "site_address": site.rstrip("/"),
         "steps": kit_steps(site),
         "workloads": workloads,
         "stress_ng_versions": stress_ng_versions(request.user),

@@ -27,6 +27,9 @@ SECRET_KEY_FALLBACKS = env.list("MPET_SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("MPET_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MPET_CSRF_TRUSTED_ORIGINS", default=[])
 SITE_URL = env.str("MPET_SITE_URL", default="")
+OPERATOR = env.str("MPET_OPERATOR", default="")  # named in the footer of every page
+OPERATOR_URL = env.str("MPET_OPERATOR_URL", default="")
+SOURCE_URL = env.str("MPET_SOURCE_URL", default="")
 FORCE_SCRIPT_NAME = env.str("MPET_URL_PREFIX", default="").rstrip("/")  # never from a request
 
 # Behind an HTTPS proxy: MPET_HTTPS=1.
@@ -119,6 +122,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "mpet_site.web.site.site",
             ],
             "libraries": {"terms": "mpet_site.web.terms"},
         },
@@ -264,6 +268,7 @@ TASKS = {
 # Who works on something holds a lease and renews it. When it lapses, the chores of whoever runs take the work up again.
 LEASE_SECONDS = env.float("MPET_LEASE_SECONDS", default=30.0)
 DUMP_HOURS = env.float("MPET_DUMP_HOURS", default=24.0)
+EVALUATION_HOURS = env.float("MPET_EVALUATION_HOURS", default=24.0)
 CHORE_SECONDS = env.float("MPET_CHORE_SECONDS", default=10.0)
 
 # What takes longer than this in a request becomes a computation behind it (docs/decisions/computations.md).

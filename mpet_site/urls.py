@@ -2,9 +2,10 @@
 
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from mpet_site.web.health import healthz
-from mpet_site.web.views import docs_index, document, glossary, picture
+from mpet_site.web.views import components, docs_index, document, favicon, glossary, picture, robots, status
 
 api = [
     path("", include("profiles.api.urls")),
@@ -29,5 +30,10 @@ urlpatterns = [
     path("docs/images/<str:name>", picture, name="picture"),
     path("docs/<path:name>", document, name="document"),
     path("glossary/", glossary, name="glossary"),
+    path("components/", components, name="components"),
+    path("status/", status, name="status"),
+    path("robots.txt", robots, name="robots"),
+    path("favicon.ico", favicon, name="favicon"),
+    path("tokens/", RedirectView.as_view(pattern_name="tokens", permanent=True), name="former-tokens"),
     path("healthz", healthz, name="healthz"),
 ]

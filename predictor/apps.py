@@ -11,6 +11,8 @@ class PredictorConfig(AppConfig):
     def ready(self) -> None:
         from accounts.user_data import register_user_data  # noqa: PLC0415  models are not there before
         from predictor import receivers  # noqa: PLC0415
+        from predictor.accuracy.own_evaluation import evaluate_if_due  # noqa: PLC0415
+        from predictor.computations.showcase import request_showcase  # noqa: PLC0415
         from predictor.computations.tasks import take_up_computations  # noqa: PLC0415
         from predictor.dump import VALIDATED_PREDICTIONS  # noqa: PLC0415
         from predictor.user_data import QUESTIONS_ASKED  # noqa: PLC0415
@@ -20,3 +22,5 @@ class PredictorConfig(AppConfig):
         register_user_data(QUESTIONS_ASKED)
         register_table(VALIDATED_PREDICTIONS)
         register_periodic_task("computations", take_up_computations)
+        register_periodic_task("examples of the front page", request_showcase, seconds=120)
+        register_periodic_task("evaluation", evaluate_if_due, seconds=300)

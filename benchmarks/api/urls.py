@@ -12,5 +12,6 @@ urlpatterns = [
     path("quarantine/<str:secret>/", quarantine.QuarantineDetail.as_view(), name="api-quarantined"),
     path("quarantine/<str:secret>/claim/", quarantine.QuarantineClaim.as_view(), name="api-claim"),
     path("kit/", views.Kit.as_view(), name="api-kit"),
+    path("client/<str:name>", views.ClientWheel.as_view(), name="api-client"),
     path("kit/guide/", views.KitGuide.as_view(), name="api-kit-guide"),
 ]

@@ -25,6 +25,7 @@ from benchmarks.api.serializers import (
     UploadRowSerializer,
     UploadSerializer,
 )
+from benchmarks.client_wheel import NoClientError, client_wheel, wheel_name
 from benchmarks.kit_archive import TOP_FOLDER, NoKitError, kit_tarball, kit_version
 from benchmarks.kit_guide import kit_steps, kit_workloads
 from benchmarks.models import Upload
@@ -37,7 +38,7 @@ from mpet_site.web.etags import etag_of, respond_unless_unchanged
 from mpet_site.web.filters import ChoiceFilter, TextFilter
 from mpet_site.web.parsers import MultiPartParser
 from mpet_site.web.problems import Conflict, PayloadTooLarge
-from mpet_site.web.renderers import BytesRenderer, TarballRenderer
+from mpet_site.web.renderers import BytesRenderer, TarballRenderer, WheelRenderer
 from mpet_site.web.throttling import wait_of_preview
 from profiles.ingest.publication import PublicationError
 from profiles.pages.etags import database_etag
@@ -198,6 +199,29 @@ class Kit(ApiView):
             request,
             etag_of(version, hashlib.sha256(content).hexdigest()),
             lambda: Response(content, headers=disposition),
+        )
+
+
+class ClientWheel(ApiView):
+    """The client `mpet` as a wheel, for `pipx install ADDRESS`. A version that is not the
+    server's is unknown."""
+
+    renderer_classes = (WheelRenderer,)
+
+    @extend_schema(
+        operation_id="client", summary="The client as a wheel", responses={200: OpenApiTypes.BINARY, 404: None}
+    )
+    def get(self, request: Request, name: str) -> Any:
+        try:
+            known = wheel_name()
+        except NoClientError as error:
+            raise NotFound from error
+        if name != known:
+            raise NotFound
+        content = client_wheel()
+        disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return respond_unless_unchanged(
+            request, etag_of(hashlib.sha256(content).hexdigest()), lambda: Response(content, headers=disposition)
         )
 
 

@@ -20,6 +20,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 DOCUMENTS = REPOSITORY / "docs"
 PROJECT_PAGES = {name: f"project/{name}" for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
 IMAGES = "images"
+OVERVIEW = "README.md"
+INTERNALS = "Internals"  # the section of docs/README.md that is apart from the users' pages
 HEADLINE_WEIGHT = 20
 MOST_FOUND = 30
 SNIPPET_CHARACTERS = 160
@@ -38,6 +40,7 @@ class Section:
     title: str
     anchor: str
     text: str
+    level: int = 1
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,16 @@ class DocumentPage:
     title: str
     html: str
     sections: tuple[Section, ...]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A section of the documentation: the names and short titles of its pages, in order. `is_internal`: for those who
+    change MPET, not for those who use it."""
+
+    title: str
+    pages: tuple[tuple[str, str], ...]
+    is_internal: bool
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,47 @@ def document_names() -> tuple[str, ...]:
     """Of all pages, as addresses below /docs/."""
     own = [path.relative_to(DOCUMENTS).as_posix() for path in sorted(DOCUMENTS.rglob("*.md"))]
     return (*own, *(address for name, address in PROJECT_PAGES.items() if (REPOSITORY / name).is_file()))
+
+
+@cache
+def chapters() -> tuple[Chapter, ...]:
+    """The sections of the documentation, as docs/README.md lists them: a headline each, with a list of links."""
+    tokens = MarkdownIt("commonmark").parse((DOCUMENTS / OVERVIEW).read_text(encoding="utf-8"))
+    found: list[tuple[str, list[tuple[str, str]]]] = []
+    for place, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h2":
+            found.append((_plain(tokens[place + 1]), []))
+        elif token.type == "inline" and found and token.level > 1:
+            children = token.children or []
+            for position, child in enumerate(children):
+                address = document_link(str(child.attrGet("href")), DOCUMENTS / OVERVIEW)
+                if child.type == "link_open" and address:
+                    title = "".join(one.content for one in children[position + 1 :][: _link_length(children, position)])
+                    found[-1][1].append((address.removeprefix("/docs/"), title))
+    return tuple(Chapter(title, tuple(pages), title == INTERNALS) for title, pages in found)
+
+
+def _link_length(children: list[Token], position: int) -> int:
+    closing = next(place for place, child in enumerate(children) if place > position and child.type == "link_close")
+    return closing - position - 1
+
+
+def place_of(name: str) -> tuple[Chapter | None, tuple[str, str] | None, tuple[str, str] | None]:
+    """The section of a page, and the pages before and after it, users' pages among themselves. A page in a folder
+    whose overview alone is listed stands where that does."""
+    for is_internal in (False, True):
+        listed = [
+            (chapter, page) for chapter in chapters() if chapter.is_internal == is_internal for page in chapter.pages
+        ]
+        names = [page[0] for _, page in listed]
+        if name in names:
+            place = names.index(name)
+            before = listed[place - 1][1] if place else None
+            after = listed[place + 1][1] if place + 1 < len(listed) else None
+            return listed[place][0], before, after
+    folder = name.partition("/")[0]
+    overview = next((page for page in (f"{folder}.md", f"{folder}/README.md") if page in document_names()), "")
+    return (place_of(overview)[0], None, None) if overview and overview != name else (None, None, None)
 
 
 def read_document(name: str) -> DocumentPage | None:
@@ -123,15 +177,16 @@ def document_link(target: str, page: Path) -> str:
 def _sections(tokens: list[Token]) -> list[Section]:
     """Split at the headlines; the anchors are those that the renderer wrote."""
     sections: list[Section] = []
-    title, anchor, words = "", "", []  # type: ignore[var-annotated]
+    title, anchor, level, words = "", "", 1, []  # type: ignore[var-annotated]
     for place, token in enumerate(tokens):
         if token.type == "heading_open":
             if title or words:
-                sections.append(Section(title, anchor, " ".join(words)))
+                sections.append(Section(title, anchor, " ".join(words), level))
             title, anchor, words = _plain(tokens[place + 1]), str(token.attrGet("id") or ""), []
+            level = int(token.tag[1])
         elif token.type in ("inline", "fence", "code_block") and tokens[place - 1].type != "heading_open":
             words.append(_plain(token))
-    return [*sections, Section(title, anchor, " ".join(words))]
+    return [*sections, Section(title, anchor, " ".join(words), level)]
 
 
 def _plain(token: Token) -> str:

@@ -37,6 +37,16 @@ class CSVRenderer(renderers.BaseRenderer):
         raise TypeError("CSV is streamed")
 
 
+class WheelRenderer(renderers.BaseRenderer):
+    media_type = "application/zip"
+    format = "whl"
+    charset = None
+    render_style = "binary"
+
+    def render(self, data: bytes, *args: Any, **kwargs: Any) -> bytes:
+        return data
+
+
 class TarballRenderer(renderers.BaseRenderer):
     media_type = "application/gzip"
     format = "tar.gz"

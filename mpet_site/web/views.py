@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.busy import unavailability_of
-from mpet_site.web.documents import image_path, read_document, search_documents
+from mpet_site.web.documents import chapters, image_path, place_of, read_document, search_documents
 from mpet_site.web.glossary import READING, TERM_GROUPS, Term
+from mpet_site.web.health import healthz
 from mpet_site.web.lists import search_refusal
 from mpet_site.web.middleware import is_api
 from mpet_site.web.problems import mistake_problem, unavailable_problem
 from mpet_site.web.request_ids import request_id
 
-OVERVIEW = "README.md"
+NOT_CRAWLED = (
+    "/accounts/",
+    "/admin/",
+    "/components/",
+    "/predict/possible/",
+    "/predictions/answer/",
+    "/ranking/",
+    "/search/",
+    "/what-if/",
+)
 
 
 @require_safe
 def docs_index(request: HttpRequest) -> HttpResponse:
+    """The sections of the documentation with all their pages, the download of the data, and ?q=, a search."""
     text = request.GET.get("q", "")
     refusal = search_refusal(text)
     context = {"q": text, "refusal": refusal, "found": [] if refusal else search_documents(text)}
-    return render(request, "docs/index.html", context | {"overview": overview()})
-
-
-def overview() -> str:
-    """The list of all pages, as docs/README.md has it, without its headline."""
-    page = read_document(OVERVIEW)
-    return mark_safe(page.html.partition("</h1>")[2]) if page else ""  # noqa: S308  sanitised when it was rendered
+    return render(request, "docs/index.html", context | {"chapters": chapters()})
 
 
 @require_safe
@@ -44,8 +52,17 @@ def document(request: HttpRequest, name: str) -> HttpResponse:
     page = read_document(name)
     if page is None:
         raise Http404("there is no such page")
-    html = mark_safe(page.html)  # noqa: S308  sanitised when it was rendered
-    return render(request, "docs/document.html", {"document": page, "html": html})
+    chapter, before, after = place_of(name)
+    context = {
+        "document": page,
+        "html": mark_safe(page.html),  # noqa: S308  sanitised when it was rendered
+        "chapters": [one for one in chapters() if not one.is_internal or one == chapter],
+        "chapter": chapter,
+        "before": before,
+        "after": after,
+        "contents": [section for section in page.sections if section.level == 2 and section.anchor],
+    }
+    return render(request, "docs/document.html", context)
 
 
 @require_safe
@@ -78,6 +95,39 @@ def glossary(request: HttpRequest) -> HttpResponse:
             definitions.append(Definition(term, address, page.title if page else name))
         groups.append((group, definitions))
     return render(request, "glossary.html", {"groups": groups})
+
+
+@require_safe
+def components(request: HttpRequest) -> HttpResponse:
+    """The components of the style sheet on one page, for developers; tests/browser photographs it."""
+    return render(request, "components.html")
+
+
+@require_safe
+def status(request: HttpRequest) -> HttpResponse:
+    """Whether the server works, for people; supervisors ask /healthz."""
+    health = json.loads(healthz(request).content)
+    context = {
+        "is_well": health["status"] == "ok",
+        "reason": health.get("reason", ""),
+        "version": settings.CODE_VERSION,
+        "twin": reverse("healthz"),
+    }
+    return render(request, "status.html", context)
+
+
+@require_safe
+@cache_control(max_age=86_400)
+def robots(request: HttpRequest) -> HttpResponse:
+    """What crawlers leave alone: pages of accounts, and addresses of which each is a computation of its own."""
+    text = "".join(f"Disallow: {request.META.get('SCRIPT_NAME', '')}{path}\n" for path in NOT_CRAWLED)
+    return HttpResponse(f"User-agent: *\n{text}", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """For what asks for /favicon.ico without reading the page, which names the icon."""
+    return redirect(static("mpet/icon.svg"))
 
 
 def failed(request: HttpRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ from predictor.core.steps import ComputedStep
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.rankings import RankingQuestion
+from predictor.predictions.showcase import ShowcaseQuestion
 from predictor.snapshot.building import Snapshot
 
 
@@ -35,6 +36,7 @@ LONG_QUESTIONS: dict[str, Callable[[Mapping[str, Any], Any], LongQuestion]] = {
     MatrixQuestion.kind: MatrixQuestion.from_canonical,
     MapQuestion.kind: MapQuestion.from_canonical,
     NextMeasurementsQuestion.kind: NextMeasurementsQuestion.from_canonical,
+    ShowcaseQuestion.kind: ShowcaseQuestion.from_canonical,
 }
 
 LONGEST_KINDS = (RankingQuestion.kind, ProgramQuestion.kind)  # these predict something on every platform

@@ -15,6 +15,8 @@ ErrorRow = Mapping[str, Any]
 ERROR_TITLE = "prediction error (%)"
 LEAST_ERROR = 0.01  # percent: what a logarithmic axis shows an error of 0 as
 STATISTIC_COLOURS = {"median": "predicted", "mean": "fitted", "p95": "reference"}
+BAR_WIDTHS = (0.5, 1.0, 2.0, 5.0, 10.0)  # of a histogram, in percent
+MOST_BARS = 20
 MANY_NAMES = 10  # on one axis: the chart gets more room
 PERCENTILES = (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100)
 PART_SLUGS = {"t(1)": "t1", "scaling vector": "scaling"}
@@ -27,7 +29,7 @@ def accuracy_figure(traces: Sequence[Trace], x_axis: Mapping[str, Any], y_axis: 
         "hovermode": "closest",
         "showlegend": len(traces) > 1,
         "legend": LEGEND,
-        "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 48},
+        "margin": {"l": 12, "r": 16, "t": 20, "b": 12 if len(traces) > 1 else 58},
     }
     return {"data": list(traces), "layout": layout}
 
@@ -82,6 +84,43 @@ def methods_chart(methods: Sequence[tuple[str, ErrorRow]]) -> Chart:
             ],
         ),
         tall=len(names) > MANY_NAMES,
+    )
+
+
+def error_histogram(errors: Sequence[float], counted: str = "predictions") -> Chart:
+    """How many predictions have which error, in 20 bars of one width and a last one for all that is beyond."""
+    values = np.asarray(errors, dtype=float)
+    widest = float(np.percentile(values, 90)) if len(values) else 1.0
+    width = next((width for width in BAR_WIDTHS if MOST_BARS * width >= widest), BAR_WIDTHS[-1])
+    edges = width * np.arange(MOST_BARS + 1)
+    counts = np.histogram(values, edges)[0].tolist()
+    beyond = int((values > edges[-1]).sum())
+    starts = edges[:-1].tolist()
+    names = [f"{start:g} to {start + width:g} %" for start in starts] + [f"over {edges[-1]:g} %"] * bool(beyond)
+    heights = counts + [beyond] * bool(beyond)
+    places = [start + width / 2 for start in starts] + [edges[-1] + width / 2] * bool(beyond)
+    bars = {
+        **trace(counted, "predicted", places, heights, hovertemplate="%{text}: %{y}", text=names),
+        "type": "bar",
+        "width": width,
+        "textposition": "none",
+    }
+    last = f"{edges[-1]:g}+" if beyond else f"{edges[-1]:g}"
+    ticks = edges[::4].tolist()
+    x_axis = {
+        "title": {"text": ERROR_TITLE},
+        "tickvals": ticks,
+        "ticktext": [*(f"{tick:g}" for tick in ticks[:-1]), last],
+        "range": [0, edges[-1] + width * (1 if beyond else 0)],
+    }
+    figure = accuracy_figure([bars], x_axis, {"title": {"text": counted}, "rangemode": "tozero"})
+    figure["layout"]["bargap"] = 0.08
+    return Chart(
+        "error-histogram",
+        "Errors of hidden measurements",
+        "Each measurement was hidden, predicted from the others, and compared with its prediction.",
+        figure,
+        Table(("error", counted), list(zip(names, heights, strict=True))),
     )
 
 

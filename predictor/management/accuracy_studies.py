@@ -1,7 +1,7 @@
 """The evaluations that docs/accuracy/ publishes: what each one asks, and its stored result."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from django.conf import settings
 
 from mpet_site.web.plain_json import nan_to_null
+from predictor.accuracy.published import ERRORS_DRAW
 from predictor.core.methods import METHODS
 from predictor.core.mpet2020.method import MPET2020
 
@@ -46,6 +47,7 @@ DIVERSE_METHODS = (
 WEIGHTED_DATASETS = ("gbm", "rrze-likwid", "kit", "demo", "sparecores-gb6")
 WEIGHTED_METHODS = ("--method", MPET2020.name, "--ablation", MPET2020.name)
 WEIGHTS_DRAW = "weights"
+ERRORS_DATASETS = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng", "rrze-likwid", "gbm")
 FEW_METHODS = ("--method", "mpet,mpet-log,speed-ratio-per-n,ridge,kernel-ridge,low-rank")
 ACCURACY_PAGES = settings.BASE_DIR / "docs" / "accuracy"
 RESULTS_FOLDER = ACCURACY_PAGES / "results"
@@ -114,6 +116,8 @@ def published_studies() -> Iterator[Study]:
     for dataset in WEIGHTED_DATASETS:
         sample: tuple[str, ...] = () if dataset in DATABASE_COMMANDS else ("--sample", "300", "--seed", "7")
         yield Study(dataset, "pair", WEIGHTS_DRAW, WEIGHTED_METHODS, sample)
+    for dataset in ERRORS_DATASETS:
+        yield Study(dataset, "pair", ERRORS_DRAW, MPET_ALONE)
     for dataset in DIVERSE_DATASETS:
         for diverse in DIVERSE_QUESTIONS:
             yield Study(dataset, diverse, methods=DIVERSE_METHODS, sample=("--sample", "40", "--seed", "7"))
@@ -159,6 +163,7 @@ def result_document(study: Study, report: StoredResult, seconds: float, day: dat
         "versions": {"python": python_version(), **versions},
         "methods": {name: METHODS[name.partition(":")[0]].version for name in report["methods"]},
         **({"note": note} if note else {}),
+        **({"errors_percent": report["errors_percent"]} if "errors_percent" in report else {}),
         "results": round_numbers(nan_to_null(report["methods"])),
         "noise_floor": round_numbers(nan_to_null(report["noise_floor"])),
         **({"distances": round_numbers(report["distances"])} if "distances" in report else {}),
@@ -181,6 +186,11 @@ def stored_applications(applications: StoredResult) -> dict[str, Any]:
     }
 
 
+def errors_percent(rows: Iterable[Mapping[str, str]]) -> list[float]:
+    """The errors of the full curve, ascending, of the table that `evaluate --csv` writes; refused ones have none."""
+    return sorted(float(f"{float(row['full_error_percent']):.4g}") for row in rows if row["full_error_percent"])
+
+
 def round_numbers(value: Any) -> Any:
     """The value with every number in it rounded to STORED_DIGITS significant digits."""
     if isinstance(value, dict):
@@ -194,8 +204,10 @@ def write_result(study: Study, stored: StoredResult) -> None:
     lines = (
         f"  {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in stored["results"].items()
     )
-    outer = json.dumps({**stored, "results": {}}, indent=1, allow_nan=False)
-    text = outer.replace('"results": {}', '"results": {\n' + ",\n".join(lines) + "\n }")
+    written = {**stored, "results": {}} | ({"errors_percent": []} if "errors_percent" in stored else {})
+    text = json.dumps(written, indent=1, allow_nan=False)
+    text = text.replace('"errors_percent": []', f'"errors_percent": {json.dumps(stored.get("errors_percent"))}')
+    text = text.replace('"results": {}', '"results": {\n' + ",\n".join(lines) + "\n }")
     study.result.write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,16 +1,19 @@
-"""The pages that say how good the predictions are. Nothing is computed here: commands evaluate, pages read."""
+"""The pages that say how good the predictions are. They read what commands and the evaluation after start stored."""
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address
+from predictor.accuracy.own_evaluation import own_measurements, shown_measurements
+from predictor.accuracy.published import published_measurements
 from predictor.core.assembly import PREDICTION_ORIGINS
 from predictor.core.noise import NOISE_FLOOR
-from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
+from predictor.figures.accuracy import error_histogram, history_chart, methods_chart, paper_charts
 from predictor.models import Evaluation, PaperReport
 from profiles.figures import Chart, mark_origin
 
@@ -20,12 +23,14 @@ PART_TITLES = (("full", "The full curve"), ("t1", "t(1) alone"), ("scaling", "Th
 
 @require_safe
 def accuracy(request: HttpRequest) -> HttpResponse:
-    """The newest evaluation of one origin, what was before it, and the paper's tables. `?origin=` chooses."""
+    """The published figures, the newest evaluation of one origin, what was before it, and the paper's tables.
+    `?origin=` chooses."""
     stored = Evaluation.objects.listed()
     chosen_origin = request.GET.get("origin", "")
     origins = [origin for origin in PREDICTION_ORIGINS if Evaluation.objects.filter(origin=origin).exists()]
     origin = chosen_origin if chosen_origin in PREDICTION_ORIGINS else next(iter(origins), "")
     newest = stored.filter(origin=origin).newest_with_baselines()
+    shown = shown_measurements()
     report = PaperReport.objects.filter(origin=origin).first()
     context = {
         "origin": origin,
@@ -36,6 +41,11 @@ def accuracy(request: HttpRequest) -> HttpResponse:
         "evaluations": stored.filter(origin=origin)[:EVALUATIONS_LISTED],
         "report": report,
         "paper_charts": charts_with_rows(paper_charts(report.results), origin) if report else [],
+        "shown": shown,
+        "histogram": [error_histogram(shown.errors.tolist())] if shown else [],
+        "own": own_measurements(),
+        "published": published_measurements(),
+        "evaluation_hours": settings.EVALUATION_HOURS,
         "section": "accuracy",
         "twin": json_address("api-evaluations", query=urlencode({"origin": origin}) if origin else ""),
     }

@@ -1,23 +1,25 @@
-"""The front page: what this is, and a prediction to play with."""
+"""The front page: what to ask, an example that can be checked, how good the answers are, what is new."""
 
-from operator import itemgetter
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.http import urlencode
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from mpet_site.web.busy import RETRY_AFTER_S
 from mpet_site.web.pages import json_address
 from mpet_site.web.patience import NotReadyYet, note_outdated
+from predictor.accuracy.own_evaluation import shown_measurements
+from predictor.computations.showcase import read_showcase
+from predictor.figures.accuracy import error_histogram
 from predictor.figures.answer import answer_drawing, answer_origin, measured_label, predicted_time_chart
-from predictor.figures.platforms import sequential_charts
-from predictor.models import Evaluation, Prediction
-from predictor.pages.offers import first_pair, offered_names
+from predictor.pages.pairs import OfferedPairs, offered_pairs, slug_of
+from predictor.pages.permalinks import question_address
 from predictor.pages.presenting import rows_by_slug
-from predictor.predictions.request import PredictionRequest, RequestError
-from predictor.predictions.service import preview_answer
 from profiles.figures import Breakpoints, mark_origin
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
@@ -28,87 +30,91 @@ LATEST = 5
 @require_safe
 @kept_for_visitors
 def home(request: HttpRequest) -> HttpResponse:
-    """?workload=&target= choose what is predicted; else a pair that was measured, so that one sees how it fares."""
-    workload, target = request.GET.get("workload", ""), request.GET.get("target", "")
+    """?workload= or ?target= narrow what the other box offers; both lead to the answer. ?example= chooses one."""
+    workload, target = request.GET.get("workload", "").strip(), request.GET.get("target", "").strip()
     try:
-        if not (workload and target):
-            first, second = first_pair(request.user)
-            workload, target = workload or first, target or second
-        prediction = live_prediction(request.user, workload, target)
+        everything = offered_pairs(request.user)
+        programs = {offer.label: offer.stands_for for offer in everything.programs}
+        if workload in programs:
+            return redirect(programs[workload])
+        chosen = {
+            "workload": workload and slug_of(Workload, request.user, workload, everything.workloads),
+            "target": target and slug_of(Platform, request.user, target, everything.machines),
+        }
+        if workload and target:
+            return redirect(question_address(chosen))
+        pairs = offered_pairs(request.user, **chosen) if workload or target else everything
     except NotReadyYet:
         note_outdated()
-        prediction = {"retry_after_s": RETRY_AFTER_S}
+        pairs = OfferedPairs([], [], [])
+    measurements = shown_measurements()
     context = {
         "workload": workload,
         "target": target,
-        "workloads": offered_names(Workload, request.user, workload),
-        "platforms": offered_names(Platform, request.user, target),
-        "question": urlencode({"workload": workload, "target": target}),
-        "counts": visible_counts(request.user),
-        "latest": Source.objects.latest_seen_by(request.user, LATEST),
-        "evaluation": evaluation_score(Evaluation.objects.listed().newest_with_baselines()),
+        "pairs": pairs,
+        **example_context(request, read_showcase()),
+        "measurements": measurements,
+        "accuracy_charts": [error_histogram(measurements.errors.tolist())] if measurements else [],
+        "real_machines": real_machines(request.user),
+        "latest": latest_measurements(request.user),
         "sources": Source.objects.credited_to(request.user).credits(),
         "twin": json_address("api-root"),
     }
-    return render(request, "predictor/home.html", context | prediction)
+    return render(request, "predictor/home.html", context)
 
 
-def visible_counts(user: Any) -> dict[str, int]:
-    models: dict[str, Any] = {
-        "platforms": Platform,
-        "workloads": Workload,
-        "profiles": Profile,
-        "predictions": Prediction,
-    }
-    return {name: model.objects.visible_to(user).count() for name, model in models.items()}
-
-
-def live_prediction(user: Any, workload: str, target: str) -> dict[str, Any]:
-    """The answer with its figure, or why there is none."""
-    if not workload or not target:
-        return {}
-    try:
-        answer = preview_answer(PredictionRequest(workload, target), user)
-    except RequestError as error:
-        return {"refusal": str(error)}
+def example_context(request: HttpRequest, examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The example of the address, the first without; its chart, and the address of the next."""
+    text = request.GET.get("example", "")
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 0
+    if not examples:
+        return {"example": None}
+    answer = examples[number % len(examples)]
     platforms = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
-    rows = rows_by_slug(Platform, user, platforms)
-    target_row = rows[answer["target"]]
+    rows = rows_by_slug(Platform, None, platforms)
+    workloads = rows_by_slug(Workload, None, {answer["workload"]})
+    if answer["target"] not in rows or answer["workload"] not in workloads:
+        return {"example": None}
     names = {slug: row.name for slug, row in rows.items()}
-    drawing = answer_drawing(answer, names, Breakpoints(target_row.n_nu, target_row.n_ht))
-    charts = (
-        [predicted_time_chart(drawing)] if len(drawing.n) > 1 else sequential_charts(answer, names, drawing.time_unit)
+    target = rows[answer["target"]]
+    origin = answer_origin(answer)
+    drawing = answer_drawing({**answer, "reference_curves": []}, names, Breakpoints(target.n_nu, target.n_ht))
+    known = measured_label(origin)
+    chart = replace(
+        predicted_time_chart(drawing),
+        title="Time by number of threads",
+        caption=f"The prediction with its 90 % interval, and the times {known} there. Logarithmic scale.",
     )
-    question = urlencode({"workload": answer["workload"], "target": answer["target"]})
     return {
-        "answer": answer,
-        "charts": mark_origin(charts, answer_origin(answer)),
-        "known": measured_label(answer_origin(answer)),
-        "answer_twin": json_address("api-prediction-preview", query=question),
+        "example": answer,
+        "example_workload": workloads[answer["workload"]],
+        "example_machine": target,
+        "example_known": known,
+        "example_points": len(answer["measured"]["curve"]),
+        "example_charts": mark_origin([chart], origin),
+        "example_address": question_address({"workload": answer["workload"], "target": answer["target"]}),
+        "next_example": (number + 1) % len(examples) if len(examples) > 1 else None,
     }
 
 
-def evaluation_score(evaluation: Evaluation | None) -> dict[str, Any] | None:
-    """The best method and the best baseline of an evaluation, by the median error of the full curve."""
-    if evaluation is None:
-        return None
-    medians = {
-        method: median
-        for method in evaluation.methods.all()
-        if (median := method.statistics.get("full", {}).get("median")) is not None
-    }
-    best, baseline = (
-        min(
-            ((median, method) for method, median in medians.items() if method.is_baseline == kind),
-            key=itemgetter(0),
-            default=(None, None),
+def real_machines(user: Any) -> int:
+    """The number of machines that somebody measured, simulated ones not counted."""
+    rows = Profile.objects.visible_to(user).filter(origin="measured").order_by()
+    return rows.values("platform").distinct().count()
+
+
+def latest_measurements(user: Any) -> list[dict[str, Any]]:
+    """The newest deliveries by the machines that they measured: `machines` (at most three, with their addresses), and
+    how many `more`."""
+    latest = []
+    for source in Source.objects.latest_seen_by(user, LATEST):
+        rows = Profile.objects.visible_to(user).filter(source=source).order_by()
+        machines = list(rows.values_list("platform__slug", "platform__name").distinct()[:4])
+        latest.append(
+            {
+                "source": source,
+                "machines": [(name, reverse("platform", args=[slug])) for slug, name in machines[:3]],
+                "more": len(machines) > 3,
+            }
         )
-        for kind in (False, True)
-    )
-    return {
-        "evaluation": evaluation,
-        "best": best[1],
-        "best_error": best[0],
-        "baseline": baseline[1],
-        "baseline_error": baseline[0],
-    }
+    return latest

@@ -35,7 +35,7 @@ def deletion_link(named: Named) -> str:
 
 OWN_COLUMNS = (
     TableColumn("Workload", settled_workload_link, kind=NAME),
-    TableColumn("Platform", lambda named: named[2], kind=NAME),
+    TableColumn("Machine", lambda named: named[2], kind=NAME),
     TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}"),
     TableColumn("Asked", lambda named: date_format(named[0].created_at, "j F Y")),
     TableColumn(

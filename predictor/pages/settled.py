@@ -49,7 +49,7 @@ def counts(named: Named) -> str:
 
 COLUMNS = (
     TableColumn("Workload", settled_workload_link, sort="workload", kind=NAME),
-    TableColumn("Platform", lambda named: named[2], sort="target", kind=NAME),
+    TableColumn("Machine", lambda named: named[2], sort="target", kind=NAME),
     TableColumn("Method", lambda named: f"{named[0].method}, {named[0].method_version}", sort="method"),
     TableColumn("Measured", measured_on, sort="settled_at"),
     TableColumn("Error", lambda named: percent(named[0].error_full), sort="error", kind=NUMBER, term="error"),

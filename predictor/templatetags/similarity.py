@@ -1,4 +1,5 @@
-"""For pages of profiles/, which knows nothing of predictions: `{% similar "platforms" platform.slug %}`."""
+"""For pages of profiles/, which knows nothing of predictions: `{% similar "platforms" platform.slug %}` and
+`{% standing platform.slug origin %}`."""
 
 from typing import Any
 
@@ -6,8 +7,12 @@ from django import template
 
 from mpet_site.web.patience import NotReadyYet, note_outdated
 from predictor.comparisons.neighbours import neighbours_of
+from predictor.core.arrays import slug_index
+from predictor.core.comparisons.standing import standing_of
+from predictor.snapshot.cache import read_database
 
 register = template.Library()
+MOST_GROUPS = 12
 
 
 @register.inclusion_tag("predictor/similar.html", takes_context=True)
@@ -19,3 +24,17 @@ def similar(context: Any, kind: Any, slug: str) -> dict[str, Any]:
         return {"kind": kind, "slug": slug, "is_not_ready": True}
     neighbours = [(neighbour, neighbour.compared_with(slug)) for neighbour in nearest]
     return {"kind": kind, "slug": slug, "neighbours": neighbours}
+
+
+@register.inclusion_tag("predictor/standing.html", takes_context=True)
+def standing(context: Any, slug: str, origin: str) -> dict[str, Any]:
+    """How fast the platform is against the others, on profiles of one origin: simulated ones where it has no other."""
+    try:
+        database = read_database(
+            context["request"].user, origins=("simulated" if origin == "simulated" else "measured",)
+        )
+    except NotReadyYet:
+        note_outdated()
+        return {"groups": []}
+    platform = slug_index(database.platforms, slug)
+    return {"groups": [] if platform is None else standing_of(database, platform)[:MOST_GROUPS]}

@@ -21,7 +21,7 @@ from profiles.identity.matching import (
 from profiles.ingest.announcing import announce, take_announcement
 from profiles.ingest.withdrawal import drop_unsupported
 from profiles.judgement.owners import contested_pairs, is_established, judge_pairs
-from profiles.models import Revision, Source
+from profiles.models import FormerSlug, Revision, Source
 
 ROW_COLUMNS = ("id", "slug", "identity", "spelling", "private_to", "hidden", "facts_by", "decided", "merged_into")
 
@@ -77,6 +77,14 @@ def _publish_rows(
         standing = match_rows(rules, drafts, notes)
     except IngestError as error:
         raise PublicationError(f"It cannot be public as it is: {error}.") from error
+    slugs = dict(columns.model.objects.filter(pk__in=standing).values_list("pk", "slug"))
+    FormerSlug.objects.bulk_create(
+        [
+            FormerSlug(noun=noun, slug=row.slug, leads_to=slugs[public])
+            for row, public in zip(private, standing, strict=True)
+        ],
+        ignore_conflicts=True,
+    )
     for row, public in zip(private, standing, strict=True):
         source.profiles.filter(**{noun: row.pk}).update(**{noun: public})
         descriptions.filter(**{noun: row.pk}).update(**{noun: public})

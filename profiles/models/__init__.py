@@ -6,13 +6,14 @@ from profiles.models.moderation import ModerationEntry, VisitorReport
 from profiles.models.platforms import Platform
 from profiles.models.prices import Price
 from profiles.models.profiles import CounterReading, FeatureVector, Profile, Run, ScalingCurves
-from profiles.models.sources import Revision, Source, VerdictChange, WithdrawnSource
+from profiles.models.sources import FormerSlug, Revision, Source, VerdictChange, WithdrawnSource
 from profiles.models.staging import StagedDelivery
 from profiles.models.workloads import Workload
 
 __all__ = [
     "CounterReading",
     "FeatureVector",
+    "FormerSlug",
     "LeasedQuerySet",
     "LeasedWork",
     "ModerationEntry",

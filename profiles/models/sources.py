@@ -104,6 +104,17 @@ class Source(Owned, LeasedWork):
         return self.label
 
 
+class FormerSlug(models.Model):
+    """The slug of a private row whose delivery was published since: its address leads to the public row."""
+
+    noun = models.CharField(max_length=10, choices=[("platform", "platform"), ("workload", "workload")])
+    slug = models.CharField(max_length=200, unique=True)
+    leads_to = models.CharField(max_length=200, help_text="slug of the public row")
+
+    def __str__(self) -> str:
+        return f"{self.noun} {self.slug}, now {self.leads_to}"
+
+
 class WithdrawnSource(models.Model):
     """A public delivery that was taken back. What was stored elsewhere of it by its uid can be told of that."""
 

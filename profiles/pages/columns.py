@@ -158,7 +158,7 @@ PROFILE_COLUMNS_OF_PLATFORM = (
 )
 PROFILE_COLUMNS_OF_UPLOAD = (
     TableColumn("Workload", lambda row: with_input(unmarked(row.workload.name, row.origin), row.workload), kind=NAME),
-    TableColumn("Platform", show_name("platform.name"), kind=NAME),
+    TableColumn("Machine", show_name("platform.name"), kind=NAME),
     ONE_THREAD_TIME,
     FIT_ERROR,
     curves_column(ON_PLATFORM),
@@ -257,7 +257,7 @@ def profile_columns_of_workload(workload: Workload, series: Mapping[Any, str]) -
         return format_html("{}{}", swatch, add_badges(profile, platform_link(profile.platform, profile.origin)))
 
     return (
-        TableColumn("Platform", platform, kind=NAME),
+        TableColumn("Machine", platform, kind=NAME),
         TableColumn("t(1)", show_attribute("t1_s", significant if is_relative else seconds), kind=NUMBER, term="t"),
         THREAD_COUNTS,
         TIME_BREAKDOWN,

@@ -58,6 +58,11 @@ class ListPage:
     def names(self) -> str:
         return f"{self.noun}s"
 
+    @property
+    def shown_noun(self) -> str:
+        """As pages say it; addresses and the API keep `platform`."""
+        return "machine" if self.noun == "platform" else self.noun
+
 
 PLATFORMS = ListPage(
     "platform",
@@ -86,7 +91,7 @@ PROFILES = ListPage(
     "profile",
     ProfileFilter,
     PROFILE_ORDERINGS,
-    "names of workload, platform and source",
+    "names of workload, machine and source",
     ("platform", "workload", "origin", "decomposed", "outlier"),
     PROFILE_COLUMNS,
 )
@@ -113,7 +118,7 @@ def list_response(
     page = page_of(request, order_rows(matching, ordering, list_page.orderings), paginator=paginator)
     context = {
         "page": page,
-        "noun": list_page.noun,
+        "noun": list_page.shown_noun,
         "table": PageTable(list_page.names.capitalize(), list_page.columns, page, ordering=used.get("ordering", "")),
         "placeholder": list_page.searched,
         "search": search,

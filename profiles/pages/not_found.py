@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from mpet_site.web.secret_addresses import has_secret
 from profiles.lookup import near_misses
-from profiles.models import Platform, Workload
+from profiles.models import FormerSlug, Platform, Workload
 
 NAMED_MODELS: dict[str, Any] = {"platforms": Platform, "workloads": Workload}
 SUGGESTED_PAGES = ("predict", "platforms", "workloads", "measure", "upload", "uploads", "tokens", "login")
@@ -22,17 +22,25 @@ ROWS_COMPARED = 20_000  # a tenth of a second's work
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     noun, slug = noun_and_slug(request.path)
-    merged = Platform.objects.visible_to(request.user).merged_from(slug).first() if noun == "platforms" else None
-    if merged is not None:
-        return redirect("platform", merged.slug, permanent=True)
+    if address := moved_to(request, noun.removesuffix("s"), slug):
+        return redirect(address, permanent=True)
     context = {
-        "noun": noun.removesuffix("s"),
+        "noun": "machine" if noun == "platforms" else noun.removesuffix("s"),
         "near": near_rows(request, noun, slug) if noun else [],
         "pages": [] if noun else near_pages(request.path),
         "next": "" if has_secret(request.path) else request.path,
     }
     page: HttpResponse = render(request, "404.html", context, status=404)
     return page
+
+
+def moved_to(request: HttpRequest, noun: str, slug: str) -> str:
+    """The address of the machine into which the one of the slug was merged, or of the row as which a private one was
+    published; "" where there is none."""
+    if noun == "platform" and (merged := Platform.objects.visible_to(request.user).merged_from(slug).first()):
+        return reverse("platform", args=[merged.slug])
+    former = FormerSlug.objects.filter(noun=noun, slug=slug).first() if noun else None
+    return reverse(noun, args=[former.leads_to]) if former else ""
 
 
 def noun_and_slug(path: str) -> tuple[str, str]:

@@ -68,6 +68,17 @@ def describe_counts(topology: TopologyCounts) -> str:
     )
 
 
+def describe_machine(topology: TopologyCounts, *further: str | int | None) -> str:
+    """What a machine is, in one sentence: what is known of its counts, then what else is.
+
+    >>> describe_machine(TopologyCounts(2, 2, 40, 80), "Skylake", 2017), describe_machine(TopologyCounts(1, 1, 1, 2))
+    ('2 sockets, 40 cores, 80 threads, Skylake, 2017', '1 socket, 1 core, 2 threads')
+    """
+    counts = {"socket": topology.sockets, "core": topology.physical_cores, "thread": topology.threads}
+    known = [f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count]
+    return ", ".join([*known, *(str(part) for part in further if part)])
+
+
 def draw_sockets(topology: TopologyCounts) -> list[SocketDrawing]:
     """A drawing a socket; none where the number of cores is unknown (or beyond what a picture shows).
 

@@ -27,6 +27,7 @@ from profiles.figures import (
 from profiles.figures.multiples import small_multiples
 from profiles.figures.roofline import roofline_chart
 from profiles.identity.descriptions import DELIVERIES_COMPARED, differences_of
+from profiles.identity.years import year_of
 from profiles.ingest.derivation import stored_spread
 from profiles.judgement.stored import stored_curves, stored_features
 from profiles.models import Platform, PlatformDescription, Profile, Source, Workload
@@ -41,7 +42,7 @@ from profiles.pages.columns import (
     toolchain_table,
 )
 from profiles.pages.page_cache import kept_for_visitors
-from profiles.pages.topology import TopologyCounts, describe_counts, draw_sockets, memory_levels
+from profiles.pages.topology import TopologyCounts, describe_counts, describe_machine, draw_sockets, memory_levels
 from profiles.programs import program_of_workload
 from profiles.scaling.names import CURVE_NAMES, ELEMENTS, SCALING_PARTS
 from profiles.scaling.repeats import RepeatSpread
@@ -66,6 +67,11 @@ def platform(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "platform": shown_platform,
         "page": page,
+        "sentence": describe_machine(
+            topology_of(shown_platform),
+            shown_platform.microarchitecture,
+            year_of(shown_platform.microarchitecture, shown_platform.device_class),
+        ),
         "load": Profile.objects.load_on(shown_platform, request.user),
         "prices": shown_platform.prices.newest(),
         "roofline": roofline,

@@ -41,6 +41,7 @@ WITHOUT_TWIN |= {"docs", "device-login", "problem-types", "mfa_index", "usersess
 WITHOUT_TWIN |= {"account_inactive", "account_email_verification_sent", "account_reset_password_done"}
 WITHOUT_TWIN |= {"account_reset_password_from_key_done", "socialaccount_login_cancelled"}
 WITHOUT_TWIN |= {"publish-upload", "delete-upload", "delete-prediction", "delete-predictions", "delete-account"}
+WITHOUT_TWIN |= {"components"}
 WITHOUT_TWIN |= {"unstored-measure-next", "unstored-why"}  # the API says this of stored predictions
 
 

@@ -46,6 +46,7 @@ NO_PAGES = {
     *("account_change_password", "account_reset_password", "mfa_authenticate", "mfa_reauthenticate"),
 }
 NO_PAGES |= {"badge", "embed", "picture", "picture-of-prediction"}  # what pages, here and elsewhere, show
+NO_PAGES |= {"favicon", "robots", "former-tokens"}  # files, and a redirect
 NO_PAGES |= {"begin-claim", "claim"}  # on the way from the page of a secret: tests/operations/test_quarantine.py
 # for moderators alone: tests/operations/test_moderation.py
 NO_PAGES |= {"moderation", "moderation-log", "moderate-undo", "moderate-delivery", "moderate-merge", "moderate-profile"}
@@ -77,7 +78,7 @@ CHARTS = {
     "program": 2,
     "ranking": 1,
     "ranking, filtered": 1,
-    "accuracy": 8,
+    "accuracy": 9,
     "evaluation": 1,
     "beyond": 1,
 }
@@ -103,6 +104,7 @@ def pages_of(profile: Profile, owner: User, workload: str = WORKLOAD, target: st
     public = {name: plain_address(name) for name in page_names() - {*OWN} if plain_address(name)}
     public |= {
         "document": reverse("document", args=["api.md"]),
+        "search, found": f"{reverse('search')}?q={target}",
         "platform": reverse("platform", args=[profile.platform.slug]),
         "quarantined": reverse(
             "quarantined", args=[take_in(io.BytesIO(packed(sample_measurements(1, 2))), "a.tar.gz")[1]]
@@ -144,7 +146,7 @@ def predictor_pages(workload: str, target: str) -> dict[str, str]:
     }
     answers = {name: predict(PredictionRequest(workload, target, **more)) for name, more in asked.items()}
     return {
-        "home, chosen": reverse("home") + pair,
+        "home, chosen": f"{reverse('home')}?workload={workload}",
         "predict, filled": reverse("predict") + pair,
         "predict, parallelisation": f"{reverse('predict')}{pair}&scenario=parallelisation&strategy=dynamic_loop",
         "predict, impossible": f"{reverse('predict')}?workload=nothing&target={target}",

@@ -1,6 +1,7 @@
 """`manage.py accuracy_tables`: the pages of docs/accuracy/, written from stored results."""
 
 import argparse
+import csv
 import datetime
 import json
 import os
@@ -14,10 +15,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from predictor.accuracy.published import ERRORS_DRAW
 from predictor.management.accuracy_pages import accuracy_documents
 from predictor.management.accuracy_studies import (
     SHARED_DATA,
     Study,
+    errors_percent,
     published_studies,
     read_stored_results,
     result_document,
@@ -84,10 +87,14 @@ def measure_study(study: Study, data: Path, jobs: int) -> float:
         if study.preparation:
             run_manage(["migrate", "--verbosity", "0"], state)
             run_manage([path for argument in study.preparation for path in expand_pattern(argument)], state)
-        report, started = Path(state) / "report.json", time.perf_counter()
-        run_manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), "--json", str(report)], state)
+        report, table, started = Path(state) / "report.json", Path(state) / "errors.csv", time.perf_counter()
+        files = ["--json", str(report), "--csv", str(table)]
+        run_manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), *files], state)
         seconds = time.perf_counter() - started
         result = json.loads(report.read_text(encoding="utf-8"))
+        if study.draw == ERRORS_DRAW:
+            with table.open(newline="", encoding="utf-8") as file:
+                result["errors_percent"] = errors_percent(csv.DictReader(file))
     write_result(study, result_document(study, result, seconds, datetime.datetime.now(tz=datetime.UTC).date()))
     return seconds
 

@@ -1,14 +1,20 @@
 """The pages about accuracy, and their figures."""
 
+import json
+import subprocess
 from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
 
 from mpet_site.web.middleware import CONTENT_SECURITY_POLICY
-from predictor.figures.accuracy import history_chart, methods_chart, paper_charts
+from predictor.accuracy import own_evaluation
+from predictor.accuracy.published import published_measurements
+from predictor.figures.accuracy import error_histogram, history_chart, methods_chart, paper_charts
+from predictor.management.accuracy_studies import published_studies
+from predictor.management.commands import evaluate
 from predictor.models import PaperReport
-from profiles.templatetags.quantities import significant
+from profiles.templatetags.quantities import as_percent, significant
 from tests.figures import plotly_figure
 from tests.pages import figures_of, store_public, text_of, twin_of
 from tests.predictor.conftest import store
@@ -26,11 +32,56 @@ def evaluation(db):
     return evaluate_and_store()
 
 
-def test_without_any_evaluation_the_page_says_so(client, db):
+def test_without_any_evaluation_the_published_figures_stand_there(client, db):
     page = client.get(reverse("accuracy"))
-    assert page.status_code == 200
-    assert "No evaluation is kept yet" in text_of(page)
-    assert "plotly" not in page.content.decode()
+    words = text_of(page)
+    assert "980 hidden measurements: half within 2.44 %, 90 % intervals held 90 %." in words
+    for published in published_measurements():
+        assert f"{published.name} {len(published.errors)} {as_percent(published.median)}" in words
+        assert client.get(f"/docs/accuracy/{published.name}.md").status_code == 200
+    assert "is evaluated after start" in words
+    assert set(figures_of(page)) == {"error-histogram"}
+
+
+def test_the_published_figures_are_those_of_the_stored_studies():
+    for published in published_measurements():
+        study = next(one for one in published_studies() if one.name == f"{published.name}.pair.errors")
+        stored = json.loads(study.result.read_text())
+        assert stored["results"]["mpet"]["full"]["median"] == pytest.approx(published.median, rel=1e-3)
+        assert stored["results"]["mpet"]["full"]["count"] == len(published.errors)
+        assert published.command.endswith(" ".join(study.arguments()))
+
+
+def test_the_histogram_counts_every_error_once():
+    errors = [0.0, 0.4, 1.7, 1.7, 3.2, 250.0]
+    chart = error_histogram(errors)
+    assert sum(count for _, count in chart.table.rows) == len(errors)
+    assert plotly_figure(chart)
+
+
+def test_a_server_evaluates_a_sample_of_its_own_once(db, settings, tmp_path, monkeypatch):
+    store_public(platforms=4, workloads=6)
+    settings.STATE_DIR, commands = tmp_path, []
+
+    def run(command, **_):
+        commands.append(command)
+        evaluate_and_store()
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr("predictor.accuracy.own_evaluation.subprocess.run", run)
+    settings.EVALUATION_HOURS = 0.0
+    assert not own_evaluation.evaluate_if_due()
+    settings.EVALUATION_HOURS = 24.0
+    assert own_evaluation.evaluate_if_due()
+    assert not own_evaluation.evaluate_if_due(), "it is of this revision"
+    assert len(commands) == 1
+    parsed = (
+        evaluate.Command()
+        .create_parser("manage.py", "evaluate")
+        .parse_args(commands[0][commands[0].index("evaluate") + 1 :])
+    )
+    assert parsed.sample == own_evaluation.SAMPLE
+    assert own_evaluation.own_measurements().machines == 4
 
 
 def test_the_page_shows_the_errors_that_were_found(client, evaluation):
@@ -39,7 +90,7 @@ def test_the_page_shows_the_errors_that_were_found(client, evaluation):
     for method in evaluation.methods.all():
         assert f"{method.name} {significant(method.statistics['full']['mean'])}" in words
     assert f"noise-floor {evaluation.noise_floor['full']['mean']:.3g}" in words
-    assert set(figures_of(page)) == {"methods", "history"}
+    assert set(figures_of(page)) == {"error-histogram", "methods", "history"}
 
 
 def test_the_page_shows_the_paper_s_tables(client, evaluation):
@@ -70,7 +121,7 @@ def test_an_evaluation_in_which_every_prediction_was_refused_draws_no_empty_char
     for address in (reverse("accuracy"), reverse("evaluation", args=[refused.uid])):
         page = client.get(address)
         assert "No method could predict" in text_of(page)
-        assert "plotly" not in page.content.decode()
+        assert "methods" not in figures_of(page)
 
 
 def test_charts_about_simulated_profiles_say_so(client, db):
@@ -84,7 +135,7 @@ def test_one_evaluation_has_a_page_with_its_protocol(client, db):
     store_public()
     stored = evaluate_and_store(holdout="cpu_model", probes=2, targets=(0, 1), sample=5)
     words = text_of(client.get(reverse("evaluation", args=[stored.uid])))
-    for phrase in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen platforms", "baseline"):
+    for phrase in ("cpu model", "2 random workloads", "5 random profiles at most", "2 chosen machines", "baseline"):
         assert phrase in words
     assert client.get(reverse("evaluation", args=["00000000-0000-0000-0000-000000000000"])).status_code == 404
 
@@ -103,8 +154,8 @@ def test_pages_have_twins_one_heading_and_only_their_own_scripts(client, evaluat
 
 def test_queries_of_the_page(client, evaluation, django_assert_num_queries):
     """1-2 which origins there are, 3-4 the newest and its methods, 5 the report, 6-7 the list and its methods,
-    8 the history."""
-    with django_assert_num_queries(8):
+    8 the history, 9-10 the newest evaluation of the default method."""
+    with django_assert_num_queries(10):
         client.get(reverse("accuracy"))
 
 

@@ -1,19 +1,30 @@
+import re
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from django.core.cache import caches
 from django.urls import reverse
 
+from predictor.computations.running import compute_waiting
+from predictor.computations.showcase import read_showcase, request_showcase
 from predictor.core.assembly import MEASURED
-from predictor.models import EvaluatedMethod, Evaluation, Prediction
+from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
 from predictor.pages.offers import confidence_key, first_pair
+from predictor.predictions.feasibility import feasibility
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
 from predictor.predictions.service import confidence_of_answer, preview_answer
+from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest
+from profiles.models import Profile, Revision
+from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import as_percent
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, user
+from tests.predictor.conftest import store
+from tests.programs import program_measurements
 from tests.samples import sample_measurements, sample_platform, sample_runs, sample_workload
 
 pytestmark = pytest.mark.django_db
@@ -26,57 +37,6 @@ def public():
 
 def home(client, **query):
     return client.get(reverse("home"), query)
-
-
-def test_a_prediction_stands_there_from_the_beginning_and_is_not_kept(client, public):
-    page = home(client)
-    answer = page.context["answer"]
-    assert (answer["workload"], answer["target"]) == (page.context["workload"], page.context["target"])
-    assert f"its error is {as_percent(answer['measured']['error_percent'])} on average" in text_of(page)
-    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
-    assert names[-2:] == ["predicted", "measured"]
-    assert not Prediction.objects.exists()
-
-
-def test_the_address_says_what_is_predicted(client, public):
-    page = home(client, workload="app1-section0", target="machine-2")
-    assert page.context["answer"]["workload"] == "app1-section0"
-    assert page.context["answer"]["target"] == "machine-2"
-    assert page.context["answer"]["method"] == DEFAULT_METHOD
-    content = page.content.decode()
-    assert '<option value="app1-section0" selected>' in content
-    assert "/predict/?workload=app1-section0&amp;target=machine-2" in content
-
-
-def test_the_answer_on_the_page_has_a_twin(client, public):
-    page = home(client, workload="app1-section0", target="machine-2")
-    address = page.context["answer_twin"]
-    assert f'href="{address.replace("&", "&amp;")}"' in page.content.decode()
-    twin = client.get(address).json()
-    assert "why" not in twin
-    assert twin == {"id": None, "url": None} | page.context["answer"]
-
-
-def test_what_cannot_be_predicted_is_said_with_the_reason(client, public):
-    store_dataset()
-    page = home(client, workload="app0-section0", target="cloud-0")
-    assert page.status_code == 200
-    assert "No prediction:" in text_of(page)
-    assert "time" not in figures_of(page)
-
-
-def test_private_names_are_as_unknown_as_others(client, public):
-    ada = user("ada")
-    profile = store_private(ada)[0]
-    for viewer in (None, user("eve")):
-        if viewer:
-            client.force_login(viewer)
-        assert "secret" not in home(client).content.decode()
-        page = home(client, workload=profile.workload.slug, target="machine-0")
-        assert "Secret" not in page.content.decode()
-        assert "did you mean" not in text_of(page)
-    client.force_login(ada)
-    assert "secret.tar.gz" in text_of(home(client))
 
 
 def store_two_threads():
@@ -92,24 +52,6 @@ def store_simulated():
     simulated.platforms[:] = [sample_platform(5 + index, name=f"model-{index}") for index in range(3)]
     simulated.workloads[:] = [sample_workload(8 + index) for index in range(2)]
     ingest(simulated, kind="simulator", label="demo", sha256="5" * 64, owner=None, private=False)
-
-
-def test_where_nothing_measured_has_a_curve_to_predict_it_begins_with_simulated_profiles(client):
-    store_public(platforms=1)
-    store_simulated()
-    page = client.get(reverse("home"))
-    assert page.context["target"].startswith("model-")
-    assert figures_of(page)
-    assert "No prediction" not in text_of(page)
-
-
-def test_what_was_measured_stands_first_also_where_it_has_two_threads(client):
-    store_two_threads()
-    store_simulated()
-    page = home(client)
-    assert page.context["target"].startswith("machine-")
-    assert not page.context["answer"]["simulated"]
-    assert [trace["name"] for trace in figures_of(page)["time"]["data"]][-1] == "measured"
 
 
 def test_simulated_profiles_are_not_read_where_measured_ones_have_an_answer(public, monkeypatch):
@@ -157,44 +99,160 @@ def test_a_pair_that_is_refused_is_the_most_doubtful(public):
     assert confidence_key(refused, 0, 0, None) == (np.inf, np.inf)
 
 
-@pytest.mark.parametrize("view", ["ranking", "what-if", "workload-map", "settled"])
-def test_the_navigation_leads_to_a_page_and_marks_it_there(client, public, view):
-    address = reverse(view)
-    navigation = home(client).content.decode().split("<nav")[1]
-    assert f'href="{address}"' in navigation
-    there = client.get(address, follow=True).content.decode().split("<nav")[1]
-    assert f'href="{address}" aria-current="true"' in there
+def test_where_nothing_measured_has_a_curve_the_first_pair_is_simulated():
+    store_public(platforms=1)
+    store_simulated()
+    assert first_pair(None)[1].startswith("model-")
 
 
-def test_an_empty_database_has_doors_and_no_prediction(client):
+def test_what_was_measured_comes_first_also_where_it_has_two_threads():
+    store_two_threads()
+    store_simulated()
+    assert first_pair(None)[1].startswith("machine-")
+
+
+def options(page, box: str) -> list[str]:
+    listed = page.content.decode().split(f'<datalist id="{box}">')[1].split("</datalist>")[0]
+    return re.findall(r'<option value="([^"]*)"', listed)
+
+
+def test_the_boxes_offer_only_pairs_with_an_answer(client, public):
+    """What shares no workload with the rest has no answer, in neither box."""
+    store_dataset()  # relative times, on machines and of workloads of its own: they have an answer among themselves
+    assert "cloud-0" in options(home(client), "ask-machines")
+    assert options(home(client, workload="app0-section0"), "ask-machines") == [f"machine-{i}" for i in range(3)]
+    assert options(home(client, target="cloud-0"), "ask-workloads") == ["relative/0", "relative/1"]
+    lacking = {target: feasibility(PredictionRequest("app0-section0", target), None).refusal for target in
+               ("machine-0", "cloud-0")}  # fmt: skip
+    assert lacking["machine-0"] is None
+    assert lacking["cloud-0"] is not None
+
+
+def test_a_workload_and_a_machine_lead_to_the_answer_by_name_or_slug(client, public):
+    workload = public[0].workload
+    for text in (workload.slug, workload.name):
+        answer = home(client, workload=text, target="machine-2")
+        assert answer.status_code == 302
+        assert answer.url == f"{reverse('unstored-answer')}?workload={workload.slug}&target=machine-2"
+    assert client.get(answer.url).context["answer"]["target"] == "machine-2"
+    assert not Prediction.objects.exists()
+
+
+def test_a_program_in_the_box_leads_to_its_page(client, public):
+    source = store(program_measurements(), label="program").source
+    (program,) = programs_by_source([source.pk], None)[source.pk]
+    label = f"program {program.name}"
+    assert label in options(home(client), "ask-workloads")
+    assert home(client, workload=label).url == reverse("program", args=program.address)
+
+
+def test_private_names_are_offered_to_their_owner_only(client, public):
+    ada = user("ada")
+    profile = store_private(ada)[0]
+    for viewer in (None, user("eve")):
+        if viewer:
+            client.force_login(viewer)
+        assert "secret" not in home(client).content.decode().lower()
+        assert "Secret" not in home(client, target="machine-0").content.decode()
+    client.force_login(ada)
+    assert profile.platform.name in text_of(home(client))
+
+
+def compute_showcase() -> None:
+    request_showcase()
+    for thread in threading.enumerate():
+        if thread.name == "computations":
+            thread.join(60)
+    compute_waiting()
+
+
+def test_the_example_was_computed_before_and_says_how_far_off_it_is(client, public, monkeypatch):
+    assert home(client).context["example"] is None, "no request computes one"
+    compute_showcase()
+    monkeypatch.setattr("predictor.predictions.service.run_question", lambda *_: pytest.fail("a request predicted"))
+    caches["pages"].clear()
+    page = home(client)
+    example = page.context["example"]
+    error = as_percent(example["measured"]["error_percent"])
+    assert f"Off by {error}, though nobody’s measurement there was used" in text_of(page)
+    names = [trace["name"] for trace in figures_of(page)["time"]["data"]]
+    assert names[-2:] == ["predicted", "measured"]
+    assert len(example["measured"]["curve"]) >= FEWEST_POINTS
+    following = home(client, example=page.context["next_example"]).context["example"]
+    assert (following["workload"], following["target"]) != (example["workload"], example["target"])
+    request_showcase()
+    assert Computation.objects.filter(kind="showcase").count() == 1, "once for each revision"
+
+
+def test_an_example_is_not_shown_once_something_was_taken_away(client, public):
+    compute_showcase()
+    assert read_showcase()
+    Profile.objects.filter(pk=public[0].pk).delete()
+    Revision.raise_for(None)
+    assert read_showcase() == []
+
+
+def test_curves_of_two_points_are_no_example():
+    store_two_threads()
+    assert example_pairs(read_database(None)) == []
+    store_public()
+    database = read_database(None)
+    lengths = np.diff(database.curve_offsets)
+    for workload, platform in example_pairs(database):
+        rows = database.rows_of_platform(database.platforms.index(platform))
+        row = next(row for row in rows if database.workloads[database.workload_index[row]] == workload)
+        assert lengths[row] >= FEWEST_POINTS
+        assert database.curve_n[database.curve_offsets[row + 1] - 1] >= ENOUGH_THREADS
+
+
+MARKED = {
+    "ranking": "predict", "what-if": "predict", "workload-map": "platforms", "settled": "accuracy", "upload": "measure"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("view", "part"), MARKED.items())
+def test_the_menu_has_five_parts_and_marks_the_one_of_the_page(client, public, view, part):
+    client.force_login(user("ada"))
+    page = client.get(reverse(view), follow=True).content.decode()
+    menu = page.split('aria-label="Pages"')[1].split("</nav>")[0]
+    assert re.findall(r">([A-Z]\w+)</a>", menu) == ["Predict", "Machines", "Accuracy", "Measure", "Docs"]
+    assert f'href="{reverse(part)}" aria-current="true"' in menu
+    pages = page.split('class="section-menu"')[1].split("</nav>")[0]
+    assert f'href="{reverse(view)}" aria-current="true"' in pages
+
+
+def test_an_empty_database_has_doors_and_the_published_figures(client):
     page = home(client)
     assert page.status_code == 200
-    assert "Try it" not in text_of(page)
-    for door in ("Try a prediction", "Measure your machine", "Browse"):
+    for door in ("My program on other machines", "Which machine", "How good is this machine"):
         assert door in text_of(page)
+    assert "980 hidden measurements: half within 2.44 %, 90 % intervals held 90 %." in text_of(page)
+    assert "error-histogram" in figures_of(page)
 
 
-def test_the_latest_uploads_are_those_the_viewer_sees(client, public):
-    assert "public.tar.gz, 12 profiles" in text_of(home(client))
-
-
-def test_the_score_is_that_of_the_newest_evaluation_with_baselines(client, public):
-    assert "Median error" not in text_of(home(client))
-    evaluation = Evaluation.objects.create(
-        revision=1, origin="measured", holdout="pair", seed=0, profiles=12, pairs={}, code_version="1", seconds=1.0
-    )
-    medians = {"mpet-log": (6.2, False), "mpet2020": (11.0, False), "speed-ratio": (8.3, True)}
-    for position, (name, (median, is_baseline)) in enumerate(medians.items()):
-        EvaluatedMethod.objects.create(
-            evaluation=evaluation,
-            position=position,
-            name=name,
-            version="1",
-            is_baseline=is_baseline,
-            statistics={"full": {"median": median}},
-            errors_full=np.zeros(0),
-            errors_t1=np.zeros(0),
-            errors_scaling=np.zeros(0),
-        )
+def test_the_latest_measurements_are_those_the_viewer_sees_by_machine(client, public):
     words = text_of(home(client))
-    assert "Median error 6.2 % of mpet-log on the measured profiles; best baseline speed-ratio: 8.3 %" in words
+    assert "3 real machines; the latest measurements machine-0 , machine-1 , machine-2 12 profiles" in words
+
+
+def test_only_an_evaluation_of_many_machines_replaces_the_published_figures(client, public):
+    evaluation = Evaluation.objects.create(
+        revision=1, origin="measured", holdout="pair", seed=0, profiles=12, code_version="1", seconds=1.0,
+        pairs={"platforms": [f"machine-{number}" for number in range(9)]},
+    )  # fmt: skip
+    EvaluatedMethod.objects.create(
+        evaluation=evaluation,
+        position=0,
+        name=DEFAULT_METHOD,
+        version="1",
+        is_baseline=False,
+        statistics={"full": {"median": 3.0}, "coverage": 0.91},
+        errors_full=np.full(200, 0.03, dtype=np.float32),
+        errors_t1=np.zeros(0),
+        errors_scaling=np.zeros(0),
+    )
+    assert "980 hidden measurements" in text_of(home(client))
+    evaluation.pairs = {"platforms": [f"machine-{number}" for number in range(10)]}
+    evaluation.save()
+    caches["pages"].clear()
+    assert "200 hidden measurements: half within 3 %, 90 % intervals held 91 %." in text_of(home(client))

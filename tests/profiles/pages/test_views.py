@@ -30,7 +30,12 @@ def test_a_platform_shows_its_topology_and_its_profiles(client, public):
     words = text_of(client.get(address))
     assert "Second NUMA node beyond 4 threads" in words
     assert "SMT threads beyond 8 threads" in words
-    assert "L1 data, L2, L3 32 KiB, 1 MiB, 16 MiB" in words
+    assert words.count("L1 data 32 KiB L2 1 MiB L3 16 MiB") == 1
+    assert "machine-0 2 sockets, 8 cores, 16 threads" in words
+    for label in ("Sockets 2", "NUMA nodes 2", "Cores 8", "Threads 16"):
+        assert label in words, "a label for each fact"
+    assert f"{reverse('compare-platforms')}?platform={platform.slug}" in client.get(address).content.decode()
+    assert "faster than" in words
     assert "4 profiles" in words
     assert "2 sockets, 2 NUMA nodes, 8 cores, 16 hardware threads" in client.get(address).content.decode()
     assert "machine-1" in words  # among the most similar
@@ -183,8 +188,8 @@ def test_queries_do_not_grow_with_the_rows(client, public, django_assert_num_que
     with django_assert_num_queries(8):
         client.get(reverse("profiles"))
     # the platform, count, page with workloads and curves, ceilings, sources, what deliveries say otherwise, their
-    # compilers, how many runs were disturbed, prices; revision and newest profile, neighbours
-    with django_assert_num_queries(12):
+    # compilers, how many runs were disturbed, prices; revision and newest profile, for the standing and for the neighbours
+    with django_assert_num_queries(14):
         client.get(reverse("platform", args=[profile.platform.slug]))
     # the workload, count, page with platforms and curves, sources, what deliveries say otherwise; revision and newest
     # profile, the neighbours

@@ -20,8 +20,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from mpet import __version__, tables
 from mpet import kit as benchmark_kit
-from mpet import tables
 from mpet.changes import LEAST_CHANGE
 from mpet.client import Client
 from mpet.config import Config, chosen_server, plain_server
@@ -56,12 +56,21 @@ class Connection:
         return Client(self.server, self.token)
 
 
+def print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mpet {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def common(
     context: typer.Context,
     server: Optional[str] = typer.Option(None, help="Address of the server; default: MPET_SERVER, or the last login."),
     token: Optional[str] = typer.Option(
         None, help="API token; default: MPET_TOKEN, or that of the login. Others on this machine can read it here."
+    ),
+    version: bool = typer.Option(
+        False, "--version", callback=print_version, is_eager=True, help="Print the version and exit."
     ),
 ) -> None:
     """Measure parallel programs, and ask how they will run on other machines."""

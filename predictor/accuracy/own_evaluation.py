@@ -1,0 +1,95 @@
+"""A sampled evaluation of what a server has stored, made after start and now and then; and what pages show of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from datetime import timedelta
+
+import numpy as np
+from django.conf import settings
+from django.utils import timezone
+
+from mpet_site.state_folder import file_lock
+from predictor.accuracy.published import HiddenMeasurements, pooled, published_measurements
+from predictor.core.methods import DEFAULT_METHOD
+from predictor.models import EvaluatedMethod, Evaluation
+from profiles.models import Profile, Revision
+
+logger = logging.getLogger(__name__)
+SAMPLE = 100
+# From so many predictions on so many machines on, a server's own evaluation stands on the front page instead of the
+# published figures: those of a few machines say more about these than about the method.
+FEWEST_SHOWN, FEWEST_MACHINES = 100, 10
+FEWEST_PROFILES = 20  # that are worth an evaluation
+SAMPLED_BASELINES = ("speed-ratio-per-n", "ridge")
+LONGEST_S = 3600
+
+
+def evaluate_if_due() -> bool:
+    """Evaluate a sample of the public profiles where no evaluation is of this revision and of the last
+    MPET_EVALUATION_HOURS; whether one was made. A periodic task: in a process of its own, of the lowest priority, so
+    that no page waits for it; one at a time on a host."""
+    if not settings.EVALUATION_HOURS or not settings.STATE_IS_WRITABLE or not is_due():
+        return False
+    with file_lock(settings.STATE_DIR / "evaluation.lock", wait=False) as is_mine:
+        if not is_mine or not is_due():
+            return False
+        methods = ",".join((DEFAULT_METHOD, *SAMPLED_BASELINES))
+        command = [sys.executable, "manage.py", "evaluate", "--database", "--method", methods]
+        done = subprocess.run(  # noqa: S603  our own arguments
+            ["nice", "-n", "19", *command, "--sample", str(SAMPLE), "--seed", "1", "--jobs", "1"],  # noqa: S607
+            cwd=settings.BASE_DIR,
+            env=os.environ | {"MPET_STATE_DIR": str(settings.STATE_DIR)},
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+        )
+    if done.returncode:
+        logger.warning("the stored profiles were not evaluated: %s", done.stderr.strip()[-500:])
+    return not done.returncode
+
+
+def is_due() -> bool:
+    public, _ = Revision.current()
+    newest = Evaluation.objects.order_by("-created_at").first()
+    if newest is not None:
+        recent = newest.created_at > timezone.now() - timedelta(hours=settings.EVALUATION_HOURS)
+        if recent or newest.revision == public:
+            return False
+    rows = Profile.objects.public().exclude(origin="emulated").order_by()
+    return len(rows.values_list("pk")[:FEWEST_PROFILES]) == FEWEST_PROFILES
+
+
+def own_measurements() -> HiddenMeasurements | None:
+    """The newest evaluation of measured profiles by the default method; None where there is none."""
+    rows = EvaluatedMethod.objects.filter(name=DEFAULT_METHOD, evaluation__origin="measured", evaluation__probes=None)
+    method = rows.select_related("evaluation").order_by("-evaluation__created_at", "-evaluation").first()
+    if method is None:
+        return None
+    errors = 100 * np.asarray(method.errors_full, dtype=np.float64)
+    answered = np.isfinite(errors)
+    machines = len(method.evaluation.pairs.get("platforms", ()))
+    return HiddenMeasurements(
+        name="this server",
+        method=method.name,
+        version=method.version,
+        date=f"{method.evaluation.created_at:%Y-%m-%d}",
+        command="",
+        errors=errors[answered],
+        refused=int((~answered).sum()),
+        coverage=method.statistics.get("coverage"),
+        machines=machines,
+    )
+
+
+def shown_measurements() -> HiddenMeasurements | None:
+    """What the front page shows: the server's own evaluation, or while that has too few predictions the published
+    figures of all public datasets."""
+    own = own_measurements()
+    if own is not None and len(own.errors) >= FEWEST_SHOWN and own.machines >= FEWEST_MACHINES:
+        return own
+    return pooled(published_measurements(), "public datasets")

@@ -1,0 +1,91 @@
+"""The published figures of the default method: how wrong it was on public datasets, stored with the code, so that a
+server without an evaluation of its own has them to show (docs/accuracy/results/*.errors.json)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from django.conf import settings
+
+from profiles.arrays import FloatArray
+from profiles.templatetags.quantities import as_percent, percent
+
+ERRORS_FOLDER = settings.BASE_DIR / "docs" / "accuracy" / "results"
+ERRORS_DRAW = "errors"  # of the studies that store the error of every prediction (manage.py accuracy_tables --run)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenMeasurements:
+    """How wrong one method was on measurements that were hidden from it. `errors`: of the full curve, in percent,
+    without those it refused. `coverage`: share of the measured times inside the 90 % intervals."""
+
+    name: str
+    method: str
+    version: str
+    date: str
+    command: str
+    errors: FloatArray
+    refused: int
+    coverage: float | None
+    machines: int = 0  # on which; 0: not counted
+
+    @property
+    def median(self) -> float | None:
+        return float(np.median(self.errors)) if len(self.errors) else None
+
+    @property
+    def sentence(self) -> str:
+        """How good the method was, as pages say it."""
+        if self.median is None:
+            return "None of them could be predicted."
+        held = "" if self.coverage is None else f", 90 % intervals held {percent(self.coverage)}"
+        return f"{len(self.errors):,} hidden measurements: half within {as_percent(self.median)}{held}."
+
+    @property
+    def p80(self) -> float | None:
+        return float(np.percentile(self.errors, 80)) if len(self.errors) else None
+
+
+@cache
+def published_measurements() -> tuple[HiddenMeasurements, ...]:
+    """Those stored with the code, by the name of the dataset."""
+    found = []
+    for path in sorted(ERRORS_FOLDER.glob(f"*.{ERRORS_DRAW}.json")):
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        ((method, result),) = stored["results"].items()
+        found.append(
+            HiddenMeasurements(
+                name=stored["dataset"],
+                method=method,
+                version=stored["methods"][method],
+                date=stored["date"],
+                command=stored["command"],
+                errors=np.array(stored["errors_percent"]),
+                refused=result["full"]["refused"],
+                coverage=result["coverage"],
+            )
+        )
+    return tuple(found)
+
+
+def pooled(measurements: Sequence[HiddenMeasurements], name: str) -> HiddenMeasurements | None:
+    """All of them as one; the coverage weighs each by its predictions. None of nothing."""
+    if not measurements:
+        return None
+    first = measurements[0]
+    covered = [(one.coverage, len(one.errors)) for one in measurements if one.coverage is not None]
+    predicted = sum(count for _, count in covered)
+    return HiddenMeasurements(
+        name=name,
+        method=first.method,
+        version=first.version,
+        date=max(one.date for one in measurements),
+        command="",
+        errors=np.concatenate([one.errors for one in measurements]),
+        refused=sum(one.refused for one in measurements),
+        coverage=sum(coverage * count for coverage, count in covered) / predicted if predicted else None,
+    )

@@ -1,0 +1,70 @@
+"""How fast a platform is against all others, on each group of workloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.core.database import Database
+from profiles.arrays import FloatArray
+
+OTHER_WORKLOADS = "other"
+
+
+@dataclass(frozen=True)
+class GroupStanding:
+    """`faster_than`: the share of the other platforms that are slower, the median over the workloads of the group.
+    `workloads`: how many were compared; `platforms`: with how many others at least one was."""
+
+    group: str
+    faster_than: float
+    workloads: int
+    platforms: int
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.faster_than)
+
+
+def standing_of(database: Database, platform: int) -> list[GroupStanding]:
+    """The groups of the platform's workloads, those that it is best at first. A workload counts with its least time, at
+    whatever thread count, and only where another platform has it. A group is a parallel strategy, or where that is not
+    known, the application."""
+    best_s: FloatArray = database.derive(("least times",), lambda: least_times(database))
+    shares: dict[str, list[float]] = {}
+    others: dict[str, set[int]] = {}
+    for row in database.rows_of_platform(platform).tolist():
+        workload = int(database.workload_index[row])
+        rows = database.rows_of_workload(workload)
+        rows = rows[(database.platform_index[rows] != platform) & (database.group[rows] == database.group[row])]
+        rows = rows[np.isfinite(best_s[rows])]
+        if not len(rows) or not np.isfinite(best_s[row]):
+            continue
+        group = group_of(database, workload)
+        shares.setdefault(group, []).append(float((best_s[rows] > best_s[row]).mean()))
+        others.setdefault(group, set()).update(database.platform_index[rows].tolist())
+    standings = [
+        GroupStanding(group, float(np.median(values)), len(values), len(others[group]))
+        for group, values in shares.items()
+    ]
+    return sorted(standings, key=lambda one: (-one.faster_than, one.group))
+
+
+def least_times(database: Database) -> FloatArray:
+    """The least time of each profile in s (N,); NaN where none is known."""
+    if not len(database.curve_time_s):
+        return np.full(len(database.t1_s), np.nan)
+    starts = database.curve_offsets[:-1]
+    times = np.append(database.curve_time_s, np.nan)
+    least: FloatArray = np.fmin.reduceat(times, starts) if len(starts) else np.zeros(0)
+    return np.where(np.diff(database.curve_offsets) > 0, least, np.nan)
+
+
+def group_of(database: Database, workload: int) -> str:
+    """The strategy of the workload, else its application."""
+    for column in ("strategy", "application"):
+        value = str(database.workload_table[column][workload] or "")
+        if value and value not in {"unknown", "nan", "None"}:
+            return value.replace("_", " ")
+    return OTHER_WORKLOADS

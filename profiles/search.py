@@ -1,0 +1,82 @@
+"""One search over machines, workloads, programs and the documentation, for the header, its page and the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from mpet_site.web.documents import search_documents
+from mpet_site.web.lists import words_of_search
+from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.models import Platform, Profile, Workload
+from profiles.programs import programs_by_source, region_rows
+
+MOST_OF_A_KIND = 20
+MOST_SOURCES = 50  # whose programs are looked at
+SEARCH_KINDS = {"machine": "Machines", "workload": "Workloads", "program": "Programs", "docs": "Docs"}
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """`kind`: a key of SEARCH_KINDS. `url`: the path of its page. `note`: what else is known of it, in a few words."""
+
+    kind: str
+    name: str
+    url: str
+    note: str = ""
+
+
+def search_everything(text: str, user: Any, most: int = MOST_OF_A_KIND) -> list[SearchResult]:
+    """What has every word of the text in its names, at most so many of each kind; machines first, the docs last. Names
+    that begin with the text come before the others."""
+    if not words_of_search(text):
+        return []
+    return [
+        *_rows(Platform, "machine", text, user, most),
+        *_rows(Workload, "workload", text, user, most),
+        *_programs(text, user, most),
+        *_documents(text, most),
+    ]
+
+
+def search_document(text: str, user: Any, most: int) -> dict[str, Any]:
+    """The results as the API answers with them."""
+    return {"query": text, "results": [asdict(result) for result in search_everything(text, user, most)]}
+
+
+def _rows(model: Any, kind: str, text: str, user: Any, most: int) -> Iterator[SearchResult]:
+    found = model.objects.offered_to(user).search(" ".join(words_of_search(text)))
+    first = list(found.filter(name__istartswith=text.strip())[:most])
+    rows = [*first, *found.exclude(pk__in=[row.pk for row in first])[: most - len(first)]]
+    view = model._meta.model_name
+    for row in tell_apart(rows, user):
+        yield SearchResult(kind, name_told_apart(row), reverse(view, args=[row.slug]))
+
+
+def _programs(text: str, user: Any, most: int) -> list[SearchResult]:
+    regions = region_rows(Profile.objects.visible_to(user))
+    for word in words_of_search(text):
+        regions = regions.filter(workload__application__icontains=word)
+    machines = dict(regions.order_by("-source").values_list("source", "platform__name").distinct()[:MOST_SOURCES])
+    words = [word.lower() for word in words_of_search(text)]
+    return [
+        SearchResult("program", program.name, reverse("program", args=program.address), f"on {machines[source]}")
+        for source, programs in programs_by_source(machines, user).items()
+        for program in programs
+        if all(word in program.name.lower() for word in words)
+    ][:most]
+
+
+def _documents(text: str, most: int) -> list[SearchResult]:
+    return [
+        SearchResult(
+            "docs",
+            found.section.title,
+            f"{reverse('document', args=[found.document.name])}#{found.section.anchor}",
+            found.snippet,
+        )
+        for found in search_documents(text)[:most]
+    ]
