@@ -12,6 +12,7 @@ from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from predictor.core.methods import METHODS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+from predictor.predictions.feasibility import finished_sentence
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidSettings,
@@ -53,14 +54,6 @@ def change_field(name: str) -> forms.Field:
     return forms.FloatField(
         label=label, required=False, help_text=help_text, widget=forms.NumberInput(attrs=attributes)
     )
-
-
-def finished_sentence(text: str) -> str:
-    """
-    >>> finished_sentence("no workload fft; did you mean ffts?"), finished_sentence("run the kit")
-    ('No workload fft; did you mean ffts?', 'Run the kit.')
-    """
-    return text[:1].upper() + text[1:] + ("" if text.endswith(("?", ".")) else ".")
 
 
 class CountOrNone(forms.CharField):

@@ -3,27 +3,30 @@ for the API, and for all targets of a workload at once. It says what the predict
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mpet_site.web.parameters import SLUG_PATTERN
 from predictor.core.database import Database
 from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
+    MIXED_ORIGINS,
     complete_refusal,
     count_of_workloads,
     kit_counts,
     left_out_outliers,
     more_platforms,
     own_platforms_first,
+    simulated_platforms,
     stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
-from predictor.predictions.programs import ProgramQuestion, part_slugs
 from predictor.predictions.question import (
     Question,
     position_named,
@@ -38,12 +41,20 @@ from predictor.predictions.request import (
     NoPrediction,
     PredictionRequest,
     Remedy,
+    RequestError,
+    UnknownName,
     UnknownWorkloadName,
 )
 from predictor.snapshot.building import Snapshot
 from profiles.lookup import LookupResult, look_up
 from profiles.models import Platform, Workload
 
+REASONS = {
+    "reference": "{workload} was measured on no other machine",
+    "benchmark": "no other workload was measured on {target}",
+    "shared": "{target} and the machines that have {workload} share no workload",
+    "comparable": "what was measured on {target} and where {workload} was measured is of kinds that are not compared",
+}
 REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 
 
@@ -215,20 +226,69 @@ def feasible_targets(
     )
 
 
-def described_ranking(
-    question: RankingQuestion | ProgramQuestion, ranking: Mapping[str, Any], user: Any
-) -> dict[str, Any]:
+def refusal_in_names(error: RequestError, user: Any, workload: str, target: str) -> str:
+    """One sentence that says why there is no answer, and what would help, with machines and workloads by name."""
+    if isinstance(error, UnknownName):
+        return f"There is no {error.noun.replace('platform', 'machine')} “{error.name}”."
+    if not isinstance(error, NoPrediction):
+        return finished_sentence(str(error))
+    remedy = error.remedy
+    names = names_of((workload, target, remedy and remedy.platform, remedy and remedy.shares_with), user)
+    if remedy is not None and remedy.kind == MIXED_ORIGINS:
+        return finished_sentence(in_names(remedy.sentence, names))
+    reason = REASONS.get(error.lacks, "").format(workload=workload, target=target) or error.reason
+    if error.left_out:
+        reason = error.reason
+    helps = f": {remedy.sentence}" if remedy else ""
+    return finished_sentence(in_names(reason + helps, names))
+
+
+def ranking_refusal(
+    question: RankingQuestion, refused: Sequence[Mapping[str, Any]], user: Any
+) -> tuple[str, Remedy | None]:
+    """One sentence about all machines without a place in the ranking, and what would give most of them one."""
+    lacking = {row["platform"]: row["lacks"] for row in refused}
+    workload = question.snapshot.database.workloads[question.workload]
+    remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
+    (first, *others) = summarise_refused(refused)
+    reason = first["reason"] if first["lacks"] else refused[0]["reason"]
+    machines = "1 machine has" if len(refused) == 1 else f"{len(refused):,} machines have"
+    mostly = ", most of them because " if others else ": "
+    names = names_of((workload, remedy and remedy.platform, *list(lacking)[:2]), user)
+    helps = f". {remedy.sentence[:1].upper()}{remedy.sentence[1:]}" if remedy else ""
+    return finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
+
+
+def names_of(slugs: Iterable[str | None], user: Any) -> dict[str, str]:
+    """Names of workloads and machines by slug."""
+    wanted = {slug for slug in slugs if slug}
+    rows = [model.objects.visible_to(user).filter(slug__in=wanted) for model in (Workload, Platform)]
+    return {slug: name for found in rows for slug, name in found.values_list("slug", "name")}
+
+
+def in_names(text: str, names: Mapping[str, str]) -> str:
+    """
+    >>> in_names("run it on laptop-2 and laptop", {"laptop": "My laptop"})
+    'run it on laptop-2 and My laptop'
+    """
+    return re.sub(SLUG_PATTERN, lambda match: names.get(match[0], match[0]), text)
+
+
+def finished_sentence(text: str) -> str:
+    """
+    >>> finished_sentence("no workload 'x'"), finished_sentence("Choose one.")
+    ("No workload 'x'.", 'Choose one.')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], user: Any) -> dict[str, Any]:
     """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
     so it is no part of the ranking, which several may share."""
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
     refused = list(ranking["refused"])
     if "reference" in lacking.values():
-        workloads = (
-            part_slugs(question)
-            if isinstance(question, ProgramQuestion)
-            else [question.snapshot.database.workloads[question.workload]]
-        )
-        left_out = left_out_outliers(question.snapshot.database, workloads, None, "reference", user)
+        left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
         if left_out:
             said = f"; outliers take no part: {left_out}"
             refused = [row | {"reason": row["reason"] + said * (row["lacks"] == "reference")} for row in refused]
@@ -254,13 +314,22 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
         return None
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
-    host = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)[0]
+    measured = rows[~snapshot.is_simulated[rows]]
+    hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
+    lacking = {slug: word for slug, word in lacking.items() if slug not in simulated_platforms(snapshot)}
     counts = kit_counts(user, name)
-    sizes = [counts[slug] for slug in lacking if slug in counts]
+    if not lacking:
+        return None
+    host = hosts[0]
+    # Where the host ran the kit already, another run of it there connects nothing more.
+    sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
     if remedy := stress_ng_remedy(host, lacking, user, more_than=len(sizes)):
         return remedy
     if not sizes:
-        others = "the machines to predict for" if len(lacking) > 1 else next(iter(lacking))
+        without = [slug for slug in lacking if slug not in counts]
+        if not without:
+            return None
+        others = "the machines to predict for" if len(without) > 1 else without[0]
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
     platforms = more_platforms(len(sizes))
