@@ -175,9 +175,8 @@ def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
     uploads = []
     for key, created_at in sources.items():
         name = next(one for one in names[key] if one.name == program.name.name)
-        measured = measured_program(
-            program if key == program.source.pk else _program_of(name, Source.objects.get(pk=key), user)
-        )
+        is_itself = key == program.source.pk
+        measured = measured_program(program if is_itself else _program_of(name, Source.objects.get(pk=key), user))
         uploads.append(ProgramUpload(name, created_at, None if measured is None else float(measured.time_s.min())))
     return sorted(uploads, key=lambda upload: upload.created_at, reverse=True)
 

@@ -244,7 +244,7 @@ def read_question(request: Request, every_row: Flag) -> tuple[RankingChoice, dic
 def ranking_or_progress(
     request: Request, question: RankingQuestion, choice: RankingChoice, program: ProfiledProgram | None = None
 ) -> HttpResponseBase:
-    """The chosen rows, of platforms that the viewer sees, and what is known of the program; 202 while it is computed."""
+    """The chosen rows on platforms that the viewer sees, and what is known of the program; 202 while it is computed."""
 
     def ranking_response(document: Mapping[str, Any]) -> HttpResponseBase:
         named = {row["platform"] for row in (*document["results"], *document["refused"])}

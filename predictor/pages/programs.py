@@ -92,9 +92,8 @@ def program_home(request: HttpRequest, found: ProfiledProgram) -> ProgramHome:
     address = reverse("program", args=found.name.address)
     charts = []
     if measured is not None and len(measured.n) > 1:
-        parts = [
-            ProgramPart(part_label(part), times) for part, times in zip(found.parts, measured.parts_s, strict=True)
-        ]
+        pairs = zip(found.parts, measured.parts_s, strict=True)
+        parts = [ProgramPart(part_label(part), times) for part, times in pairs]
         caption = f"{known.capitalize()} on {unmarked(found.platform.name, known)}: the times of the parts, stacked."
         charts = mark_origin([program_chart(measured.n, parts, caption)], found.source.origin)
     is_public = found.source.private_to_id is None

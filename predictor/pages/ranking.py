@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -54,6 +55,7 @@ MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
 QUESTION_PARAMETERS = ("method", "level", "mix_runtimes", "include_simulated", "public_only", "n")
+SHOWN_FIELDS = ("by", "max_time_s")  # of the form beside its filters
 CHOICE_PARAMETERS = (*(parameter.name for parameter in RANKING_FILTERS), RANKING_ORDER.name)
 FILTER_TITLES = {
     "device_class": "Class",
@@ -195,6 +197,7 @@ def form_context(request: HttpRequest, subject: Subject) -> dict[str, Any]:
         "level": request.GET.get("level", ""),
         "max_time_s": request.GET.get("max_time_s", ""),
         "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
+        "has_filters": any(request.GET.get(name) for name in CHOICE_PARAMETERS if name not in SHOWN_FIELDS),
         "known": subject.home.known if subject.home else "measured",
         "section": "ranking",
         "twin": subject.twin(request),
@@ -219,17 +222,18 @@ def ranking_context(
     origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
     known = measured_label(origin)
     labels = subject.home.labels if subject.home else {}
+    grouped = alike_rows(list(page), platforms) if is_fleet else [(row, []) for row in page]
     shown_rows = [
         (
             shown_row(row, request, subject, labels),
             platforms[row["platform"]],
             [platforms[one["platform"]] for one in alike],
         )
-        for row, alike in (alike_rows(list(page), platforms) if is_fleet else [(row, []) for row in page])
+        for row, alike in grouped
     ]
     charts = ranking_charts([(row, platform) for row, platform, _ in shown_rows], unit, known, choice, subject.home)
     if by_cost:
-        charts = cost_charts(rows, {slug: row.name for slug, row in platforms.items()}, unit) or charts
+        charts = cost_charts(rows, {slug: unmarked(row.name, known) for slug, row in platforms.items()}, unit) or charts
     fastest = min(chosen, key=itemgetter("time_s"), default=None)
     most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
     in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
@@ -285,7 +289,7 @@ def shown_row(
         for region in result["regions"][:MOST_REGION_COLUMNS]
     ]
     whole = "" if subject.home else f"{answer}?{urlencode(subject.parameters | chosen)}"
-    return {**result, "known": result["origin"] if result["measured"] else "", "columns": parts, "address": whole}
+    return {**result, "columns": parts, "address": whole}
 
 
 def narrowing_address(request: HttpRequest, subject: Subject, row: Mapping[str, Any]) -> str:
@@ -303,7 +307,7 @@ def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[R
     fields = []
     for parameter in RANKING_FILTERS:
         name = parameter.name
-        if name == "max_time_s":  # it has a field of its own
+        if name in SHOWN_FIELDS:
             continue
         texts = {text for row in platforms if isinstance(text := getattr(row, name, None), str) and text}
         values = [(text, text.replace("_", " ")) for text in sorted(texts)]
@@ -338,7 +342,7 @@ def ranking_charts(
         own = home.program.platform
         if own.slug not in {time.slug for time in times}:
             times.append(PlatformTime.of(unmarked(own.name, known), own.slug, {}, own_s, None))
-            times.sort(key=lambda time: min(v for v in (time.time_s, time.measured_s) if v == v))
+            times.sort(key=lambda time: np.nanmin([time.time_s, time.measured_s]))
     what = "core time, the time multiplied by the physical cores that the threads take" if by_core else "time"
     return [
         dot_chart(

@@ -1,5 +1,5 @@
-"""Why a page has no answer: one sentence in names, and one link to what would help or to what was meant. What is said is
-decided in `predictor.predictions.feasibility`."""
+"""Why a page has no answer: one sentence in names, and one link to what would help or to what was meant. The sentences
+come from `predictor.predictions.feasibility`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
     if remedy is None:
         return "", ""
     if remedy.kind == MIXED_ORIGINS:
-        return "Show simulated machines", f"{reverse('platforms')}?origin=simulated"
+        return "Show simulated ones", f"{reverse('platforms')}?origin=simulated"
     changes: dict[str, tuple[str, dict[str, str]]] = {
         "simulated": ("Use simulated profiles too", {"include_simulated": "true"}),
         "method": (f"Ask {DEFAULT_METHOD}", {"method": DEFAULT_METHOD}),

@@ -162,11 +162,13 @@ def is_simulated_alone(platform: str, user: Any) -> bool:
     return rows.filter(origin__in=SIMULATED).exists() and not rows.exclude(origin__in=SIMULATED).exists()
 
 
-def simulated_platforms(snapshot: Snapshot) -> set[str]:
-    """The platforms of which a snapshot holds simulated profiles alone, or none at all."""
+def absent_platforms(snapshot: Snapshot) -> set[str]:
+    """The platforms of which a snapshot holds no profile: all that is known of them has another origin."""
     database = snapshot.database
-    measured = np.unique(database.platform_index[~snapshot.is_simulated])
-    return set(np.delete(np.asarray(database.platforms, dtype=object), measured).tolist())
+    return {
+        database.platforms[index]
+        for index in np.flatnonzero(np.bincount(database.platform_index, minlength=len(database.platforms)) == 0)
+    }
 
 
 def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:

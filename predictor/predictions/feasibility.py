@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mpet_site.web.parameters import SLUG_PATTERN
+from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.predictions.advice import (
     KIT_COMMAND,
@@ -23,7 +24,7 @@ from predictor.predictions.advice import (
     left_out_outliers,
     more_platforms,
     own_platforms_first,
-    simulated_platforms,
+    absent_platforms,
     stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
@@ -47,7 +48,7 @@ from predictor.predictions.request import (
 )
 from predictor.snapshot.building import Snapshot
 from profiles.lookup import LookupResult, look_up
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 
 REASONS = {
     "reference": "{workload} was measured on no other machine",
@@ -247,16 +248,30 @@ def ranking_refusal(
     question: RankingQuestion, refused: Sequence[Mapping[str, Any]], user: Any
 ) -> tuple[str, Remedy | None]:
     """One sentence about all machines without a place in the ranking, and what would give most of them one."""
+    snapshot, workload = question.snapshot, question.snapshot.database.workloads[question.workload]
+    # Machines that are known by profiles of the other origin alone have no row in the snapshot.
+    is_simulated = bool(snapshot.is_simulated[snapshot.database.rows_of_workload(question.workload)].any())
+    absent = absent_platforms(snapshot).intersection(row["platform"] for row in refused)
+    other = Profile.objects.candidates_for(user).filter(platform__slug__in=absent)
+    other = other.filter(origin="measured") if is_simulated else other.filter(origin__in=SIMULATED)
+    mixed = set(other.values_list("platform__slug", flat=True)) if absent else set()
+    left_out = ""
+    if mixed:
+        noun = f"{'measured' if is_simulated else 'simulated'} machine{'' if len(mixed) == 1 else 's'}"
+        left_out = f"Simulated and measured machines are never mixed, so {len(mixed):,} {noun} left out here. "
+        left_out = left_out.replace(" left out", f" {'is' if len(mixed) == 1 else 'are'} left out")
+        refused = [row for row in refused if row["platform"] not in mixed]
+    if not refused:
+        return left_out.strip(), None if is_simulated else Remedy(MIXED_ORIGINS, left_out)
     lacking = {row["platform"]: row["lacks"] for row in refused}
-    workload = question.snapshot.database.workloads[question.workload]
-    remedy = remedy_for_all(question.snapshot, question.workload, lacking, user)
+    remedy = remedy_for_all(snapshot, question.workload, lacking, user)
     (first, *others) = summarise_refused(refused)
     reason = first["reason"] if first["lacks"] else refused[0]["reason"]
     machines = "1 machine has" if len(refused) == 1 else f"{len(refused):,} machines have"
     mostly = ", most of them because " if others else ": "
     names = names_of((workload, remedy and remedy.platform, *list(lacking)[:2]), user)
     helps = f". {remedy.sentence[:1].upper()}{remedy.sentence[1:]}" if remedy else ""
-    return finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
+    return left_out + finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
 
 
 def names_of(slugs: Iterable[str | None], user: Any) -> dict[str, str]:
@@ -310,25 +325,21 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     name = database.workloads[workload]
     if not len(rows):
         return Remedy("measure", f"measure {name} on a machine and upload the results")
+    lacking = {slug: word for slug, word in lacking.items() if slug not in absent_platforms(snapshot)}
     if not lacking:
         return None
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
     measured = rows[~snapshot.is_simulated[rows]]
-    hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
-    lacking = {slug: word for slug, word in lacking.items() if slug not in simulated_platforms(snapshot)}
+    host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
     counts = kit_counts(user, name)
-    if not lacking:
-        return None
-    host = hosts[0]
     # Where the host ran the kit already, another run of it there connects nothing more.
     sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
-    if remedy := stress_ng_remedy(host, lacking, user, more_than=len(sizes)):
+    without = [slug for slug in lacking if slug not in counts]
+    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
+    if remedy is not None or not (sizes or without):
         return remedy
     if not sizes:
-        without = [slug for slug in lacking if slug not in counts]
-        if not without:
-            return None
         others = "the machines to predict for" if len(without) > 1 else without[0]
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)

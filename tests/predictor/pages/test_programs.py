@@ -174,9 +174,9 @@ def test_per_core_the_smaller_machine_stands_first(client, program):
 
 
 def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
-    assert "No price of these machines is known, so they are ordered by time." in text_of(
-        client.get(program, {"by": "cost"})
-    )
+    unpriced = text_of(client.get(program, {"by": "cost"}))
+    assert "No price of these machines is known, so they are ordered by time." in unpriced
+    assert "sort: fastest first" in unpriced
     price(1, "3.6")
     price(2, "0.36")
     page = client.get(program, {"by": "cost"})
@@ -314,8 +314,8 @@ def test_a_long_one_is_computed_behind_the_request(client, program, started):  #
 
 def test_the_page_takes_a_fixed_number_of_queries(client, program, django_assert_num_queries):
     client.get(program)
-    # source, names, regions' keys, profiles; ceilings of the machine; uploads; revision, newest profile; the platforms of
-    # the ranking, of their names, and their prices; what would help those without an answer
+    # source, names, regions' keys, profiles; ceilings of the machine; uploads; revision, newest profile; the platforms
+    # of the ranking, of their names, and their prices; what would help those without an answer
     with django_assert_num_queries(13):
         client.get(program)
 
