@@ -56,7 +56,7 @@ def action_of(remedy: Remedy | None, request: HttpRequest) -> tuple[str, str]:
     if remedy is None:
         return "", ""
     if remedy.kind == MIXED_ORIGINS:
-        return "Show simulated ones", f"{reverse('platforms')}?origin=simulated"
+        return "Show simulated ones", f"{reverse('profiles')}?origin=simulated"
     changes: dict[str, tuple[str, dict[str, str]]] = {
         "simulated": ("Use simulated profiles too", {"include_simulated": "true"}),
         "method": (f"Ask {DEFAULT_METHOD}", {"method": DEFAULT_METHOD}),

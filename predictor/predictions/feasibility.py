@@ -18,13 +18,13 @@ from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
     MIXED_ORIGINS,
+    absent_platforms,
     complete_refusal,
     count_of_workloads,
     kit_counts,
     left_out_outliers,
     more_platforms,
     own_platforms_first,
-    absent_platforms,
     stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
@@ -47,7 +47,6 @@ from predictor.predictions.request import (
     UnknownWorkloadName,
 )
 from predictor.snapshot.building import Snapshot
-from profiles.lookup import LookupResult, look_up
 from profiles.models import Platform, Profile, Workload
 
 REASONS = {
@@ -137,28 +136,6 @@ class FeasibleTargets:
 def advice_members(remedy: Remedy | None) -> dict[str, Any]:
     """The members in which every answer and every problem document says what would help."""
     return {"advice": remedy and remedy.sentence, "remedy": remedy and remedy.document()}
-
-
-@dataclass(frozen=True)
-class Possibility:
-    """What the form says of what was typed into it; `feasibility` is None where a name is unknown."""
-
-    workload: LookupResult
-    target: LookupResult
-    feasibility: Feasibility | None = None
-
-    @property
-    def is_possible(self) -> bool:
-        return self.feasibility is not None and self.feasibility.refusal is None
-
-
-def possibility(request: PredictionRequest, user: Any) -> Possibility:
-    """What the form says. Raises a RequestError for what is wrong beside the two names."""
-    viewer = request.viewer(user)
-    workload = look_up(Workload.objects.visible_to(viewer), request.workload)
-    target = look_up(Platform.objects.visible_to(viewer), request.target)
-    known = workload.slug is not None and target.slug is not None
-    return Possibility(workload, target, feasibility(request, user) if known else None)
 
 
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
@@ -257,9 +234,9 @@ def ranking_refusal(
     mixed = set(other.values_list("platform__slug", flat=True)) if absent else set()
     left_out = ""
     if mixed:
-        noun = f"{'measured' if is_simulated else 'simulated'} machine{'' if len(mixed) == 1 else 's'}"
-        left_out = f"Simulated and measured machines are never mixed, so {len(mixed):,} {noun} left out here. "
-        left_out = left_out.replace(" left out", f" {'is' if len(mixed) == 1 else 'are'} left out")
+        word = "measured" if is_simulated else "simulated"
+        many = f"1 {word} machine is" if len(mixed) == 1 else f"{len(mixed):,} {word} machines are"
+        left_out = f"Simulated and measured machines are never mixed: {many} left out here. "
         refused = [row for row in refused if row["platform"] not in mixed]
     if not refused:
         return left_out.strip(), None if is_simulated else Remedy(MIXED_ORIGINS, left_out)
