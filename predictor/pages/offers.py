@@ -12,6 +12,7 @@ from predictor.core.database import Database
 from predictor.core.methods import METHODS
 from predictor.snapshot.cache import read_database
 from profiles.identity.namesakes import name_told_apart, tell_apart
+from profiles.models import Platform, Workload
 
 MOST_OFFERED = 150  # on the front page
 MOST_NAMES_IN_LIST = 2000  # of a field; any other visible name can be typed
@@ -37,11 +38,11 @@ def first_pair(user: Any) -> tuple[str, str]:
     """The workload and the machine that an empty form shows: those of MPET_FIRST_PAIR where the user sees them, else
     the workload with the most profiles that has curves, on the machine that has it and most profiles. Measured profiles
     come before simulated ones; where nothing has a curve, any pair."""
-    for origins in (MEASURED, SIMULATED):
-        database = read_database(user, origins=origins)
-        chosen = tuple(settings.FIRST_PAIR)
-        if len(chosen) == 2 and chosen[0] in database.workloads and chosen[1] in database.platforms:
-            return chosen[0], chosen[1]
+    if len(settings.FIRST_PAIR) == 2:
+        workload, target = settings.FIRST_PAIR
+        rows = ((Workload, workload), (Platform, target))
+        if all(model.objects.visible_to(user).filter(slug=slug).exists() for model, slug in rows):
+            return workload, target
     for needs_curves in (True, False):
         for origins in (MEASURED, SIMULATED):
             database = read_database(user, origins=origins)

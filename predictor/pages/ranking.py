@@ -225,13 +225,12 @@ def ranking_context(
     grouped = alike_rows(list(page), platforms) if is_fleet else [(row, []) for row in page]
     shown_rows = [
         (
-            shown_row(row, request, subject, labels),
+            shown_row(row, request, subject, labels) | {"alike": [platforms[one["platform"]] for one in alike]},
             platforms[row["platform"]],
-            [platforms[one["platform"]] for one in alike],
         )
         for row, alike in grouped
     ]
-    charts = ranking_charts([(row, platform) for row, platform, _ in shown_rows], unit, known, choice, subject.home)
+    charts = ranking_charts(shown_rows, unit, known, choice, subject.home)
     if by_cost:
         charts = cost_charts(rows, {slug: unmarked(row.name, known) for slug, row in platforms.items()}, unit) or charts
     fastest = min(chosen, key=itemgetter("time_s"), default=None)

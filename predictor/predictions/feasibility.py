@@ -209,7 +209,7 @@ def refusal_in_names(error: RequestError, user: Any, workload: str, target: str)
     if isinstance(error, UnknownName):
         return f"There is no {error.noun.replace('platform', 'machine')} “{error.name}”."
     if not isinstance(error, NoPrediction):
-        return finished_sentence(str(error))
+        return f"{error}".removesuffix(".") + "."  # it begins with the name of a parameter
     remedy = error.remedy
     names = names_of((workload, target, remedy and remedy.platform, remedy and remedy.shares_with), user)
     if remedy is not None and remedy.kind == MIXED_ORIGINS:

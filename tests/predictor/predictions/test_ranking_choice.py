@@ -100,7 +100,7 @@ def test_a_platform_with_fewer_threads_says_so(client):
     document = by_api(client, n="17")
     assert document["results"] == []
     assert {row["reason"] for row in document["refused"]} == {"it takes 16 threads at most"}
-    assert "3 platforms without a prediction" in text_of(by_page(client, n="17"))
+    assert "3 machines have no prediction" in text_of(by_page(client, n="17"))
 
 
 def test_an_address_holds_every_choice_and_its_twin_and_csv_too(client):
