@@ -23,7 +23,7 @@ from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
-from predictor.predictions.programs import narrowing_question, program_facts, question_of_program
+from predictor.predictions.programs import kept_answer, narrowing_question, program_facts, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     EVERY_ROW,
@@ -38,7 +38,7 @@ from profiles.models import Platform
 from profiles.pages.etags import database_etag
 from profiles.programs import ProfiledProgram, program_or_404
 
-RANKED_PLATFORM = {
+RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
     "platform": Text(),
     "n_best": Integer(
         help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
@@ -145,7 +145,13 @@ CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
 RANKING_PARAMETERS = (WORKLOAD, *QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, EVERY_ROW)
 # A program has always had all its rows computed, unless a page of them is asked for.
 PROGRAM_EVERY_ROW = Flag(EVERY_ROW.name, EVERY_ROW.description, default=True)
-PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EVERY_ROW)
+TODAY = Flag(
+    "today",
+    "Answered from the database as it is now. Without it, and without a choice, a program that was uploaded again "
+    "later keeps the answer that it had before.",
+    default=False,
+)
+PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EVERY_ROW, TODAY)
 FORMAT = OneOf("format", choices=("json", "csv"))
 
 
@@ -260,7 +266,8 @@ def ranking_or_progress(
     def respond(document: Mapping[str, Any]) -> HttpResponseBase:
         return respond_unless_unchanged(request, database_etag(request), lambda: ranking_response(document))
 
-    return answer_or_progress(request, question, respond, request.user)
+    kept = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
+    return respond(kept.document) if kept else answer_or_progress(request, question, respond, request.user)
 
 
 def csv_response(ranking: Mapping[str, Any], program: ProfiledProgram | None) -> StreamingHttpResponse:

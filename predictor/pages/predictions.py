@@ -29,7 +29,7 @@ from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.age import stale_reasons
 from predictor.predictions.explanation import spelled_element
-from predictor.predictions.feasibility import feasibility
+from predictor.predictions.feasibility import feasibility, in_names
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.reasons import reasons_of_prediction
 from predictor.predictions.request import InvalidSettings, RequestError
@@ -191,7 +191,10 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
 def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """What limits the workload and what the answer rests on: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
-    addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-why", stored.uid)}
+    addresses: dict[str, Any] = {
+        "back": reverse("prediction", args=[stored.uid]),
+        "twin": json_address("api-why", stored.uid),
+    }
     try:
         why = reasons_of_prediction(stored, request.user)
     except RequestError as error:
@@ -210,13 +213,14 @@ def why_of_question(request: HttpRequest) -> HttpResponse:
 
 
 def why_response(
-    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, str]
+    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, Any]
 ) -> HttpResponse:
     platforms, workloads = rows_in_answer(request.user, answer)
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     context = {
         "answer": answer,
         "why": why,
+        "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
         "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],
         "known": measured_label(answer_origin(answer)),
         "section": "predict",

@@ -19,10 +19,12 @@ from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
+from predictor.computations.asking import LongAnswer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
 from predictor.figures.costs import cost_charts, runs_priced
+from predictor.figures.intervals import IntervalScale
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
@@ -30,7 +32,7 @@ from predictor.pages.presenting import told_rows_by_slug
 from predictor.pages.programs import ProgramHome, program_home
 from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
-from predictor.predictions.programs import question_of_program
+from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
@@ -44,7 +46,6 @@ from predictor.predictions.ranking_choice import (
 )
 from predictor.predictions.rankings import Ranking, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
-from predictor.templatetags.answers import IntervalScale
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
@@ -97,7 +98,7 @@ class Subject:
 
     def twin(self, request: HttpRequest, **more: str) -> str:
         """The same question, filters and order to the API."""
-        names = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, "page")
+        names = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, "page", "today")
         given = {name: request.GET[name] for name in names if request.GET.get(name)}
         paged = {"exact": "false"} if self.home else {}
         return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
@@ -144,7 +145,16 @@ def ranking_page(request: HttpRequest, subject: Subject, ask: Any) -> HttpRespon
     except RequestError as error:
         refusal = shown_refusal(error, request)
         return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=422)
-    shown = shown_answer(request, question, request.user)
+    program = subject.home and subject.home.program
+    is_today = request.GET.get("today") == "true"
+    kept = kept_answer(program, question, request.user) if program and not is_today else None
+    if kept:
+        shown = ShownAnswer(kept.document, LongAnswer(kept.document, is_whole=True))
+        context |= {"kept": kept}
+    else:
+        shown = shown_answer(request, question, request.user)
+        if program and not is_today and shown.is_computed and shown.document is not None:
+            keep_answer(program, question, shown.document)
     return respond_with(
         request,
         shown,

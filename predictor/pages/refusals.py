@@ -75,7 +75,7 @@ def changed_address(request: HttpRequest, changes: Mapping[str, str]) -> str:
     asked = request.POST if request.method == "POST" else request.GET
     parameters = {name: asked[name] for name in asked if asked[name] and name != "csrfmiddlewaretoken"}
     path = reverse("predict") if request.path == reverse("predict-possible") else request.path
-    return f"{path}?{urlencode({name: value for name, value in (parameters | changes).items() if value})}"
+    return f"{path}?{urlencode({name: value for name, value in {**parameters, **changes}.items() if value})}"
 
 
 def shown_ranking_refusal(

@@ -211,7 +211,7 @@ def refusal_in_names(error: RequestError, user: Any, workload: str, target: str)
     if not isinstance(error, NoPrediction):
         return f"{error}".removesuffix(".") + "."  # it begins with the name of a parameter
     remedy = error.remedy
-    names = names_of((workload, target, remedy and remedy.platform, remedy and remedy.shares_with), user)
+    names = names_of((workload, target, *named_by(remedy)), user)
     if remedy is not None and remedy.kind == MIXED_ORIGINS:
         return finished_sentence(in_names(remedy.sentence, names))
     reason = REASONS.get(error.lacks, "").format(workload=workload, target=target) or error.reason
@@ -246,14 +246,18 @@ def ranking_refusal(
     reason = first["reason"] if first["lacks"] else refused[0]["reason"]
     machines = "1 machine has" if len(refused) == 1 else f"{len(refused):,} machines have"
     mostly = ", most of them because " if others else ": "
-    names = names_of((workload, remedy and remedy.platform, *list(lacking)[:2]), user)
+    names = names_of((workload, *named_by(remedy), *list(lacking)[:2]), user)
     helps = f". {remedy.sentence[:1].upper()}{remedy.sentence[1:]}" if remedy else ""
     return left_out + finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
 
 
-def names_of(slugs: Iterable[str | None], user: Any) -> dict[str, str]:
+def named_by(remedy: Remedy | None) -> list[str]:
+    return [slug for slug in (remedy.platform, remedy.shares_with) if slug] if remedy else []
+
+
+def names_of(slugs: Iterable[str], user: Any) -> dict[str, str]:
     """Names of workloads and machines by slug."""
-    wanted = {slug for slug in slugs if slug}
+    wanted = set(slugs)
     rows = [model.objects.visible_to(user).filter(slug__in=wanted) for model in (Workload, Platform)]
     return {slug: name for found in rows for slug, name in found.values_list("slug", "name")}
 

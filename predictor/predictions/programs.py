@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from predictor.core import methods
+from predictor.models import ProgramAnswer
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
 from predictor.predictions.question import position_named
+from predictor.predictions.ranking_choice import RankingChoice
 from predictor.predictions.rankings import RankingQuestion
-from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest, UnknownTargetName
+from predictor.predictions.request import (
+    DEFAULT_METHOD,
+    InvalidField,
+    NoPrediction,
+    PredictionRequest,
+    UnknownTargetName,
+)
 from profiles.models import Platform
-from profiles.programs import ProfiledProgram, measured_program
+from profiles.programs import ProfiledProgram, measured_program, program_uploads
 
 
 def question_of_program(
@@ -26,6 +35,39 @@ def question_of_program(
         None if public_only else user,
         serial_rest=None if rest is None else rest.workload.slug,
         **choices,
+    )
+
+
+def kept_answer(program: ProfiledProgram, question: RankingQuestion, user: Any) -> ProgramAnswer | None:
+    """The ranking that the page of an earlier upload keeps; None for the newest upload, which follows the database, and
+    for a question with choices."""
+    if not is_plain(question) or program_uploads(program, user)[0].name == program.name:
+        return None
+    is_private = program.source.private_to_id is not None  # what was kept before it was published stays its owner's
+    kept = ProgramAnswer.objects.filter(source=program.source, slug=program.name.slug, is_private=is_private)
+    return kept.first()
+
+
+def keep_answer(program: ProfiledProgram, question: RankingQuestion, document: Mapping[str, Any]) -> None:
+    """Keep the whole ranking for the time when a later upload comes. What an owner's private rows moved is nobody
+    else's to read, so it is kept of private programs only."""
+    is_own = program.source.private_to_id is not None
+    if not is_plain(question) or (question.snapshot.holds_private and not is_own):
+        return
+    kept = ProgramAnswer.objects.filter(source=program.source, slug=program.name.slug)
+    if not kept.filter(revision=document["revision"], is_private=is_own).exists():
+        ProgramAnswer.keep(program.source, program.name.slug, dict(document))
+
+
+def is_plain(question: RankingQuestion) -> bool:
+    """Whether nothing is chosen: the default method with its settings, at the best n, of the first page."""
+    method = question.method
+    return (
+        method.name == DEFAULT_METHOD
+        and question.settings == method.settings()
+        and question.n is None
+        and not question.include_simulated
+        and (not question.is_estimated or (question.page == 1 and question.choice == RankingChoice()))
     )
 
 

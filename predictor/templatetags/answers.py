@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -12,35 +10,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from predictor.figures.costs import RUNS_PRICED
+from predictor.figures.intervals import IntervalScale, has_interval
 from profiles.templatetags.quantities import in_unit, significant
 
 register = template.Library()
 ODDS = {0.5: "half of all", 0.8: "8 of 10", 0.9: "9 of 10", 0.95: "19 of 20", 0.99: "99 of 100"}
-
-
-@dataclass(frozen=True)
-class IntervalScale:
-    """The times between which all bars of one table are drawn, logarithmically."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]]) -> IntervalScale | None:
-        """From the least low to the largest high of the rows, with a little room; None where no row has an interval."""
-        bounds = [row[name] for row in rows for name in ("low_s", "time_s", "high_s") if has_interval(row)]
-        return cls(min(bounds) / 1.02, max(bounds) * 1.02) if bounds else None
-
-    def percent(self, value: float) -> str:
-        """
-        >>> IntervalScale(1.0, 100.0).percent(10.0)
-        '50.0%'
-        """
-        return f"{100 * math.log(value / self.low) / math.log(self.high / self.low):.1f}%"
-
-
-def has_interval(row: Mapping[str, Any]) -> bool:
-    return bool(row["time_s"] and row["low_s"] and row["high_s"] and row["low_s"] > 0)
 
 
 @register.simple_tag

@@ -9,7 +9,7 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
-from predictor.models import Computation
+from predictor.models import Computation, ProgramAnswer
 from profiles.models import Platform, Source
 from profiles.programs import programs_by_source
 from profiles.templatetags.quantities import significant
@@ -269,6 +269,53 @@ def test_a_private_program_is_404_for_others(client, kit, view):
     assert client.get(address).status_code == 200
 
 
+def test_a_later_upload_does_not_rewrite_what_an_earlier_address_says(client, program):
+    api = address_of("program", view="api-program")
+    before, twin = client.get(program), client.get(api).json()
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later")
+    again, now = client.get(program), client.get(program, {"today": "true"})
+    times = {
+        page: [(row["platform"], row["time_s"], row["low_s"]) for row, _ in shown.context["rows"]]
+        for page, shown in (("before", before), ("again", again), ("now", now))
+    }
+    assert times["again"] == times["before"] != times["now"]
+    assert client.get(twin_of(again)).json()["results"] == client.get(twin_of(before)).json()["results"]
+    assert client.get(api).json()["results"] == twin["results"]
+    assert client.get(api, {"today": "true"}).json()["results"] != twin["results"]
+    assert "uploaded again later" in text_of(again) and "uploaded again later" not in text_of(now)
+    later = address_of("later")
+    assert f'href="{later}"' in again.content.decode() and f'href="{program}"' in client.get(later).content.decode()
+    assert "1.75 s" in text_of(again)
+
+
+def test_what_was_kept_of_a_private_program_stays_its_owner_s_when_it_is_published(client, kit):
+    ada = user("ada")
+    store(program_measurements(counts=(1, 2, 4)), label="mine", owner=ada, private=True)
+    client.force_login(ada)
+    client.get(address_of("mine", ada))
+    source = Source.objects.get(label="mine")
+    assert ProgramAnswer.objects.get(source=source).is_private
+    ProgramAnswer.objects.update(is_private=False)
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later", owner=ada, private=True)
+    assert "uploaded again later" not in text_of(client.get(address_of("mine", ada)))
+
+
+def test_the_badge_of_a_public_program_is_an_image_with_its_time(client, program):
+    response = client.get(program + "badge.svg")
+    assert response["Content-Type"] == "image/svg+xml"
+    assert "1.75 s with 4 threads" in response.content.decode()
+    assert f"{program}badge.svg" in client.get(program).content.decode()
+
+
+def test_what_limits_it_stands_in_three_sentences_at_most(client, program):
+    page = client.get(program)
+    limits = page.context["home"].limits
+    assert 1 <= len(limits) <= 3
+    assert limits[0] == "The serial rest takes 29% of the time with 4 threads."
+    for sentence in limits:
+        assert text_of(page).count(sentence) == 1
+
+
 def test_an_unknown_program_is_404(client, program):
     uid = name_of("program").source_uid
     assert client.get(reverse("program", args=[uid, "other"])).status_code == 404
@@ -316,7 +363,8 @@ def test_the_page_takes_a_fixed_number_of_queries(client, program, django_assert
     client.get(program)
     # source, names, regions' keys, profiles; ceilings of the machine; uploads; revision, newest profile; the platforms
     # of the ranking, of their names, and their prices; what would help those without an answer
-    with django_assert_num_queries(13):
+    # and what is kept of it: its choice of revision
+    with django_assert_num_queries(15):
         client.get(program)
 
 
