@@ -14,6 +14,10 @@ from mpet.changes import Changes
 from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
 from mpet.summary import changed_parts, headline, name_of, percent, time_rows
 
+# Of so many runs the least cost is shown, so that it is no tiny number.
+RUNS_PRICED = ((1, "run"), (1000, "1,000 runs"), (10**6, "million runs"), (10**9, "billion runs"))
+LEAST_SHOWN_COST = 0.01
+BAR_WIDTH, BAR_TITLE = 14, "interval"
 RANKING_COLUMNS = {
     "place": "",
     "platform": "platform",
@@ -21,21 +25,18 @@ RANKING_COLUMNS = {
     "time_s": "time in s",
     "low_s": "low",
     "high_s": "high",
-    "bar": "interval",
+    "bar": BAR_TITLE,
     "relative": "relative",
 }
-PRICE_COLUMNS = {"cost": "cost of a run", "price": "price per hour", "currency": "", "price_date": "of"}
-# Of so many runs the least cost is shown, so that it is no tiny number.
-RUNS_PRICED = ((1, "a run"), (1000, "1,000 runs"), (10**6, "a million runs"), (10**9, "a billion runs"))
-LEAST_SHOWN_COST = 0.01
-BAR_WIDTH = 20
 ORDERS = {"time": "the fastest first", "core_time": "the least time of cores first", "cost": "the cheapest run first"}
 
 
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
     for place, name in enumerate(names):
-        table.add_column(name, justify="left" if place == 0 else "right", overflow="fold")
+        is_bar = name == BAR_TITLE
+        justify = "left" if place == 0 or is_bar else "right"
+        table.add_column(name, justify=justify, overflow="fold", min_width=BAR_WIDTH if is_bar else None)
     for row in rows:
         table.add_row(*(escape(shown_number(cell)) for cell in row))
     console.print(table)
@@ -45,7 +46,7 @@ def interval_bar(low: Optional[float], time: Optional[float], high: Optional[flo
     """The interval as a line with the predicted time as a dot, logarithmically on the scale, as the pages draw it.
 
     >>> interval_bar(1.0, 10.0, 100.0, (1.0, 100.0))
-    '━━━━━━━━━●━━━━━━━━━━'
+    '━━━━━━●━━━━━━━'
     >>> interval_bar(None, 10.0, None, (1.0, 100.0))
     ''
     """
@@ -72,7 +73,7 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
     title = (
         f"{prediction.workload} on {prediction.target} ({prediction.method}, revision {prediction.revision}{simulated})"
     )
-    names = ["n", "time in s", "low", "high", "", "speedup", "efficiency"]
+    names = ["n", "time in s", "low", "high", BAR_TITLE, "speedup", "efficiency"]
     bars = with_bars([vars(point) for point in prediction.points])
     rows: list[list[Any]] = [
         [one.n, one.time_s, one.low_s, one.high_s, bar, one.speedup, one.efficiency]
@@ -108,18 +109,24 @@ def runs_priced(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
 def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> None:
     has_prices = any(row.get("price") is not None for row in ranking.rows)
     shown = ranking.rows[:limit]
-    columns = {**RANKING_COLUMNS, **(PRICE_COLUMNS if has_prices else {})}
-    runs, runs_named = runs_priced(ranking.rows)
-    columns.update({"cost": f"cost of {runs_named}"} if has_prices else {})
-    rows = [[bar if name == "bar" else row.get(name) for name in columns] for row, bar in zip(shown, with_bars(shown))]
-    if has_prices:
-        at = list(columns).index("cost")
-        for cells in rows:
-            cells[at] = None if cells[at] is None else cells[at] * runs
+    columns, rows = dict(RANKING_COLUMNS), [dict(row, bar=bar) for row, bar in zip(shown, with_bars(shown))]
+    if has_prices:  # the bar has to say what low and high are, or the table is wider than a terminal
+        runs, runs_named = runs_priced(ranking.rows)
+        currency = next(row["currency"] for row in ranking.rows if row.get("currency"))
+        columns = {name: title for name, title in columns.items() if name not in {"low_s", "high_s", "relative"}}
+        columns.update(
+            {"cost": f"{currency} per {runs_named}", "price": f"{currency} per hour", "price_date": "price of"}
+        )
+        rows = [dict(row, cost=row["cost"] and row["cost"] * runs) for row in rows]
     order = ORDERS.get(by, ORDERS["time"])
     if by == "cost" and not has_prices:
         order = f"{ORDERS['time']}: no price of these is known"
-    print_table(console, f"{len(ranking)} platforms, {order}", list(columns.values()), rows)
+    print_table(
+        console,
+        f"{len(ranking)} platforms, {order}",
+        list(columns.values()),
+        [[row.get(name) for name in columns] for row in rows],
+    )
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
