@@ -4,6 +4,7 @@ import datetime
 import re
 
 import pytest
+from django.core.management import call_command
 
 from predictor.figures.costs import RUNS_PRICED
 from profiles.models import Platform, Price
@@ -115,3 +116,11 @@ def test_without_prices_nothing_is_said_of_costs(client):
 def test_csv_has_the_costs(client):
     content = client.get("/api/v1/rankings/?workload=app0-section0&by=cost&format=csv").getvalue().decode()
     assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,cost,pareto")
+
+
+def test_the_command_says_by_what_it_ordered(capsys):
+    call_command("predict", "--workload", "app0-section0", "--ranking", "--by", "cost")
+    assert capsys.readouterr().out.splitlines()[1] == "cheapest first"
+    Price.objects.all().delete()
+    call_command("predict", "--workload", "app0-section0", "--ranking", "--by", "cost")
+    assert capsys.readouterr().out.splitlines()[1] == "fastest first: no price of these platforms is known"
