@@ -274,6 +274,8 @@ CHORE_SECONDS = env.float("MPET_CHORE_SECONDS", default=10.0)
 # What takes longer than this in a request becomes a computation behind it (docs/decisions/computations.md).
 REQUEST_SECONDS = env.float("MPET_REQUEST_SECONDS", default=0.5)
 BATCH_SECONDS = env.float("MPET_BATCH_SECONDS", default=20.0)
+# Workload and machine, by slug, that an empty form shows; empty: the pair with the most profiles.
+FIRST_PAIR = env.list("MPET_FIRST_PAIR", default=[])
 COMPUTATIONS_WAITING = env.int("MPET_COMPUTATIONS_WAITING", default=32)
 COMPUTATIONS_KEPT_BYTES = env.int("MPET_COMPUTATIONS_KEPT_BYTES", default=64 * 2**20)
 

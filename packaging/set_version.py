@@ -1,6 +1,6 @@
 """Sets the one version that all distributions, the citation and the container image have.
 
-    python packaging/set_version.py 1.0.0
+python packaging/set_version.py 1.0.0
 """
 
 import re

@@ -29,8 +29,12 @@ def look_up(rows: Any, text: str) -> LookupResult:
 
 
 def slugs_of_name(rows: Any, name: str) -> list[str]:
-    """The slugs of the rows that have this very name."""
-    return list(rows.filter(name=name).order_by("slug").values_list("slug", flat=True))
+    """The slugs of the rows that have this very name; else of those whose name pages show so: without the mark of a
+    simulated one, and in any case."""
+    for condition in ({"name": name}, {"name": f"{name} (simulated)"}, {"name__iexact": name.strip()}):
+        if slugs := list(rows.filter(**condition).order_by("slug").values_list("slug", flat=True)):
+            return slugs
+    return []
 
 
 def suggestions(rows: Any, text: str, slugs: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -115,6 +116,10 @@ def find_program(source_uid: UUID, slug: str, user: Any) -> ProfiledProgram | No
     name = next((name for name in names.get(source.pk, ()) if name.slug == slug), None) if source else None
     if source is None or name is None:
         return None
+    return _program_of(name, source, user)
+
+
+def _program_of(name: ProgramName, source: Source, user: Any) -> ProfiledProgram:
     rows = Profile.objects.visible_to(user).filter(source=source, workload__application=name.name)
     profiles = list(rows.select_related("platform", "workload", "curves").order_by("workload__slug"))
     regions = region_rows(rows).values_list("pk", flat=True)
@@ -149,6 +154,31 @@ def measured_program(program: ProfiledProgram) -> MeasuredProgram | None:
         return None
     parts_s = np.stack([table.time_s[np.searchsorted(table.n, n)] for table in curves])
     return MeasuredProgram(n, parts_s, parts_s.sum(axis=0))
+
+
+@dataclass(frozen=True)
+class ProgramUpload:
+    """An upload of a program: where its page is, when it came, and the least time that it measured, if any."""
+
+    name: ProgramName
+    created_at: datetime
+    time_s: float | None
+
+
+def program_uploads(program: ProfiledProgram, user: Any) -> list[ProgramUpload]:
+    """The uploads that measured a program of this name on this machine, the newest first; `program` is one of them."""
+    rows = region_rows(Profile.objects.visible_to(user)).filter(
+        platform=program.platform, workload__application=program.name.name
+    )
+    sources = dict(rows.order_by().values_list("source", "source__created_at").distinct())
+    names = programs_by_source(sources, user) if len(sources) > 1 else {program.source.pk: [program.name]}
+    uploads = []
+    for key, created_at in sources.items():
+        name = next(one for one in names[key] if one.name == program.name.name)
+        is_itself = key == program.source.pk
+        measured = measured_program(program if is_itself else _program_of(name, Source.objects.get(pk=key), user))
+        uploads.append(ProgramUpload(name, created_at, None if measured is None else float(measured.time_s.min())))
+    return sorted(uploads, key=lambda upload: upload.created_at, reverse=True)
 
 
 def program_of_workload(workload: Workload, user: Any) -> ProgramName | None:

@@ -1,7 +1,8 @@
-"""One workload over all platforms, as JSON or CSV."""
+"""A program or one workload over all platforms, as JSON or CSV, and what would narrow its interval on one of them."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -16,12 +17,13 @@ from mpet_site.web.fields import Integer, Text, number
 from mpet_site.web.parameters import Flag, Name, Number, OneOf, described
 from mpet_site.web.renderers import CSVRenderer, JSONRenderer, csv_lines
 from predictor.api.long_answers import ComputationSerializer, answer_or_progress
+from predictor.api.next_measurements import MeasureNextSerializer
 from predictor.api.predictions import problem_of
 from predictor.api.previews import MIXING, PUBLIC_ONLY
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.predictions.feasibility import described_ranking
-from predictor.predictions.programs import ProgramQuestion
+from predictor.predictions.programs import kept_answer, narrowing_question, program_facts, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     EVERY_ROW,
@@ -30,13 +32,38 @@ from predictor.predictions.ranking_choice import (
     RANKING_PAGE,
     RankingChoice,
 )
-from predictor.predictions.rankings import RANKING_COLUMNS, RankingQuestion
+from predictor.predictions.rankings import PROGRAM_COLUMNS, RANKING_COLUMNS, RankingQuestion
 from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.models import Platform
 from profiles.pages.etags import database_etag
+from profiles.programs import ProfiledProgram, program_or_404
 
-# Of a row: what the order, the platform's cores and its price make of its time.
-PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+RANKED_PLATFORM: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+    "platform": Text(),
+    "n_best": Integer(
+        help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
+    ),
+    "time_s": number(help_text="predicted there, of the whole program"),
+    "low_s": number(),
+    "high_s": number(),
+    "regions": inline_serializer(
+        "ProgramRegionTime",
+        {"workload": Text(), "time_s": number(), "low_s": number(), "high_s": number()},
+        many=True,
+        help_text="A workload is its only region. Empty for an estimate.",
+    ),
+    "serial_rest_s": number(),
+    "widest_part": Text(allow_null=True, help_text="the workload whose interval adds most to the program's"),
+    "measured": serializers.BooleanField(help_text="All parts were measured there; the method did not see."),
+    "measured_time_s": number(help_text="the smallest measured time, at whatever n or at the n asked for"),
+    "measured_n": Integer(allow_null=True),
+    "origin": Text(help_text="of the references' profiles: measured or simulated"),
+    "warnings": serializers.ListField(child=Text()),
+    "estimated": serializers.BooleanField(
+        help_text="Not computed but estimated, without an interval: ask for its page."
+    ),
+    "limited": serializers.BooleanField(help_text="A gain by more than n_best threads is not credible (90 %)."),
+    # What the order, the platform's cores and its price make of its time.
     "place": Integer(help_text="among all platforms, in the order asked for; those that tie share one"),
     "cores": Integer(allow_null=True, help_text="physical cores that n_best threads take"),
     "core_time_s": number(help_text="time_s multiplied by cores"),
@@ -52,8 +79,17 @@ PLACED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
         help_text="No other of the results is faster and no dearer, or cheaper and no slower.",
     ),
 }
-# Which platforms have no place, why, and what would give them one.
-REFUSED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+RANKING_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
+    "workload": Text(help_text="the longest region of a program"),
+    "regions": serializers.ListField(child=Text(), help_text="workloads, the longest first"),
+    "serial_rest": Text(allow_null=True, help_text="a workload; null: not known, the regions alone are summed"),
+    "method": Text(),
+    "method_version": Text(),
+    "settings": serializers.DictField(),
+    "revision": Integer(),
+    "time_kind": Text(),
+    "results": inline_serializer("RankedPlatform", RANKED_PLATFORM, many=True),
+    # Which platforms have no place, why, and what would give them one.
     "refused": inline_serializer(
         "UnrankedPlatform",
         {"platform": Text(), "reason": Text(), "lacks": Text(allow_null=True, help_text="what is missing")},
@@ -66,51 +102,38 @@ REFUSED_FIELDS: dict[str, serializers.Field[Any, Any, Any, Any]] = {
         help_text="the same by what is missing, most often first",
     ),
     "advice": Text(allow_null=True, help_text="what would add platforms"),
+    "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
 }
-RankingSerializer = inline_serializer(
-    "Ranking",
+RankingSerializer = inline_serializer("Ranking", RANKING_FIELDS)
+ProgramSerializer = inline_serializer(
+    "Program",
     {
-        "workload": Text(),
-        "method": Text(),
-        "method_version": Text(),
-        "settings": serializers.DictField(),
-        "revision": Integer(),
-        "time_kind": Text(),
-        "results": inline_serializer(
-            "RankedPlatform",
+        "name": Text(),
+        "platform": Text(help_text="where it was measured"),
+        "measured_times": inline_serializer(
+            "ProgramMeasuredTimes",
             {
-                "platform": Text(),
-                "n_best": Integer(
-                    help_text="the thread count with the least predicted time and a credible gain, or the n asked for"
+                "n": serializers.ListField(child=Integer()),
+                "time_s": serializers.ListField(child=number(), help_text="of the whole: the sum of its parts"),
+                "parts": inline_serializer(
+                    "ProgramPartTimes", {"workload": Text(), "time_s": serializers.ListField(child=number())}, many=True
                 ),
-                "time_s": number(help_text="predicted there"),
-                "low_s": number(),
-                "high_s": number(),
-                "measured": serializers.BooleanField(
-                    help_text="The workload was measured there; the method did not see."
-                ),
-                "measured_time_s": number(help_text="the smallest measured time, at whatever n or at the n asked for"),
-                "measured_n": Integer(allow_null=True),
-                "origin": Text(help_text="of the references' profiles: measured or simulated"),
-                "warnings": serializers.ListField(child=Text()),
-                "estimated": serializers.BooleanField(
-                    help_text="Not computed but estimated, without an interval: ask for its page."
-                ),
-                "limited": serializers.BooleanField(
-                    help_text="A gain by more than n_best threads is not credible (90 %)."
-                ),
-                **PLACED_FIELDS,
             },
-            many=True,
+            allow_null=True,
+            help_text="null: no thread count was measured for all parts",
         ),
-        **REFUSED_FIELDS,
-        "n": Integer(allow_null=True, help_text="as asked; null: the fastest of each platform"),
+        **RANKING_FIELDS,
     },
 )
 
 
-RANKING_PARAMETERS = (
-    Name("workload", "slug, or a name that only one row has", required=True),
+class ProgramMeasureNextSerializer(MeasureNextSerializer):
+    workload = Text(help_text="the part whose interval adds most to the program's")
+
+
+WORKLOAD = Name("workload", "slug, or a name that only one row has", required=True)
+TARGET = Name("target", "slug, or a name that only one row has", required=True)
+QUESTION_PARAMETERS = (
     OneOf("method", "a name from methods/", default=DEFAULT_METHOD, choices=tuple(METHODS)),
     Number("level", "of the intervals", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL),
     MIXING,
@@ -119,8 +142,17 @@ RANKING_PARAMETERS = (
     PUBLIC_ONLY,
 )
 CHOICE_PARAMETERS = (*RANKING_FILTERS, RANKING_ORDER)
-COMPUTED_PARAMETERS = (RANKING_PAGE, EVERY_ROW)
-EVERY_PARAMETER = (*RANKING_PARAMETERS, *CHOICE_PARAMETERS, *COMPUTED_PARAMETERS)
+RANKING_PARAMETERS = (WORKLOAD, *QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, EVERY_ROW)
+# A program has always had all its rows computed, unless a page of them is asked for.
+PROGRAM_EVERY_ROW = Flag(EVERY_ROW.name, EVERY_ROW.description, default=True)
+TODAY = Flag(
+    "today",
+    "Answered from the database as it is now. Without it, and without a choice, a program that was uploaded again "
+    "later keeps the answer that it had before.",
+    default=False,
+)
+PROGRAM_PARAMETERS = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, RANKING_PAGE, PROGRAM_EVERY_ROW, TODAY)
+FORMAT = OneOf("format", choices=("json", "csv"))
 
 
 class RankingView(ApiView):
@@ -133,57 +165,118 @@ class RankingView(ApiView):
     """
 
     renderer_classes = (JSONRenderer, CSVRenderer)
-    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in EVERY_PARAMETER)
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in RANKING_PARAMETERS)
 
     @extend_schema(
         operation_id="rankings_read",
         summary="Where would a workload be the fastest?",
-        parameters=described(*EVERY_PARAMETER, OneOf("format", choices=("json", "csv"))),
+        parameters=described(*RANKING_PARAMETERS, FORMAT),
         responses={200: RankingSerializer, 202: ComputationSerializer, 422: None},
     )
     def get(self, request: Request) -> HttpResponseBase:
-        choice = choice_of(request)
+        choice, arguments = read_question(request, EVERY_ROW)
+        viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
         try:
-            arguments = {parameter.name: parameter.read(request) for parameter in RANKING_PARAMETERS}
-            viewer = None if arguments.pop(PUBLIC_ONLY.name) else request.user
-            page = None if EVERY_ROW.read(request) else RANKING_PAGE.read(request)
-            question = RankingQuestion.of(viewer=viewer, choice=choice, page=page, **arguments)
+            question = RankingQuestion.of(WORKLOAD.read(request), viewer, choice=choice, **arguments)
+        except RequestError as error:
+            raise problem_of(error) from error
+        return ranking_or_progress(request, question, choice)
+
+
+class ProgramView(ApiView):
+    """A profiled program on every platform, by rising time: the sum of its regions and of the serial rest, each
+    platform as if the program had never run there.
+
+    All rows are computed, however many platforms there are; `exact=false` computes those of a `page`.
+
+    202 while it is computed: `progress`, and when to ask again.
+    """
+
+    renderer_classes = (JSONRenderer, CSVRenderer)
+    query_parameters: ClassVar[tuple[str, ...]] = tuple(parameter.name for parameter in PROGRAM_PARAMETERS)
+
+    @extend_schema(
+        operation_id="programs_read",
+        summary="Where would a program be the fastest?",
+        parameters=described(*PROGRAM_PARAMETERS, FORMAT),
+        responses={200: ProgramSerializer, 202: ComputationSerializer, 404: None, 422: None},
+    )
+    def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
+        program = program_or_404(id, slug, request.user)
+        choice, arguments = read_question(request, PROGRAM_EVERY_ROW)
+        try:
+            question = question_of_program(program, request.user, choice=choice, **arguments)
+        except RequestError as error:
+            raise problem_of(error) from error
+        return ranking_or_progress(request, question, choice, program)
+
+
+class ProgramMeasureNext(ApiView):
+    """The measurements that are expected to narrow the interval of a program on a platform most: of the part whose
+    interval adds most to it."""
+
+    query_parameters: ClassVar[tuple[str, ...]] = ("target", *(parameter.name for parameter in QUESTION_PARAMETERS))
+
+    @extend_schema(
+        operation_id="programs_measure_next",
+        summary="What to measure next for a program",
+        parameters=described(TARGET, *QUESTION_PARAMETERS),
+        responses={200: ProgramMeasureNextSerializer, 202: ComputationSerializer, 404: None, 422: None},
+    )
+    def get(self, request: Request, id: UUID, slug: str) -> HttpResponseBase:
+        program = program_or_404(id, slug, request.user)
+        target = TARGET.read(request)
+        arguments = {parameter.name: parameter.read(request) for parameter in QUESTION_PARAMETERS}
+        viewer = None if arguments[PUBLIC_ONLY.name] else request.user
+        try:
+            question = narrowing_question(question_of_program(program, request.user, **arguments), target, viewer)
         except RequestError as error:
             raise problem_of(error) from error
 
         def respond(document: Mapping[str, Any]) -> HttpResponseBase:
-            return respond_unless_unchanged(
-                request,
-                database_etag(request),
-                lambda: ranking_response(request, chosen_document(request, question, document, choice)),
-            )
+            document = {"workload": question.request.workload} | dict(document)
+            return respond_unless_unchanged(request, database_etag(request), lambda: Response(document))
 
         return answer_or_progress(request, question, respond, request.user)
 
 
-def choice_of(request: Request) -> RankingChoice:
-    return RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
+def read_question(request: Request, every_row: Flag) -> tuple[RankingChoice, dict[str, Any]]:
+    """The filters and the order, and the further arguments of a RankingQuestion, with `public_only`."""
+    choice = RankingChoice.of_values({parameter.name: parameter.read(request) for parameter in CHOICE_PARAMETERS})
+    arguments = {parameter.name: parameter.read(request) for parameter in QUESTION_PARAMETERS}
+    return choice, arguments | {"page": None if every_row.read(request) else RANKING_PAGE.read(request)}
 
 
-def chosen_document(
-    request: Request,
-    question: RankingQuestion | ProgramQuestion,
-    document: Mapping[str, Any],
-    choice: RankingChoice,
-) -> dict[str, Any]:
-    """The ranking with the rows that were chosen, of platforms that the viewer sees."""
-    named = {row["platform"] for row in (*document["results"], *document["refused"])}
-    visible = Platform.objects.visible_to(request.user).filter(slug__in=named).defer("placement")
-    platforms = {row.slug: row for row in visible}
-    rows = choice.rows(document["results"], platforms)
-    refused = choice.refused(document["refused"], platforms)
-    return described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
+def ranking_or_progress(
+    request: Request, question: RankingQuestion, choice: RankingChoice, program: ProfiledProgram | None = None
+) -> HttpResponseBase:
+    """The chosen rows on platforms that the viewer sees, and what is known of the program; 202 while it is computed."""
+
+    def ranking_response(document: Mapping[str, Any]) -> HttpResponseBase:
+        named = {row["platform"] for row in (*document["results"], *document["refused"])}
+        visible = Platform.objects.visible_to(request.user).filter(slug__in=named).defer("placement")
+        platforms = {row.slug: row for row in visible}
+        rows = choice.rows(document["results"], platforms)
+        refused = choice.refused(document["refused"], platforms)
+        ranking = described_ranking(question, {**document, "results": rows, "refused": refused}, request.user)
+        if request.accepted_renderer.format == "csv":
+            return csv_response(ranking, program)
+        return Response((program_facts(program) if program else {}) | ranking)
+
+    def respond(document: Mapping[str, Any]) -> HttpResponseBase:
+        return respond_unless_unchanged(request, database_etag(request), lambda: ranking_response(document))
+
+    kept = kept_answer(program, question, request.user) if program and not TODAY.read(request) else None
+    return respond(kept.document) if kept else answer_or_progress(request, question, respond, request.user)
 
 
-def ranking_response(request: Request, ranking: Mapping[str, Any]) -> HttpResponseBase:
-    if request.accepted_renderer.format != "csv":
-        return Response(ranking)
-    lines = csv_lines(list(RANKING_COLUMNS), ranking["results"])
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8; header=present")
-    response["Content-Disposition"] = f'attachment; filename="{ranking["workload"]}.csv"'
+def csv_response(ranking: Mapping[str, Any], program: ProfiledProgram | None) -> StreamingHttpResponse:
+    """The rows; of a program with a column for each region."""
+    columns, rows = list(RANKING_COLUMNS), ranking["results"]
+    if program is not None:
+        columns += [*PROGRAM_COLUMNS, *(f"{slug}_time_s" for slug in ranking["regions"])]
+        rows = [row | {f"{region['workload']}_time_s": region["time_s"] for region in row["regions"]} for row in rows]
+    response = StreamingHttpResponse(csv_lines(columns, rows), content_type="text/csv; charset=utf-8; header=present")
+    name = program.name.slug if program else ranking["workload"]
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response

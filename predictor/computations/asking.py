@@ -20,7 +20,7 @@ from predictor.models import Computation
 from predictor.models.computations import pack_document
 
 KEPT_ANSWERS = 64  # of a snapshot, of those that were computed in a request
-ANSWER_LAYOUT = 3  # raised when a stored answer of any kind changes shape
+ANSWER_LAYOUT = 4  # raised when a stored answer of any kind changes shape
 
 
 @dataclass(frozen=True)

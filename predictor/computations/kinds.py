@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from predictor.comparisons.questions import MapQuestion, MatrixQuestion
 from predictor.core.steps import ComputedStep
 from predictor.predictions.next_measurements import NextMeasurementsQuestion
-from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.rankings import RankingQuestion
 from predictor.predictions.showcase import ShowcaseQuestion
 from predictor.snapshot.building import Snapshot
@@ -32,11 +31,11 @@ class LongQuestion(Protocol):
 
 LONG_QUESTIONS: dict[str, Callable[[Mapping[str, Any], Any], LongQuestion]] = {
     RankingQuestion.kind: RankingQuestion.from_canonical,
-    ProgramQuestion.kind: ProgramQuestion.from_canonical,
+    "program": RankingQuestion.from_canonical,  # of computations stored before a ranking had parts
     MatrixQuestion.kind: MatrixQuestion.from_canonical,
     MapQuestion.kind: MapQuestion.from_canonical,
     NextMeasurementsQuestion.kind: NextMeasurementsQuestion.from_canonical,
     ShowcaseQuestion.kind: ShowcaseQuestion.from_canonical,
 }
 
-LONGEST_KINDS = (RankingQuestion.kind, ProgramQuestion.kind)  # these predict something on every platform
+LONGEST_KINDS = (RankingQuestion.kind,)  # these predict something on every platform

@@ -275,6 +275,7 @@ def answer_charts(answer: AnswerDrawing) -> list[Chart]:
                 answer.n,
                 answer.fractions,
                 answer.breakpoints,
+                speedup=answer.speedup,
                 title="Where the threads’ time would go",
                 caption="Predicted shares of the thread time n·t(n).",
             )

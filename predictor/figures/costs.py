@@ -2,62 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from predictor.figures.platforms import shortened_label
 from profiles.figures import Chart, Table, Trace, figure, logarithmic_ticks, trace
 from profiles.figures.base import PlotlyMarkup
 
 POINTS_DRAWN = 3000
+LEAST_SHOWN_COST = 0.01
+RUNS_PRICED = {1: "run", 10**3: "1,000 runs", 10**6: "million runs", 10**9: "billion runs"}
+MOST_NAMED = 7  # points of the edge with their names
+
+
+def runs_priced(costs: Iterable[float | None]) -> int:
+    """The number of runs whose cost is shown, so that the least cost is no tiny number: 1, a thousand, a million ...
+
+    >>> runs_priced([1.2e-5, 3.0, None]), runs_priced([0.5]), runs_priced([])
+    (1000, 1, 1)
+    """
+    least = min((cost for cost in costs if cost), default=1.0)
+    return next((runs for runs in RUNS_PRICED if least * runs >= LEAST_SHOWN_COST), max(RUNS_PRICED))
 
 
 def cost_charts(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], unit: str) -> list[Chart]:
-    """Every platform whose price is known, and the line of those that none beats in both; nothing where there are no
+    """Every machine whose price is known, and the line of those that none beats in both; nothing where there are no
     two prices. Where there are more than POINTS_DRAWN, those on the line and the first others are drawn."""
     known = [row for row in rows if row["pareto"] is not None and row["cost"] > 0]
     if len(known) < 2:
         return []
+    runs = runs_priced(row["cost"] for row in known)
     best = sorted((row for row in known if row["pareto"]), key=lambda row: row["time_s"])
     others = [row for row in known if not row["pareto"]][:POINTS_DRAWN]
-    currency = known[0]["currency"]
+    # Names stand at the points of the edge: at all of a few, else at some that are evenly spaced.
+    step = -(-len(best) // MOST_NAMED)
+    labels = [shortened_label(names[row["platform"]]) if at % step == 0 else "" for at, row in enumerate(best)]
+    cost = f"cost per {RUNS_PRICED[runs]} ({known[0]['currency']})"
     traces = [
-        _cost_trace("other platforms", "muted", others, names, mode="markers", marker={"size": 6, "opacity": 0.6}),
-        _cost_trace("none is faster and cheaper", "predicted", best, names, mode="lines+markers", marker={"size": 9}),
+        _cost_trace("other machines", "muted", others, names, runs, mode="markers", marker={"size": 6, "opacity": 0.6}),
+        _cost_trace(
+            "no machine is faster and cheaper",
+            "predicted",
+            best,
+            names,
+            runs,
+            mode="lines+markers+text",
+            marker={"size": 9},
+            text=labels,
+            textposition="top right",
+            cliponaxis=False,
+        ),
     ]
-    columns = ("platform", "n", f"time ({unit})", f"cost of a run ({currency})", f"price per hour ({currency})")
     return [
         Chart(
             "cost",
             "Time and cost of a run",
-            f"Each point is a platform; to the left is faster, below is cheaper. {len(known)} of {len(rows)} platforms "
+            f"Each point is a machine; to the left is faster, below is cheaper. {len(known)} of {len(rows)} machines "
             "have a price. On the line are those that no other beats in both.",
             figure(
                 traces,
-                f"cost of a run ({currency})",
+                cost,
                 hovermode="closest",
                 x_axis={
                     "title": {"text": f"predicted time ({unit})"},
                     **logarithmic_ticks([row["time_s"] for row in known]),
                 },
-                **logarithmic_ticks([row["cost"] for row in known]),
+                **logarithmic_ticks([row["cost"] * runs for row in known]),
             ),
             Table(
-                columns,
-                [(names[row["platform"]], row["n_best"], row["time_s"], row["cost"], row["price"]) for row in best],
+                ("machine", "n", f"time ({unit})", cost, f"price per hour ({known[0]['currency']})"),
+                [
+                    (names[row["platform"]], row["n_best"], row["time_s"], row["cost"] * runs, row["price"])
+                    for row in best
+                ],
             ),
         )
     ]
 
 
 def _cost_trace(
-    name: str, colour: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], **style: Any
+    name: str, colour: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str], runs: int, **style: Any
 ) -> Trace:
     return trace(
         name,
         colour,
         [row["time_s"] for row in rows],
-        [row["cost"] for row in rows],
-        text=[names[row["platform"]] for row in rows],
-        hovertemplate=PlotlyMarkup("%{text}: %{x:.4~g}, %{y:.4~g}<extra></extra>"),
-        **style,
+        [row["cost"] * runs for row in rows],
+        **{"text": [names[row["platform"]] for row in rows]} | style,
+        customdata=[names[row["platform"]] for row in rows],
+        hovertemplate=PlotlyMarkup("%{customdata}: %{x:.4~g}, %{y:.4~g}<extra></extra>"),
     )

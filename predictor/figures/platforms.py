@@ -127,8 +127,8 @@ def interval_bars(rows: Sequence[PlatformTime]) -> dict[str, Any]:
             "symmetric": False,
             "array": plot_numbers(upper),
             "arrayminus": plot_numbers(lower),
-            "thickness": 1.6,
-            "width": 4,
+            "thickness": 3,
+            "width": 0,
         }
     }
 
@@ -148,16 +148,16 @@ def dot_chart(
         traces.append(
             dot_trace(measured, "measured", labels_drawn, measured_s, marker={"size": 9, "symbol": "diamond"})
         )
-    columns = ("platform", "predicted", "low", "high", measured, "threads n")
+    columns = ("machine", "predicted", "low", "high", measured, "threads n")
     return Chart(
         name,
         title,
         caption + (f" The first {MOST_DOTS} of {len(rows)}." if len(rows) > MOST_DOTS else ""),
         figure(
             traces,
-            "platform",
+            "machine",
             hovermode="closest",
-            title={"text": "platform", "standoff": 14},
+            title={"text": "machine", "standoff": 14},
             x_axis={"title": {"text": axis}} | logarithmic_ticks(values, few=True),
             type="category",
             categoryorder="array",

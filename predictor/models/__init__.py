@@ -3,5 +3,14 @@
 from predictor.models.computations import Computation
 from predictor.models.evaluations import EvaluatedMethod, Evaluation, PaperReport
 from predictor.models.predictions import AskedPrediction, Prediction
+from predictor.models.programs import ProgramAnswer
 
-__all__ = ["AskedPrediction", "Computation", "EvaluatedMethod", "Evaluation", "PaperReport", "Prediction"]
+__all__ = [
+    "AskedPrediction",
+    "Computation",
+    "EvaluatedMethod",
+    "Evaluation",
+    "PaperReport",
+    "Prediction",
+    "ProgramAnswer",
+]

@@ -31,7 +31,7 @@ from predictor.figures.comparisons import characteristic_charts, curves_of_profi
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.presenting import names_by_slug
 from profiles.figures import DRAWN_MEASURES, Chart, comparison_charts, mark_origin, origin_of, series_style
-from profiles.identity.namesakes import tell_apart
+from profiles.identity.namesakes import name_told_apart, tell_apart
 from profiles.lookup import look_up
 from profiles.models import Platform, Profile, Source, Workload
 from profiles.pages.page_cache import kept_for_visitors
@@ -74,11 +74,17 @@ def names_in_address(request: HttpRequest, parameter: str, kind: Kind) -> dict[s
 
 
 def slug_of_name(request: HttpRequest, text: str, kind: Kind) -> str:
-    """The slug of the only row that has this slug or name. Raises Http404."""
-    slug = look_up(MODEL_OF_KIND[kind].objects.visible_to(request.user), text).slug
-    if slug is None:
+    """The slug of the only row that has this slug or name, or a name with what tells it apart, as lists show it. Raises
+    Http404."""
+    rows = MODEL_OF_KIND[kind].objects.visible_to(request.user)
+    slug = look_up(rows, text).slug
+    if slug is not None:
+        return slug
+    namesakes = tell_apart(rows.filter(name=text.partition(" (")[0]), request.user)
+    named = [row.slug for row in namesakes if name_told_apart(row) == text]
+    if len(named) != 1:
         raise Http404
-    return slug
+    return str(named[0])
 
 
 @require_safe

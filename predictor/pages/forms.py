@@ -12,13 +12,11 @@ from mpet_site.web.middleware import MOST_PARAMETER_CHARACTERS
 from predictor.core.methods import METHODS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.scenarios.scenario import NO_PARALLEL_STRATEGY
+from predictor.predictions.feasibility import finished_sentence
 from predictor.predictions.request import (
     DEFAULT_METHOD,
     InvalidSettings,
-    NoPrediction,
     PredictionRequest,
-    RequestError,
-    UnknownName,
 )
 from predictor.predictions.sliders import HELP, TITLES
 from profiles.measurements import STRATEGIES
@@ -53,14 +51,6 @@ def change_field(name: str) -> forms.Field:
     return forms.FloatField(
         label=label, required=False, help_text=help_text, widget=forms.NumberInput(attrs=attributes)
     )
-
-
-def finished_sentence(text: str) -> str:
-    """
-    >>> finished_sentence("no workload fft; did you mean ffts?"), finished_sentence("run the kit")
-    ('No workload fft; did you mean ffts?', 'Run the kit.')
-    """
-    return text[:1].upper() + text[1:] + ("" if text.endswith(("?", ".")) else ".")
 
 
 class CountOrNone(forms.CharField):
@@ -203,13 +193,8 @@ class PredictionForm(forms.Form):
             name: None if value == NO_EFFECT_WORD else value for name, value in given.items() if value not in (None, "")
         } or None
 
-    def refuse(self, error: RequestError) -> None:
-        """Say why there is no prediction, at the field that it is about."""
-        field = error.request_field if isinstance(error, UnknownName) else None
-        if isinstance(error, InvalidSettings):
-            setting = f"{self.cleaned_data['method']}.{error.name}"
-            field = next((name for name in (setting, error.name) if name in self.fields), None)
-        sentences = [str(error)]
-        if isinstance(error, NoPrediction) and error.advice:
-            sentences.append(error.advice)
-        self.add_error(field, " ".join(finished_sentence(text) for text in sentences))
+    def refuse(self, error: InvalidSettings) -> None:
+        """Say what is wrong at the field that it is about."""
+        setting = f"{self.cleaned_data['method']}.{error.name}"
+        field = next((name for name in (setting, error.name) if name in self.fields), None)
+        self.add_error(field, finished_sentence(str(error)))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
@@ -25,20 +25,19 @@ from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import MOST_NAMES_IN_LIST, asks_for_public
 from predictor.pages.permalinks import form_of_question, question_address, question_parameters, twin_of_question
 from predictor.pages.presenting import answer_facts, breakpoints_of, told_rows_by_slug
+from predictor.pages.refusals import ShownRefusal, shown_refusal
 from predictor.pages.sharing import shared_answer
 from predictor.predictions.age import stale_reasons
 from predictor.predictions.explanation import spelled_element
-from predictor.predictions.feasibility import Possibility, possibility
+from predictor.predictions.feasibility import feasibility, in_names
 from predictor.predictions.next_measurements import NextMeasurementsQuestion, no_next_measurements, viewer_of
 from predictor.predictions.reasons import reasons_of_prediction
-from predictor.predictions.request import RequestError
+from predictor.predictions.request import InvalidSettings, RequestError
 from predictor.predictions.service import predict, preview_answer
 from profiles.figures import mark_origin
 from profiles.identity.namesakes import tell_apart
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
-
-NAMED_FIELDS = ("workload", "target", "method", "scenario", "strategy", "public_only")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -52,55 +51,53 @@ def prediction_form(request: HttpRequest) -> HttpResponse:
             return redirect(question_address(question_parameters(form)))
         try:
             prediction = predict(form.prediction_request(), request.user)
-        except RequestError as error:
+        except InvalidSettings as error:
             form.refuse(error)
+        except RequestError as error:
+            return form_page(request, form, shown_refusal(error, request))
         else:
             return redirect("prediction", uid=prediction.uid)
     return form_page(request, form)
 
 
-def form_page(request: HttpRequest, form: PredictionForm) -> HttpResponse:
+def form_page(request: HttpRequest, form: PredictionForm, refusal: ShownRefusal | None = None) -> HttpResponse:
+    """The form. `refusal`: why what was sent has no answer; otherwise it says what the address asks for can get."""
+    said = {"refusal": refusal} if refusal or form.is_bound else possible_context(request)
     context = {
         "form": form,
-        "possible": possibility_of_form(
-            PredictionForm(form.data) if form.is_bound else form_of_question(request.GET), request.user
-        ),
-        "named": named_fields(request),
+        **said,
         "has_private": Profile.objects.has_private_of(request.user),
         "workloads": tell_apart(Workload.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
         "platforms": tell_apart(Platform.objects.offered_to(request.user)[:MOST_NAMES_IN_LIST], request.user),
         "section": "predict",
         "twin": json_address("api-methods"),
     }
-    return render(request, "predictor/predict.html", context, status=422 if form.errors else 200)
+    return render(request, "predictor/predict.html", context, status=422 if refusal or form.errors else 200)
 
 
 @require_safe
 @kept_for_visitors
 def possible(request: HttpRequest) -> HttpResponse:
     """The part of the form's page that says what can be predicted for what is in its fields now."""
-    possibility_shown = possibility_of_form(form_of_question(request.GET), request.user)
-    context = {"possible": possibility_shown, "named": named_fields(request)}
-    return render(request, "predictor/possible.html", context)
+    return render(request, "predictor/possible.html", possible_context(request))
 
 
-def named_fields(request: HttpRequest) -> QueryDict:
-    """The fields that the form's address keeps."""
-    filled = request.POST if request.method == "POST" else request.GET
-    return QueryDict(urlencode({name: filled[name] for name in NAMED_FIELDS if filled.get(name)}))
-
-
-def possibility_of_form(form: PredictionForm, user: Any) -> Possibility | None:
-    """None while something that the form needs is missing or wrong, or the database is being read."""
+def possible_context(request: HttpRequest) -> dict[str, Any]:
+    """`feasibility` of what the address asks, or the `refusal`; nothing while something that the form needs is missing
+    or wrong, or the database is being read."""
+    form = form_of_question(request.GET)
     if not form.is_valid():
-        return None
+        return {}
     try:
-        return possibility(form.prediction_request(), user)
+        found = feasibility(form.prediction_request(), request.user)
     except NotReadyYet:
         note_outdated()
-        return None
-    except RequestError:  # of a setting or another field: sending the form says it there
-        return None
+        return {}
+    except InvalidSettings:  # sending the form says it at the field
+        return {}
+    except RequestError as error:
+        return {"refusal": shown_refusal(error, request)}
+    return {"feasibility": found} if found.refusal is None else {"refusal": shown_refusal(found.refusal, request)}
 
 
 @require_safe
@@ -129,9 +126,9 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     """The answer to the question of the address, computed anew and not kept; the form, with what is wrong, where it has
     none."""
     form = form_of_question(request.GET)
-    answer = answer_of_form(form, request.user)
-    if answer is None:
-        return form_page(request, form)
+    answer = answer_of_form(request, form)
+    if isinstance(answer, HttpResponse):
+        return answer
     parameters = question_parameters(form)
     public_only = form.cleaned_data["public_only"]
     context = answer_page_context(request, answer, public_only=public_only) | {
@@ -144,15 +141,19 @@ def unstored_answer(request: HttpRequest) -> HttpResponse:
     return render(request, "predictor/prediction.html", context)
 
 
-def answer_of_form(form: PredictionForm, user: Any, *, explained: bool = False) -> dict[str, Any] | None:
-    """The answer, not kept; None where there is none, which the form then says."""
+def answer_of_form(
+    request: HttpRequest, form: PredictionForm, *, explained: bool = False
+) -> dict[str, Any] | HttpResponse:
+    """The answer, not kept; where there is none, the page of the form that says why."""
     if not form.is_valid():
-        return None
+        return form_page(request, form)
     try:
-        return preview_answer(form.prediction_request(), user, explained=explained)
-    except RequestError as error:
+        return preview_answer(form.prediction_request(), request.user, explained=explained)
+    except InvalidSettings as error:
         form.refuse(error)
-        return None
+        return form_page(request, form)
+    except RequestError as error:
+        return form_page(request, form, shown_refusal(error, request))
 
 
 def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_only: bool) -> dict[str, Any]:
@@ -190,11 +191,14 @@ def answer_page_context(request: HttpRequest, answer: dict[str, Any], *, public_
 def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
     """What limits the workload and what the answer rests on: a page, or the part of one that htmx asks for."""
     stored = get_object_or_404(Prediction.objects.visible_to(request.user), uid=uid)
-    addresses = {"back": reverse("prediction", args=[stored.uid]), "twin": json_address("api-why", stored.uid)}
+    addresses: dict[str, Any] = {
+        "back": reverse("prediction", args=[stored.uid]),
+        "twin": json_address("api-why", stored.uid),
+    }
     try:
         why = reasons_of_prediction(stored, request.user)
     except RequestError as error:
-        return why_response(request, stored.answer, {}, addresses | {"refusal": str(error)})
+        return why_response(request, stored.answer, {}, addresses | {"refusal": shown_refusal(error, request)})
     return why_response(request, stored.answer, why, addresses)
 
 
@@ -202,20 +206,21 @@ def why_page(request: HttpRequest, uid: Any) -> HttpResponse:
 def why_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
     form = form_of_question(request.GET)
-    answer = answer_of_form(form, request.user, explained=True)
-    if answer is None:
-        return form_page(request, form)
+    answer = answer_of_form(request, form, explained=True)
+    if isinstance(answer, HttpResponse):
+        return answer
     return why_response(request, answer, answer["why"], {"back": question_address(question_parameters(form))})
 
 
 def why_response(
-    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, str]
+    request: HttpRequest, answer: dict[str, Any], why: Mapping[str, Any], beside: dict[str, Any]
 ) -> HttpResponse:
     platforms, workloads = rows_in_answer(request.user, answer)
     names = {slug: row.name for slug, row in (platforms | workloads).items()}
     context = {
         "answer": answer,
         "why": why,
+        "sentences": [in_names(sentence, names) for sentence in why.get("sentences", [])],
         "carried": [(row, carried_name(row, names)) for row in why.get("carried", [])],
         "known": measured_label(answer_origin(answer)),
         "section": "predict",
@@ -240,9 +245,9 @@ def next_measurements_page(request: HttpRequest, uid: Any) -> HttpResponse:
 def next_measurements_of_question(request: HttpRequest) -> HttpResponse:
     """The same for an answer that is not kept."""
     form = form_of_question(request.GET)
-    answer = answer_of_form(form, request.user)
-    if answer is None:
-        return form_page(request, form)
+    answer = answer_of_form(request, form)
+    if isinstance(answer, HttpResponse):
+        return answer
     viewer = form.prediction_request().viewer(request.user)
     addresses = {"back": question_address(question_parameters(form))}
     return next_measurements_response(request, answer, viewer, addresses)

@@ -1,35 +1,47 @@
-"""One workload over all platforms."""
+"""The ranking of a program, or of one workload, over all machines: one page for both. A workload is a program of one
+part; what only a profiled program has on its page is in `programs.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from mpet_site.web.pages import json_address, page_of
 from mpet_site.web.parameters import Flag, NoSuchValue, Number, OneOf
+from predictor.computations.asking import LongAnswer
 from predictor.core.methods import METHODS
 from predictor.core.mpet.method import HIGHEST_INTERVAL_LEVEL, LOWEST_INTERVAL_LEVEL
 from predictor.figures.answer import answer_origin, measured_label
-from predictor.figures.costs import cost_charts
+from predictor.figures.costs import cost_charts, runs_priced
+from predictor.figures.intervals import IntervalScale
 from predictor.figures.platforms import PlatformTime, dot_chart
 from predictor.pages.long_answers import ShownAnswer, respond_with, shown_answer
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import told_rows_by_slug
-from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
-from predictor.predictions.feasibility import described_ranking
+from predictor.pages.programs import ProgramHome, program_home
+from predictor.pages.refusals import shown_ranking_refusal, shown_refusal
+from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, RANKED_PER_PAGE
+from predictor.predictions.programs import keep_answer, kept_answer, question_of_program
 from predictor.predictions.ranking_choice import (
     AT_THREAD_COUNT,
     BY_CORE_TIME,
+    BY_COST,
     RANKING_FILTERS,
+    RANKING_ORDER,
     RANKING_PAGE,
     RankingChoice,
+    alike_rows,
     value_in,
 )
 from predictor.predictions.rankings import Ranking, RankingQuestion
@@ -37,12 +49,15 @@ from predictor.predictions.request import DEFAULT_METHOD, RequestError
 from profiles.figures import Chart, mark_origin
 from profiles.models import Platform, Profile, Workload
 from profiles.pages.page_cache import kept_for_visitors
+from profiles.programs import program_or_404
 from profiles.templatetags.quantities import unmarked
 
+MOST_REGION_COLUMNS = 6  # the longest ones; CSV and JSON have all
 RANKING_LEVEL = Number("level", low=LOWEST_INTERVAL_LEVEL, high=HIGHEST_INTERVAL_LEVEL)
 WITH_SIMULATED = Flag("include_simulated", default=False)
-# What an address says beside filters.
-RANKING_ADDRESS = ("workload", "method", "level", "mix_runtimes", "include_simulated", "public_only", "n", "by", "page")
+QUESTION_PARAMETERS = ("method", "level", "mix_runtimes", "include_simulated", "public_only", "n")
+SHOWN_FIELDS = ("by", "max_time_s")  # of the form beside its filters
+CHOICE_PARAMETERS = (*(parameter.name for parameter in RANKING_FILTERS), RANKING_ORDER.name)
 FILTER_TITLES = {
     "device_class": "Class",
     "min_cores": "Cores, from",
@@ -51,6 +66,7 @@ FILTER_TITLES = {
     "min_memory_gib": "Memory in GiB, from",
     "measured": "Measured there",
     "origin": "Reference profiles",
+    "max_time_s": "Time in s, to",
     "max_price": "Price per hour, to",
     "max_cost": "Cost of a run, to",
     "currency": "Currency",
@@ -69,6 +85,25 @@ class RankingField:
     values: Sequence[tuple[str, str]] = ()
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What is ranked. `address` of the page; `api`: view and arguments of the same as JSON; `home`: of a program."""
+
+    name: str
+    address: str
+    api: tuple[Any, ...]
+    parameters: dict[str, str] = field(default_factory=dict)
+    workload: Workload | None = None
+    home: ProgramHome | None = None
+
+    def twin(self, request: HttpRequest, **more: str) -> str:
+        """The same question, filters and order to the API."""
+        names = (*QUESTION_PARAMETERS, *CHOICE_PARAMETERS, "page", "today")
+        given = {name: request.GET[name] for name in names if request.GET.get(name)}
+        paged = {"exact": "false"} if self.home else {}
+        return json_address(self.api[0], *self.api[1:], query=urlencode(self.parameters | paged | given | more))
+
+
 @require_safe
 @kept_for_visitors
 def ranking(request: HttpRequest) -> HttpResponse:
@@ -80,33 +115,67 @@ def ranking(request: HttpRequest) -> HttpResponse:
         if first:
             return redirect(f"{request.path}?{urlencode({'workload': first})}")
         return render(request, "predictor/ranking.html", {"section": "ranking"})
-    context = form_context(request, slug)
+    workload = Workload.objects.visible_to(request.user).filter(slug=slug).first()
+    name = workload.name if workload else slug
+    subject = Subject(name, reverse("ranking"), ("api-rankings",), {"workload": slug}, workload)
+
+    def ask(**choices: Any) -> RankingQuestion:
+        is_public = choices.pop("public_only")
+        return RankingQuestion.of(slug, None if is_public else request.user, **choices)
+
+    return ranking_page(request, subject, ask)
+
+
+@require_safe
+@kept_for_visitors
+def program(request: HttpRequest, uid: UUID, slug: str) -> HttpResponse:
+    """The same of a profiled program, with what was measured of it."""
+    found = program_or_404(uid, slug, request.user)
+    home = program_home(request, found)
+    subject = Subject(found.name.name, home.address, ("api-program", *found.name.address), home=home)
+    return ranking_page(request, subject, lambda **choices: question_of_program(found, request.user, **choices))
+
+
+def ranking_page(request: HttpRequest, subject: Subject, ask: Any) -> HttpResponse:
+    """`ask`: the question with its choices by name; it raises a RequestError."""
+    context = form_context(request, subject)
     try:
         choice = RankingChoice.of(request.GET)
-        question = question_of(request, slug, choice)
+        question = ask(choice=choice, **read_question(request))
     except RequestError as error:
-        return render(request, "predictor/ranking.html", context | {"refusal": str(error)}, status=422)
-    shown = shown_answer(request, question, request.user)
+        refusal = shown_refusal(error, request)
+        return render(request, "predictor/ranking.html", context | {"refusal": refusal}, status=422)
+    program = subject.home and subject.home.program
+    is_today = request.GET.get("today") == "true"
+    kept = kept_answer(program, question, request.user) if program and not is_today else None
+    if kept:
+        shown = ShownAnswer(kept.document, LongAnswer(kept.document, is_whole=True))
+        context |= {"kept": kept}
+    else:
+        shown = shown_answer(request, question, request.user)
+        if program and not is_today and shown.is_computed and shown.document is not None:
+            keep_answer(program, question, shown.document)
     return respond_with(
-        request, shown, "predictor/ranking.html", lambda: context | ranking_context(request, question, choice, shown)
+        request,
+        shown,
+        "predictor/ranking.html",
+        lambda: context | ranking_context(request, subject, question, choice, shown),
     )
 
 
-def question_of(request: HttpRequest, slug: str, choice: RankingChoice) -> RankingQuestion:
-    """Raises a RequestError."""
+def read_question(request: HttpRequest) -> dict[str, Any]:
+    """The arguments of a RankingQuestion that the address gives, with `public_only`. Raises an InvalidField."""
     method = request.GET.get("method") or DEFAULT_METHOD
     mixing = request.GET.get("mix_runtimes") if mixing_choices(method, "") else None  # of the method chosen before
-    return RankingQuestion.of(
-        slug,
-        None if asks_for_public(request.GET.get("public_only")) else request.user,
-        method=method,
-        mix_runtimes=mixing or None,
-        level=value_in(request.GET, RANKING_LEVEL),
-        include_simulated=value_in(request.GET, WITH_SIMULATED),
-        n=value_in(request.GET, AT_THREAD_COUNT),
-        choice=choice,
-        page=page_number(request.GET.get("page", "")),
-    )
+    return {
+        "method": method,
+        "mix_runtimes": mixing or None,
+        "level": value_in(request.GET, RANKING_LEVEL),
+        "include_simulated": value_in(request.GET, WITH_SIMULATED),
+        "n": value_in(request.GET, AT_THREAD_COUNT),
+        "public_only": asks_for_public(request.GET.get("public_only")),
+        "page": page_number(request.GET.get("page", "")),
+    }
 
 
 def page_number(text: str) -> int:
@@ -121,69 +190,125 @@ def page_number(text: str) -> int:
         return 1
 
 
-def form_context(request: HttpRequest, slug: str) -> dict[str, Any]:
+def form_context(request: HttpRequest, subject: Subject) -> dict[str, Any]:
+    is_private = subject.home is not None and subject.home.program.source.private_to_id is not None
     return {
-        "asked": slug,
-        "workloads": offered_names(Workload, request.user, slug),
+        "subject": subject,
+        "home": subject.home,
+        "workloads": () if subject.home else offered_names(Workload, request.user, subject.parameters["workload"]),
         "methods": list(METHODS),
         "method": request.GET.get("method") or DEFAULT_METHOD,
         "mixing": mixing_choices(request.GET.get("method") or DEFAULT_METHOD, request.GET.get("mix_runtimes", "")),
         "include_simulated": request.GET.get("include_simulated") == "true",
         "public_only": asks_for_public(request.GET.get("public_only")),
-        "has_private": Profile.objects.has_private_of(request.user),
+        "has_private": not is_private and Profile.objects.has_private_of(request.user),
         "by": request.GET.get("by", ""),
         "n": request.GET.get("n", ""),
         "level": request.GET.get("level", ""),
+        "max_time_s": request.GET.get("max_time_s", ""),
         "is_filtered": any(request.GET.get(parameter.name) for parameter in RANKING_FILTERS),
+        "has_filters": any(request.GET.get(name) for name in CHOICE_PARAMETERS if name not in SHOWN_FIELDS),
+        "known": subject.home.known if subject.home else "measured",
         "section": "ranking",
+        "twin": subject.twin(request),
     }
 
 
 def ranking_context(
-    request: HttpRequest, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
+    request: HttpRequest, subject: Subject, question: RankingQuestion, choice: RankingChoice, shown: ShownAnswer
 ) -> dict[str, Any]:
     """The rows that pass the filters, each with its place among all platforms."""
     ranking = question.ranking([], []) if shown.document is None else Ranking(**shown.document)
     platforms = told_rows_by_slug(Platform, request.user, ranking.platforms)
-    rows = choice.rows(ranking.results, platforms)
+    chosen = choice.rows(ranking.results, platforms)
+    currency = next((row["currency"] for row in chosen if row["currency"]), "")
+    by_cost = choice.by == BY_COST and bool(currency)
+    rows = [row for row in chosen if row["cost"] is not None] if by_cost else chosen
     page = page_of(request, rows, RANKED_PER_PAGE)
-    shown_rows = [
-        (row | {"known": row["origin"] if row["measured"] else ""}, platforms[row["platform"]]) for row in page
-    ]
-    is_simulated = any(row["origin"] == "simulated" for row in rows)
-    origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
-    unit = "unknown unit" if ranking.time_kind == "relative" else "s"
+    is_fleet = len(platforms) >= FEWEST_ESTIMATED_PLATFORMS
     refused = choice.refused(ranking.refused, platforms)
-    described = described_ranking(question, {"refused": refused}, request.user)
+    unit = "unknown unit" if ranking.time_kind == "relative" else "s"
+    is_simulated = any(row["origin"] == "simulated" for row in chosen)
+    origin = answer_origin({"simulated": is_simulated, "include_simulated": question.include_simulated})
+    known = measured_label(origin)
+    labels = subject.home.labels if subject.home else {}
+    grouped = alike_rows(list(page), platforms) if is_fleet else [(row, []) for row in page]
+    shown_rows = [
+        (
+            shown_row(row, request, subject, labels) | {"alike": [platforms[one["platform"]] for one in alike]},
+            platforms[row["platform"]],
+        )
+        for row, alike in grouped
+    ]
+    charts = ranking_charts(shown_rows, unit, known, choice, subject.home)
+    if by_cost:
+        charts = cost_charts(rows, {slug: unmarked(row.name, known) for slug, row in platforms.items()}, unit) or charts
+    fastest = min(chosen, key=itemgetter("time_s"), default=None)
+    most_s = choice.filters.get("max_time_s") or (subject.home.own_time(question.n) if subject.home else None)
+    in_time = [row for row in chosen if row["cost"] is not None and (most_s is None or row["time_s"] <= most_s)]
+    cheapest = min(in_time, key=itemgetter("cost"), default=None)
     return {
         "ranking": ranking,
-        "refused_summary": described["refused_summary"],
-        "advice": described["advice"],
-        "workload": Workload.objects.visible_to(request.user).filter(slug=ranking.workload).first(),
+        "order": choice.title(has_prices=bool(currency), unit=unit),
+        "order_by": choice.by if currency or choice.by != BY_COST else "time",
+        "lacks_prices": choice.by == BY_COST and not currency,
         "rows": shown_rows,
         "page": page,
-        "refused": [(platforms[row["platform"]], row["reason"]) for row in refused],
+        "unpriced": len(chosen) - len(rows),
+        "refusal_line": shown_ranking_refusal(question, refused, request) if shown.is_computed else None,
+        "refused": [platforms[row["platform"]] for row in refused],
         "fields": filter_fields(request, list(platforms.values())),
+        "any_measured": any(row["measured"] for row in page),
         "has_estimates": any(row["estimated"] for row in rows),
         "is_simulated": is_simulated,
-        "known": measured_label(origin),
+        "known": known,
         "time_unit": unit,
-        "cautions": row_cautions(page),
-        "currency": next((row["currency"] for row in rows if row["currency"]), ""),
-        "charts": mark_origin(
-            [
-                *ranking_charts(shown_rows, unit, measured_label(origin), choice),
-                *cost_charts(rows, {slug: row.name for slug, row in platforms.items()}, unit),
-            ],
-            origin,
-        ),
-        "twin": ranking_json_address(request, ranking),
+        "scale": IntervalScale.of(page),
+        "cautions": Counter(warning for row in page for warning in row["warnings"]).most_common(),
+        "currency": currency,
+        "runs": runs_priced(row["cost"] for row in rows),
+        "fastest": fastest,
+        "fastest_platform": platforms[fastest["platform"]] if fastest else None,
+        "cheapest": cheapest,
+        "cheapest_platform": platforms[cheapest["platform"]] if cheapest else None,
+        "most_s": most_s,
+        "own_s": subject.home.own_time(question.n) if subject.home else None,
+        "columns": [labels.get(slug, slug) for slug in ranking.regions[:MOST_REGION_COLUMNS]] if subject.home else [],
+        "more_regions": len(ranking.regions) > MOST_REGION_COLUMNS,
+        "narrowing": narrowing_address(request, subject, fastest) if fastest else "",
+        "charts": mark_origin(charts, origin),
+        "twin": subject.twin(request, method=ranking.method),
     }
 
 
-def row_cautions(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """What the rows warn of, each sentence once, those of the most rows first, with their number."""
-    return Counter(warning for row in rows for warning in row["warnings"]).most_common()
+def shown_row(
+    result: Mapping[str, Any], request: HttpRequest, subject: Subject, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """A row of the ranking with what its cells lead to: the prediction of each part."""
+    names = ("method", "n", "include_simulated", "public_only", "mix_runtimes")
+    chosen = {"target": result["platform"]} | {name: request.GET[name] for name in names if request.GET.get(name)}
+    chosen.setdefault("method", DEFAULT_METHOD)
+    answer = reverse("unstored-answer")
+    parts = [
+        {
+            "time_s": region["time_s"],
+            "label": labels.get(region["workload"], region["workload"]),
+            "address": f"{answer}?{urlencode({'workload': region['workload']} | chosen)}",
+        }
+        for region in result["regions"][:MOST_REGION_COLUMNS]
+    ]
+    whole = "" if subject.home else f"{answer}?{urlencode(subject.parameters | chosen)}"
+    return {**result, "columns": parts, "address": whole}
+
+
+def narrowing_address(request: HttpRequest, subject: Subject, row: Mapping[str, Any]) -> str:
+    """The address of what to measure next for the answer on the row's machine."""
+    names = ("method", "n", "include_simulated", "public_only")
+    given = {name: request.GET[name] for name in names if request.GET.get(name)}
+    query = urlencode(subject.parameters | {"target": row["platform"]} | given)
+    if subject.home:
+        return f"{reverse('program-measure-next', args=subject.home.program.name.address)}?{query}"
+    return f"{reverse('unstored-measure-next')}?{query}"
 
 
 def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[RankingField]:
@@ -191,6 +316,8 @@ def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[R
     fields = []
     for parameter in RANKING_FILTERS:
         name = parameter.name
+        if name in SHOWN_FIELDS:
+            continue
         texts = {text for row in platforms if isinstance(text := getattr(row, name, None), str) and text}
         values = [(text, text.replace("_", " ")) for text in sorted(texts)]
         if isinstance(parameter, Flag):
@@ -202,49 +329,38 @@ def filter_fields(request: HttpRequest, platforms: Sequence[Platform]) -> list[R
 
 
 def ranking_charts(
-    rows: Sequence[tuple[Mapping[str, Any], Platform]], unit: str, times_word: str, choice: RankingChoice
+    rows: Sequence[tuple[Mapping[str, Any], Platform]],
+    unit: str,
+    known: str,
+    choice: RankingChoice,
+    home: ProgramHome | None,
 ) -> list[Chart]:
+    """The machines of this result page, by what they are ordered by; among them the one that measured the program."""
     if not rows:
         return []
-    if choice.by == BY_CORE_TIME:
-        return [core_time_chart(rows, unit, times_word)]
-    times = [
-        PlatformTime.of(unmarked(platform.name, times_word), platform.slug, row, row["measured_time_s"], row["n_best"])
-        for row, platform in rows
-    ]
+    by_core = choice.by == BY_CORE_TIME
+    times = []
+    for row, platform in rows:
+        shown = {name: row[name] for name in ("time_s", "low_s", "high_s")}
+        if by_core:
+            shown = {name: value and row["cores"] and value * row["cores"] for name, value in shown.items()}
+        measured_s = None if by_core else row["measured_time_s"]
+        name = unmarked(platform.name, known)
+        times.append(PlatformTime.of(name, platform.slug, shown, measured_s, row["n_best"]))
+    if home and not by_core and (own_s := home.own_time(None)) is not None:
+        own = home.program.platform
+        if own.slug not in {time.slug for time in times}:
+            times.append(PlatformTime.of(unmarked(own.name, known), own.slug, {}, own_s, None))
+            times.sort(key=lambda time: np.nanmin([time.time_s, time.measured_s]))
+    what = "core time, the time multiplied by the physical cores that the threads take" if by_core else "time"
     return [
         dot_chart(
             "ranking",
-            "Time on each platform",
-            f"The predicted time with the number of threads that the table names, with its interval. The {times_word} "
-            "times were not used for the prediction.",
+            "Core time on each machine" if by_core else "Time on each machine",
+            f"The predicted {what}, with its interval."
+            + ("" if by_core else f" The {known} times were not used for the prediction."),
             times,
-            measured=times_word,
-            axis=f"time t(n) ({unit})",
+            measured=known,
+            axis=f"core time ({'core ' if unit == 's' else ''}{unit})" if by_core else f"time t(n) ({unit})",
         )
     ]
-
-
-def core_time_chart(rows: Sequence[tuple[Mapping[str, Any], Platform]], unit: str, times_word: str) -> Chart:
-    times = []
-    for row, platform in rows:
-        names = ("time_s", "low_s", "high_s") if row["cores"] else ()
-        scaled = {name: None if row[name] is None else row[name] * row["cores"] for name in names}
-        times.append(PlatformTime.of(unmarked(platform.name, times_word), platform.slug, scaled, None, row["n_best"]))
-    return dot_chart(
-        "ranking",
-        "Core time on each platform",
-        "The predicted time multiplied by the physical cores that its threads take, with its interval.",
-        times,
-        measured=times_word,
-        axis=f"core time ({'core ' if unit == 's' else ''}{unit})",
-    )
-
-
-def ranking_json_address(request: HttpRequest, ranking: Ranking) -> str:
-    """The same question, filters and order to the API."""
-    names = (*RANKING_ADDRESS, *(parameter.name for parameter in RANKING_FILTERS))
-    given = {name: request.GET[name] for name in names if request.GET.get(name)}
-    return json_address(
-        "api-rankings", query=urlencode(given | {"workload": ranking.workload, "method": ranking.method})
-    )

@@ -18,7 +18,8 @@ from predictor.figures.answer import answer_drawing
 from predictor.figures.share_picture import share_picture
 from predictor.models import Prediction
 from profiles.figures import Breakpoints
-from profiles.templatetags.quantities import significant
+from profiles.programs import measured_program, program_or_404
+from profiles.templatetags.quantities import seconds, significant
 
 SHARED_FOR_S = 3600  # an answer never changes; that its sources were withdrawn is to be seen soon
 MOST_BADGE_CHARACTERS = 60
@@ -65,10 +66,28 @@ def public_prediction(uid: Any) -> Prediction:
 @cache_control(public=True, max_age=SHARED_FOR_S)
 def badge(request: HttpRequest, uid: Any) -> HttpResponse:
     """The answer as a small SVG image, for READMEs."""
-    text = shared_answer(public_prediction(uid).answer).text[:MOST_BADGE_CHARACTERS]
-    label_width, text_width = (round(CHARACTER_WIDTH * len(part)) + 12 for part in (BADGE_LABEL, text))
+    return badge_image(request, BADGE_LABEL, shared_answer(public_prediction(uid).answer).text)
+
+
+@require_safe
+@cache_control(public=True, max_age=SHARED_FOR_S)
+def program_badge(request: HttpRequest, uid: Any, slug: str) -> HttpResponse:
+    """The least time of a public program where it was measured, as a small SVG image."""
+    program = program_or_404(uid, slug, None)
+    measured = measured_program(program)
+    text = f"on {program.platform.name}"
+    if measured is not None:
+        best = measured.best()
+        threads = f"{measured.n[best]} thread{'' if measured.n[best] == 1 else 's'}"
+        text = f"{seconds(float(measured.time_s[best]))} with {threads} {text}"
+    return badge_image(request, program.name.name, text)
+
+
+def badge_image(request: HttpRequest, label: str, text: str) -> HttpResponse:
+    text = text[:MOST_BADGE_CHARACTERS]
+    label_width, text_width = (round(CHARACTER_WIDTH * len(part)) + 12 for part in (label, text))
     context = {
-        "label": BADGE_LABEL,
+        "label": label,
         "text": text,
         "label_width": label_width,
         "text_width": text_width,

@@ -15,7 +15,9 @@ from mpet_site.web.pages import json_address
 from predictor.figures.answer import answer_charts, answer_drawing, answer_origin
 from predictor.pages.offers import asks_for_public, first_pair, mixing_choices, offered_names
 from predictor.pages.presenting import answer_facts, breakpoints_of, rows_by_slug
-from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
+from predictor.pages.refusals import ShownRefusal, shown_refusal
+from predictor.predictions.feasibility import finished_sentence
+from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest, RequestError
 from predictor.predictions.service import predict, preview_answer
 from predictor.predictions.sliders import (
     QUESTION_PARAMETERS,
@@ -48,7 +50,7 @@ def what_if(request: HttpRequest) -> HttpResponse:
         try:
             return redirect("prediction", uid=predict(state["question"], request.user).uid)
         except RequestError as error:
-            state |= refusal_shown(error)
+            state["refusal"] = shown_refusal(error, request)
     answers = Previews(request.user)
     context = {
         "workload": request.GET["workload"],
@@ -101,7 +103,11 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
     try:
         values = slider_values(parameters)
     except InvalidParameter as error:
-        return {"values": {}, "refusal": str(error), "state": urlencode(question | public)}
+        return {
+            "values": {},
+            "refusal": ShownRefusal(finished_sentence(str(error))),
+            "state": urlencode(question | public),
+        }
     target = Platform.objects.visible_to(request.user).filter(slug=question.get("target", "")).first()
     if target is not None:
         values = drop_neutral_values(values, target)
@@ -115,7 +121,7 @@ def slider_state(request: HttpRequest) -> dict[str, Any]:
 def answer_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:
     """The answer, not kept, with its figures; or why there is none."""
     answer = None
-    refused: dict[str, Any] = {name: state[name] for name in ("refusal", "remedy") if name in state}
+    refused: dict[str, Any] = {"refusal": state["refusal"]} if "refusal" in state else {}
     questions = [state["question"]] if "question" in state else []
     public_only = asks_for_public(request.GET.get("public_only"))
     unchanged = slider_request(request.GET, {}, public_only=public_only)
@@ -124,7 +130,7 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
             answer = answers.answer_to(question)
             break
         except RequestError as error:
-            refused = refused or refusal_shown(error)
+            refused = refused or {"refusal": shown_refusal(error, request)}
     if answer is None:
         return refused
     named = {answer["target"], *(reference["platform"] for reference in answer["reference_curves"])}
@@ -139,11 +145,6 @@ def answer_context(request: HttpRequest, state: dict[str, Any], answers: Preview
         **answer_facts(answer),
         "twin": json_address("api-prediction-preview", query=state["state"]),
     }
-
-
-def refusal_shown(error: RequestError) -> dict[str, Any]:
-    """Why there is no answer, and what would help."""
-    return {"refusal": str(error), "remedy": error.remedy if isinstance(error, NoPrediction) else None}
 
 
 def slider_context(request: HttpRequest, state: dict[str, Any], answers: Previews) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from profiles.models import Profile
 
 KIT_COMMAND, KIT_COST = "make quick", " once (a minute or two)"  # the shortest run of all its workloads
 STRESS_NG_COMMAND = "make stress-ng"
+MIXED_ORIGINS = "origin"  # of a Remedy: one side is simulated, the other one measured
 WIDEST_MIXING: MixRuntimes = "auto"
 MOST_OUTLIERS_LOOKED_AT, MOST_OUTLIERS_NAMED = 20, 3
 
@@ -146,10 +147,28 @@ def find_measuring_remedy(question: Question, snapshot: Snapshot, user: Any) -> 
         return remedy_without_reference(database, question.workload, question.target)
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {workload} on a machine: only simulated profiles of it are known")
+    if is_simulated_alone(target, user):
+        return Remedy(MIXED_ORIGINS, f"simulated and measured machines are never mixed, and {target} is simulated")
+    rows = rows[~snapshot.is_simulated[rows]]
     hosts = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)
     counts = kit_counts(user, workload, {target, *hosts})
     in_fleet = None if target in counts else stress_ng_remedy(hosts[0], {target}, user)
     return in_fleet or kit_remedy(hosts, target, counts)
+
+
+def is_simulated_alone(platform: str, user: Any) -> bool:
+    """Whether all that the user may use of the platform was simulated."""
+    rows = Profile.objects.candidates_for(user).filter(platform__slug=platform)
+    return rows.filter(origin__in=SIMULATED).exists() and not rows.exclude(origin__in=SIMULATED).exists()
+
+
+def absent_platforms(snapshot: Snapshot) -> set[str]:
+    """The platforms of which a snapshot holds no profile: all that is known of them has another origin."""
+    database = snapshot.database
+    return {
+        database.platforms[index]
+        for index in np.flatnonzero(np.bincount(database.platform_index, minlength=len(database.platforms)) == 0)
+    }
 
 
 def remedy_without_reference(database: Database, workload: int, target: int) -> Remedy:
@@ -174,9 +193,13 @@ def remedy_without_reference(database: Database, workload: int, target: int) -> 
     )
 
 
-def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> Remedy:
-    """Which of both sides would have to run the kit: the one that has not, where the other one has."""
+def kit_remedy(hosts: Sequence[str], target: str, counts: Mapping[str, int]) -> Remedy | None:
+    """Which of both sides would have to run the kit: the one that has not, where the other one has. None where both
+    have, so that another run would change nothing."""
+    if target in counts and all(host in counts for host in hosts):
+        return None
     if target in counts:
+        hosts = [host for host in hosts if host not in counts]
         return sweep_remedy(hosts[0], target, counts[target])
     if known := [host for host in hosts if host in counts]:
         host = max(known, key=lambda name: counts[name])

@@ -15,6 +15,7 @@ from predictor.core import methods
 from predictor.core.answers import EstimatedTimes
 from predictor.core.database import Database
 from predictor.core.mpet.evidence.connections import groups_of_targets
+from predictor.core.programs.program import ProgramParts
 from predictor.core.references import groups_beside
 from predictor.core.steps import ComputedStep
 from predictor.predictions.costs import hourly_prices
@@ -42,6 +43,8 @@ class EstimatedQuestion(Protocol):
 
     @property
     def snapshot(self) -> Snapshot: ...
+    @property
+    def parts(self) -> ProgramParts: ...
     @property
     def workload(self) -> int: ...
     @property
@@ -130,36 +133,41 @@ class RowOrder:
 
 
 def estimated_rows(question: EstimatedQuestion) -> list[Row | None]:
-    """A row for each platform of the snapshot: estimated, or refused; None where only the method itself tells."""
-    database, workload = question.snapshot.database, question.workload
-    estimates = kept_estimates(question)
+    """A row for each platform of the snapshot: estimated, or refused; None where only the method itself tells.
+
+    The estimate of a program is the sum over its regions, each at its own best n, and of the rest with one thread.
+    """
+    database, parts = question.snapshot.database, question.parts
+    estimates = [kept_estimates(question, region, question.n) for region in parts.regions]
+    longest = estimates[0]
+    if parts.serial_rest is not None:
+        estimates.append(kept_estimates(question, parts.serial_rest, 1))
+    whole_s = np.sum([estimate.time_s for estimate in estimates], axis=0)
     lacks = question.method.lacks_by_target
-    words = ("",) * len(database.platforms) if lacks is None else lacks(database, workload)
-    own = measured_rows(database, workload)
-    asked = None if question.n is None else (question.n,)
-    is_simulated = bool(question.snapshot.is_simulated[database.rows_of_workload(workload)].any())
+    words = ("",) * len(database.platforms) if lacks is None else lacks(database, question.workload)
+    own = np.stack([measured_rows(database, part) for part in parts.all])
+    is_simulated = bool(question.snapshot.is_simulated[database.rows_of_workload(question.workload)].any())
     rows: list[Row | None] = []
     for position, slug in enumerate(database.platforms):
         refusal = refusal_of(database, position, question.n, words[position])
-        if refusal is not None or not np.isfinite(estimates.time_s[position]):
+        if refusal is not None or not np.isfinite(whole_s[position]):
             rows.append(refusal)
             continue
-        profile = int(own[position])
-        measured_n, measured_s = (None, None) if profile < 0 else measured_point(database, profile, asked)
         rows.append(
             {
                 "platform": slug,
-                "n_best": int(estimates.n[position]),
-                "time_s": float(estimates.time_s[position]),
+                "n_best": int(longest.n[position]),
+                "time_s": float(whole_s[position]),
                 "low_s": None,
                 "high_s": None,
-                "measured": profile >= 0,
-                "measured_time_s": measured_s,
-                "measured_n": measured_n,
+                "regions": [],
+                "serial_rest_s": None,
+                "widest_part": None,
+                **measured_point(database, own[:, position].tolist(), question.n),
                 "origin": "simulated" if is_simulated else "measured",
                 "warnings": [],
                 "estimated": True,
-                "limited": bool(estimates.is_limited[position]),
+                "limited": bool(longest.is_limited[position]),
             }
         )
     return rows
@@ -175,15 +183,15 @@ def refusal_of(database: Database, position: int, n: int | None, lacks: str) -> 
     return {"platform": slug, "reason": REFUSAL_REASONS.get(lacks, OTHER_REASON), "lacks": lacks} if lacks else None
 
 
-def kept_estimates(question: EstimatedQuestion) -> EstimatedTimes:
-    """The method's estimates of all platforms, kept with the snapshot for a while."""
+def kept_estimates(question: EstimatedQuestion, workload: int, n: int | None) -> EstimatedTimes:
+    """The method's estimates of a part on all platforms, kept with the snapshot for a while."""
     database, estimate = question.snapshot.database, question.method.estimate
     if estimate is None:
         raise ValueError(f"{question.method.name} estimates nothing")
     return database.derive_one_of(
         "estimates",
-        (question.method.name, question.workload, question.n),
-        lambda: estimate(database, question.workload, np.arange(len(database.platforms)), question.n),
+        (question.method.name, workload, n),
+        lambda: estimate(database, workload, np.arange(len(database.platforms)), n),
         KEPT_ESTIMATES,
     )
 

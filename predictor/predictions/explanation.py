@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from profiles.models import Platform
 from profiles.pages.ceilings import machine_facts
 from profiles.scaling.limits import limits_document
 from profiles.scaling.machine_facts import MachineFacts
+from profiles.scaling.runs import CurveTable
 
 if TYPE_CHECKING:
     from predictor.predictions.basis import Basis
@@ -28,7 +30,8 @@ WITHOUT = {
 }
 
 
-WHY_VERSION = "2"  # of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory)
+# Of the rules that write `why`: raised when they change (1: SMT redundancy was read as memory; 2: not by weight).
+WHY_VERSION = "3"
 
 
 def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +41,7 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     if curves is None or basis.scenario.name == "sequential":
         return {
             "version": WHY_VERSION,
-            "sentences": influence_sentences(carried),
+            "sentences": by_weight(influence_sentences(carried)),
             "carried": influence_documents(carried),
             "bottlenecks": [],
             "bound": None,
@@ -47,7 +50,7 @@ def explain(basis: Basis, request: dict[str, Any]) -> dict[str, Any]:
     return {
         **limits,
         "version": WHY_VERSION,
-        "sentences": [*limits["sentences"], *influence_sentences(carried)],
+        "sentences": by_weight(influence_sentences(carried), limits["sentences"], lost_share(curves)),
         "carried": influence_documents(carried),
     }
 
@@ -103,21 +106,36 @@ def percent_of_change(change: float | None) -> float | None:
     return None if change is None or not is_plausible(change) else 100 * change
 
 
-def influence_sentences(carried: list[Influence]) -> list[str]:
-    """Sentences about the heaviest influence of each kind, and about the one whose absence would change most."""
+def lost_share(curves: CurveTable) -> float:
+    """The share of the thread time at the largest n that the ideal speedup would not need."""
+    return max(0.0, 1 - float(curves.t1_s / curves.time_s[-1]) / int(curves.n[-1]))
+
+
+def by_weight(influences: Sequence[tuple[float, str]], limits: Sequence[str] = (), lost: float = 0.0) -> list[str]:
+    """The sentences. First the three that say most, the heaviest first: what limits the workload by the share of the
+    time that is lost, an influence by its weight or by what its absence would change; then the others."""
+    heaviest = [*((lost, sentence) for sentence in limits[:1]), *influences[:2]]
+    leading = [sentence for _, sentence in sorted(heaviest, key=lambda one: -one[0])]
+    return [*leading, *limits[1:], *(sentence for _, sentence in influences[2:])]
+
+
+def influence_sentences(carried: list[Influence]) -> list[tuple[float, str]]:
+    """(weight, sentence) of the heaviest influence of each kind, and of the one whose absence would change most."""
     lines = []
     for kind, noun in (("reference", "reference"), ("workload", "benchmark")):
         alike = [influence for influence in carried if influence.kind == kind]
         if alike and alike[0].share is not None:
-            lines.append(f"The {noun} {alike[0].name} has {alike[0].share:.0%} of the weight of the candidates.")
+            sentence = f"The {noun} {alike[0].name} has {alike[0].share:.0%} of the weight of the candidates."
+            lines.append((abs(alike[0].share), sentence))
     meant = [influence for influence in carried if is_plausible(influence.change)]
     tried = [influence for influence in meant if influence.kind != "element"]
     if tried:
-        lines.append(change_sentence(max(tried, key=lambda influence: abs(influence.change or 0.0))))
+        most = max(tried, key=lambda influence: abs(influence.change or 0.0))
+        lines.append((abs(most.change or 0.0), change_sentence(most)))
     elements = [influence for influence in meant if influence.kind == "element"]
     if elements:
-        lines.append(change_sentence(elements[0]))
-    return lines
+        lines.append((abs(elements[0].change or 0.0), change_sentence(elements[0])))
+    return sorted(lines, key=lambda line: -line[0])
 
 
 def change_sentence(influence: Influence) -> str:

@@ -3,17 +3,22 @@ for the API, and for all targets of a workload at once. It says what the predict
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mpet_site.web.parameters import SLUG_PATTERN
+from predictor.core.assembly import SIMULATED
 from predictor.core.database import Database
 from predictor.predictions.advice import (
     KIT_COMMAND,
     KIT_COST,
+    MIXED_ORIGINS,
+    absent_platforms,
     complete_refusal,
     count_of_workloads,
     kit_counts,
@@ -23,7 +28,6 @@ from predictor.predictions.advice import (
     stress_ng_remedy,
 )
 from predictor.predictions.answering import refusal_of_question
-from predictor.predictions.programs import ProgramQuestion, part_slugs
 from predictor.predictions.question import (
     Question,
     position_named,
@@ -38,12 +42,19 @@ from predictor.predictions.request import (
     NoPrediction,
     PredictionRequest,
     Remedy,
+    RequestError,
+    UnknownName,
     UnknownWorkloadName,
 )
 from predictor.snapshot.building import Snapshot
-from profiles.lookup import LookupResult, look_up
-from profiles.models import Platform, Workload
+from profiles.models import Platform, Profile, Workload
 
+REASONS = {
+    "reference": "{workload} was measured on no other machine",
+    "benchmark": "no other workload was measured on {target}",
+    "shared": "{target} and the machines that have {workload} share no workload",
+    "comparable": "what was measured on {target} and where {workload} was measured is of kinds that are not compared",
+}
 REPAIRED_BY_KIT = frozenset({"benchmark", "comparable", "shared"})
 
 
@@ -127,28 +138,6 @@ def advice_members(remedy: Remedy | None) -> dict[str, Any]:
     return {"advice": remedy and remedy.sentence, "remedy": remedy and remedy.document()}
 
 
-@dataclass(frozen=True)
-class Possibility:
-    """What the form says of what was typed into it; `feasibility` is None where a name is unknown."""
-
-    workload: LookupResult
-    target: LookupResult
-    feasibility: Feasibility | None = None
-
-    @property
-    def is_possible(self) -> bool:
-        return self.feasibility is not None and self.feasibility.refusal is None
-
-
-def possibility(request: PredictionRequest, user: Any) -> Possibility:
-    """What the form says. Raises a RequestError for what is wrong beside the two names."""
-    viewer = request.viewer(user)
-    workload = look_up(Workload.objects.visible_to(viewer), request.workload)
-    target = look_up(Platform.objects.visible_to(viewer), request.target)
-    known = workload.slug is not None and target.slug is not None
-    return Possibility(workload, target, feasibility(request, user) if known else None)
-
-
 def feasibility(request: PredictionRequest, user: Any) -> Feasibility:
     """Whether `predict` answers this request, and what would help where it does not. Raises a RequestError where a name
     or a value is wrong."""
@@ -215,20 +204,87 @@ def feasible_targets(
     )
 
 
-def described_ranking(
-    question: RankingQuestion | ProgramQuestion, ranking: Mapping[str, Any], user: Any
-) -> dict[str, Any]:
+def refusal_in_names(error: RequestError, user: Any, workload: str, target: str) -> str:
+    """One sentence that says why there is no answer, and what would help, with machines and workloads by name."""
+    if isinstance(error, UnknownName):
+        return f"There is no {error.noun.replace('platform', 'machine')} “{error.name}”."
+    if not isinstance(error, NoPrediction):
+        return f"{error}".removesuffix(".") + "."  # it begins with the name of a parameter
+    remedy = error.remedy
+    names = names_of((workload, target, *named_by(remedy)), user)
+    if remedy is not None and remedy.kind == MIXED_ORIGINS:
+        return finished_sentence(in_names(remedy.sentence, names))
+    reason = REASONS.get(error.lacks, "").format(workload=workload, target=target) or error.reason
+    if error.left_out:
+        reason = error.reason
+    helps = f": {remedy.sentence}" if remedy else ""
+    return finished_sentence(in_names(reason + helps, names))
+
+
+def ranking_refusal(
+    question: RankingQuestion, refused: Sequence[Mapping[str, Any]], user: Any
+) -> tuple[str, Remedy | None]:
+    """One sentence about all machines without a place in the ranking, and what would give most of them one."""
+    snapshot, workload = question.snapshot, question.snapshot.database.workloads[question.workload]
+    # Machines that are known by profiles of the other origin alone have no row in the snapshot.
+    is_simulated = bool(snapshot.is_simulated[snapshot.database.rows_of_workload(question.workload)].any())
+    absent = absent_platforms(snapshot).intersection(row["platform"] for row in refused)
+    other = Profile.objects.candidates_for(user).filter(platform__slug__in=absent)
+    other = other.filter(origin="measured") if is_simulated else other.filter(origin__in=SIMULATED)
+    mixed = set(other.values_list("platform__slug", flat=True)) if absent else set()
+    left_out = ""
+    if mixed:
+        word = "measured" if is_simulated else "simulated"
+        many = f"1 {word} machine is" if len(mixed) == 1 else f"{len(mixed):,} {word} machines are"
+        left_out = f"Simulated and measured machines are never mixed: {many} left out here. "
+        refused = [row for row in refused if row["platform"] not in mixed]
+    if not refused:
+        return left_out.strip(), None if is_simulated else Remedy(MIXED_ORIGINS, left_out)
+    lacking = {row["platform"]: row["lacks"] for row in refused}
+    remedy = remedy_for_all(snapshot, question.workload, lacking, user)
+    (first, *others) = summarise_refused(refused)
+    reason = first["reason"] if first["lacks"] else refused[0]["reason"]
+    machines = "1 machine has" if len(refused) == 1 else f"{len(refused):,} machines have"
+    mostly = ", most of them because " if others else ": "
+    names = names_of((workload, *named_by(remedy), *list(lacking)[:2]), user)
+    helps = f". {remedy.sentence[:1].upper()}{remedy.sentence[1:]}" if remedy else ""
+    return left_out + finished_sentence(in_names(f"{machines} no prediction{mostly}{reason}{helps}", names)), remedy
+
+
+def named_by(remedy: Remedy | None) -> list[str]:
+    return [slug for slug in (remedy.platform, remedy.shares_with) if slug] if remedy else []
+
+
+def names_of(slugs: Iterable[str], user: Any) -> dict[str, str]:
+    """Names of workloads and machines by slug."""
+    wanted = set(slugs)
+    rows = [model.objects.visible_to(user).filter(slug__in=wanted) for model in (Workload, Platform)]
+    return {slug: name for found in rows for slug, name in found.values_list("slug", "name")}
+
+
+def in_names(text: str, names: Mapping[str, str]) -> str:
+    """
+    >>> in_names("run it on laptop-2 and laptop", {"laptop": "My laptop"})
+    'run it on laptop-2 and My laptop'
+    """
+    return re.sub(SLUG_PATTERN, lambda match: names.get(match[0], match[0]), text)
+
+
+def finished_sentence(text: str) -> str:
+    """
+    >>> finished_sentence("no workload 'x'"), finished_sentence("Choose one.")
+    ("No workload 'x'.", 'Choose one.')
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def described_ranking(question: RankingQuestion, ranking: Mapping[str, Any], user: Any) -> dict[str, Any]:
     """The ranking with why platforms have no place, and what would give most of them one. The advice is its viewer's:
     so it is no part of the ranking, which several may share."""
     lacking = {row["platform"]: row["lacks"] for row in ranking["refused"]}
     refused = list(ranking["refused"])
     if "reference" in lacking.values():
-        workloads = (
-            part_slugs(question)
-            if isinstance(question, ProgramQuestion)
-            else [question.snapshot.database.workloads[question.workload]]
-        )
-        left_out = left_out_outliers(question.snapshot.database, workloads, None, "reference", user)
+        left_out = left_out_outliers(question.snapshot.database, question.part_slugs, None, "reference", user)
         if left_out:
             said = f"; outliers take no part: {left_out}"
             refused = [row | {"reason": row["reason"] + said * (row["lacks"] == "reference")} for row in refused]
@@ -250,17 +306,22 @@ def remedy_for_all(snapshot: Snapshot, workload: int, lacking: Mapping[str, str]
     name = database.workloads[workload]
     if not len(rows):
         return Remedy("measure", f"measure {name} on a machine and upload the results")
+    lacking = {slug: word for slug, word in lacking.items() if slug not in absent_platforms(snapshot)}
     if not lacking:
         return None
     if snapshot.is_simulated[rows].all():
         return Remedy("measure", f"measure {name} on a machine: only simulated profiles of it are known")
-    host = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[rows])], user)[0]
+    measured = rows[~snapshot.is_simulated[rows]]
+    host, *_ = own_platforms_first([database.platforms[p] for p in np.unique(database.platform_index[measured])], user)
     counts = kit_counts(user, name)
-    sizes = [counts[slug] for slug in lacking if slug in counts]
-    if remedy := stress_ng_remedy(host, lacking, user, more_than=len(sizes)):
+    # Where the host ran the kit already, another run of it there connects nothing more.
+    sizes = [] if host in counts else [counts[slug] for slug in lacking if slug in counts]
+    without = [slug for slug in lacking if slug not in counts]
+    remedy = stress_ng_remedy(host, lacking, user, more_than=len(sizes))
+    if remedy is not None or not (sizes or without):
         return remedy
     if not sizes:
-        others = "the machines to predict for" if len(lacking) > 1 else next(iter(lacking))
+        others = "the machines to predict for" if len(without) > 1 else without[0]
         where = others if host in counts else f"{host} and on {others}"
         return Remedy("kit", f"run `{KIT_COMMAND}` of the benchmark kit on {where}", host, KIT_COMMAND)
     platforms = more_platforms(len(sizes))

@@ -20,6 +20,7 @@ LARGEST_RANKING_PAGE = 2**20
 BY_TIME, BY_CORE_TIME, BY_COST = "time", "core_time", "cost"
 ORDERED_BY = {BY_TIME: "time_s", BY_CORE_TIME: "core_time_s", BY_COST: "cost"}
 LARGEST_AMOUNT = 1e9
+LARGEST_TIME_S = 1e9
 ESTIMATE_ERROR = 0.1  # of an estimated time, which has no interval
 RANKING_ORDER = OneOf(
     "by",
@@ -50,8 +51,8 @@ def at_most(column: str) -> Callable[[Any, float], bool]:
     return lambda platform, value: (known := getattr(platform, column)) is not None and known <= value
 
 
-def costs_at_most(name: str) -> Callable[[Mapping[str, Any], float], bool]:
-    """A test of a row whose price or cost is known, and not more than the value."""
+def row_at_most(name: str) -> Callable[[Mapping[str, Any], float], bool]:
+    """A test of a row whose time, price or cost is known, and not more than the value."""
     return lambda row, value: row[name] is not None and row[name] <= value
 
 
@@ -76,8 +77,9 @@ RESULT_FILTERS: dict[QueryParameter, Callable[[Mapping[str, Any], Any], bool]] =
     OneOf("origin", "of the references' profiles", choices=PREDICTION_ORIGINS): (
         lambda row, value: bool(row["origin"] == value)
     ),
-    Number("max_price", "price per hour at most", low=0, high=LARGEST_AMOUNT): costs_at_most("price"),
-    Number("max_cost", "cost of a run at most", low=0, high=LARGEST_AMOUNT): costs_at_most("cost"),
+    Number("max_time_s", "predicted time at most", low=0, high=LARGEST_TIME_S): row_at_most("time_s"),
+    Number("max_price", "price per hour at most", low=0, high=LARGEST_AMOUNT): row_at_most("price"),
+    Number("max_cost", "cost of a run at most", low=0, high=LARGEST_AMOUNT): row_at_most("cost"),
 }
 RANKING_FILTERS = (*PLATFORM_FILTERS, *RESULT_FILTERS, *PRICE_PARAMETERS)
 
@@ -101,6 +103,19 @@ class RankingChoice:
         names = {parameter.name for parameter in RANKING_FILTERS}
         filters = {name: value for name, value in values.items() if name in names and value is not None}
         return cls(filters, values.get(RANKING_ORDER.name) or BY_TIME)
+
+    def title(self, *, has_prices: bool, unit: str = "s") -> str:
+        """Which machines come first, as the headline of a ranking.
+
+        >>> RankingChoice({"max_time_s": 0.5}, BY_COST).title(has_prices=True), RankingChoice().title(has_prices=True)
+        ('cheapest within 0.5 s', 'fastest first')
+        """
+        by = BY_TIME if self.by == BY_COST and not has_prices else self.by
+        most = self.filters.get("max_time_s")
+        if most is None:
+            return {BY_TIME: "fastest first", BY_CORE_TIME: "least core time first", BY_COST: "cheapest first"}[by]
+        word = {BY_TIME: "fastest", BY_CORE_TIME: "least core time", BY_COST: "cheapest"}[by]
+        return f"{word} within {most:g} {unit}"
 
     def rows(self, results: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The results of a ranking on platforms that are chosen, each with its place among all in this order, and how
@@ -155,6 +170,28 @@ def with_places(ordered: Sequence[dict[str, Any]], platforms: Mapping[str, Any],
         place = len(rows) + 1
         rows += [{**tied, "place": place} for tied in (row, *followers[row["platform"]])]
     return rows
+
+
+def alike_rows(
+    rows: Sequence[Mapping[str, Any]], platforms: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    """The rows, each with those further ones on machines that differ from its own in nothing that matters: the same
+    processor, cores, threads, memory and cost, and a time inside its interval."""
+    firsts: dict[Any, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        machine = platforms[row["platform"]]
+        facts = (machine.cpu_model, machine.physical_cores, machine.n_max, machine.memory_bytes)
+        cost = row["cost"] and f"{row['cost']:.3g}"
+        key = (*facts, row["n_best"], row["measured"], cost) if machine.cpu_model else row["platform"]
+        first, alike = firsts.setdefault(key, (row, []))
+        most = first["high_s"] or (1.0 + ESTIMATE_ERROR) * (first["time_s"] or 0.0)
+        if first is row:
+            continue
+        if row["time_s"] is not None and row["time_s"] <= most:
+            alike.append(row)
+        else:
+            firsts[row["platform"]] = (row, [])
+    return list(firsts.values())
 
 
 def known_on(platforms: Mapping[str, Any], rows: Any) -> list[Mapping[str, Any]]:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, Protocol
 
 import numpy as np
 
 from mpet_site.web.plain_json import nan_to_null
 from predictor.core import methods
-from predictor.core.answers import Answer
 from predictor.core.database import Database
 from predictor.core.fleet_rankings import fastest_position, is_limited
+from predictor.core.programs.program import ProgramParts, predict_program
 from predictor.predictions.answering import comparable_groups
 from predictor.predictions.basis import rows_behind
 from predictor.predictions.cautions import measurement_cautions
 from predictor.predictions.question import Question
 from predictor.snapshot.building import Snapshot
+from profiles.arrays import IntArray
 
 REFUSAL_REASONS = {
     "reference": "the workload was measured on no other platform",
@@ -28,6 +30,21 @@ REFUSAL_REASONS = {
 OTHER_REASON = "no time can be predicted there at the thread counts asked for"
 
 
+class AskedRanking(Protocol):
+    """What a row needs of a ranking's question."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def parts(self) -> ProgramParts: ...
+    @property
+    def method(self) -> methods.Method[Any]: ...
+    @property
+    def settings(self) -> Any: ...
+    @property
+    def n(self) -> int | None: ...
+
+
 def check_thread_count(database: Database, target: int, n: int | None) -> None:
     """Raise a PredictionError where the platform takes fewer threads than were asked for."""
     most = int(database.n_max[target])
@@ -35,44 +52,68 @@ def check_thread_count(database: Database, target: int, n: int | None) -> None:
         raise methods.PredictionError(f"it takes {most} threads at most")
 
 
-def ranking_row(snapshot: Snapshot, question: Question, answer: Answer) -> dict[str, Any]:
-    """The fastest predicted n of one platform, of those with a credible gain, or the n that was asked for; beside it
-    what was measured there, if it was: the fastest time, or that at the n."""
+def ranking_row(question: AskedRanking, target: int) -> dict[str, Any]:
+    """The fastest predicted n of one platform, of those with a credible gain, or the n that was asked for; the times of
+    the parts there; and what was measured there, if it was: the fastest time, or that at the n. Raises a
+    PredictionError."""
+    snapshot, parts = question.snapshot, question.parts
     database = snapshot.database
-    best = fastest_position(answer.n, answer.time_s, answer.credible_n)
-    query = methods.Query(question.workload, question.target)
-    groups = comparable_groups(question, query, database)
-    own = int(database.lookup(question.target, question.workload, groups))
-    measured_n, measured_s = (None, None) if own < 0 else measured_point(database, own, question.n)
-    candidates = [*answer.candidates_t1, *answer.candidates_scaling]
-    references = {candidate.platform for candidate in candidates}
-    rows = rows_behind(database, question.workload, question.target, candidates, groups)
+    check_thread_count(database, target, question.n)
+    if len(parts.all) > 1:
+        rows = database.rows_of_workload(parts.regions[0])
+        if len(rows) and (database.platform_index[rows] == target).all():
+            raise methods.PredictionError("the program was measured here and on no other platform")
+    counts = None if question.n is None else (question.n,)
+    answer = predict_program(database, parts, target, question.method, question.settings, n=counts)
+    best = fastest_position(answer.n, answer.total.time_s, answer.credible_n)
+
+    measured, origins, behind = [], set(), []
+    for workload, part in zip(parts.all, answer.answers, strict=True):
+        asked = Question(workload, target, None, counts, question.method, question.settings)
+        groups = comparable_groups(asked, methods.Query(workload, target), database)
+        candidates = [*part.candidates_t1, *part.candidates_scaling]
+        references = {candidate.platform for candidate in candidates}
+        measured.append(int(database.lookup(target, workload, groups)))
+        origins.add(origin_of_references(snapshot, workload, references, groups))
+        behind.append(rows_behind(database, workload, target, candidates, groups))
+
+    slugs = [database.workloads[workload] for workload in parts.all]
+    columns = (slugs, answer.time_s[:, best], answer.low_s[:, best], answer.high_s[:, best])
+    times = [
+        {"workload": slug, "time_s": float(time_s), "low_s": float(low_s), "high_s": float(high_s)}
+        for slug, time_s, low_s, high_s in zip(*columns, strict=True)
+    ]
+    warnings = dict.fromkeys(warning for part in answer.answers for warning in part.warnings)
     return {
-        "platform": database.platforms[question.target],
+        "platform": database.platforms[target],
         "n_best": int(answer.n[best]),
-        "time_s": float(answer.time_s[best]),
-        "low_s": None if answer.low_s is None else float(answer.low_s[best]),
-        "high_s": None if answer.high_s is None else float(answer.high_s[best]),
-        "measured": own >= 0,
-        "measured_time_s": measured_s,
-        "measured_n": measured_n,
-        "origin": origin_of_references(snapshot, question.workload, references, groups),
-        "warnings": [*answer.warnings, *measurement_cautions(snapshot, rows)],
+        **{name: float(getattr(answer.total, name)[best]) for name in ("time_s", "low_s", "high_s")},
+        "regions": times[: len(parts.regions)],
+        "serial_rest_s": None if parts.serial_rest is None else times[-1]["time_s"],
+        "widest_part": slugs[answer.widest_part(best)],
+        **measured_point(database, measured, question.n),
+        "origin": "simulated" if "simulated" in origins else "measured",
+        "warnings": [*warnings, *measurement_cautions(snapshot, np.unique(np.concatenate(behind)))],
         "estimated": False,
         "limited": question.n is None and is_limited(answer.n, answer.credible_n),
     }
 
 
-def measured_point(database: Database, profile: int, asked: tuple[int, ...] | None) -> tuple[int | None, float | None]:
-    """The fastest measured n and its time, of the n that were asked for; None where none of them was measured."""
-    n, time_s = database.curve(profile)
+def measured_point(database: Database, profiles: Sequence[int], asked: int | None) -> dict[str, Any]:
+    """The least measured sum of these profiles, one a part, or that at the n asked for. A part whose profile is -1 was
+    not measured, so the whole was not."""
+    nothing = {"measured": min(profiles) >= 0, "measured_time_s": None, "measured_n": None}
+    if not nothing["measured"]:
+        return nothing
+    curves = [database.curve(profile) for profile in profiles]
+    n: IntArray = reduce(np.intersect1d, [counts for counts, _ in curves]).astype(np.int64)
     if asked is not None:
-        chosen = np.isin(n, asked)
-        n, time_s = n[chosen], time_s[chosen]
+        n = n[n == asked]
     if not len(n):
-        return None, None
-    fastest = int(time_s.argmin())
-    return int(n[fastest]), float(time_s[fastest])
+        return nothing
+    whole = np.sum([time_s[np.searchsorted(counts, n)] for counts, time_s in curves], axis=0)
+    best = int(whole.argmin())
+    return {"measured": True, "measured_time_s": float(whole[best]), "measured_n": int(n[best])}
 
 
 def origin_of_references(snapshot: Snapshot, workload: int, references: set[str], groups: tuple[int, ...]) -> str:

@@ -1,4 +1,5 @@
-"""One workload over all platforms: where it would run fastest, with how many threads, and how sure that is."""
+"""A program over all platforms: where it would run fastest, with how many threads, and how sure that is. A workload is
+a program of one part."""
 
 from __future__ import annotations
 
@@ -12,24 +13,19 @@ import numpy as np
 
 from predictor.core import methods
 from predictor.core.database import Database
+from predictor.core.programs.program import ProgramParts
 from predictor.core.steps import ComputedStep, last_step
 from predictor.core.threads import single_thread
 from predictor.predictions.estimated_rankings import FEWEST_ESTIMATED_PLATFORMS, estimated_steps
 from predictor.predictions.question import (
-    Question,
     checked_settings,
+    checked_thread_counts,
     position_named,
     registered_method,
     workload_snapshot,
 )
 from predictor.predictions.ranking_choice import RankingChoice
-from predictor.predictions.ranking_rows import (
-    OTHER_REASON,
-    REFUSAL_REASONS,
-    check_thread_count,
-    ranking_row,
-    row_or_refusal,
-)
+from predictor.predictions.ranking_rows import OTHER_REASON, REFUSAL_REASONS, ranking_row, row_or_refusal
 from predictor.predictions.request import DEFAULT_METHOD, InvalidField, InvalidSettings, UnknownWorkloadName
 from predictor.snapshot.building import Snapshot
 from profiles.models import Workload
@@ -59,13 +55,18 @@ RANKING_COLUMNS = (
     "cost",
     "pareto",
 )
+# Of a program also these, and the time of each region.
+PROGRAM_COLUMNS = ("serial_rest_s", "widest_part")
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """`results` by rising predicted time, `refused` by platform: plain JSON values."""
+    """`results` by rising predicted time, `refused` by platform: plain JSON values. `workload` is the longest of the
+    `regions`, and the only one where one workload was asked for."""
 
     workload: str
+    regions: Sequence[str]
+    serial_rest: str | None
     method: str
     method_version: str
     settings: Mapping[str, Any]
@@ -86,11 +87,11 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class RankingQuestion:
-    """A workload's ranking by one method, against one snapshot."""
+    """A program on every platform by one method, against one snapshot. A workload is a program of one part."""
 
     kind: ClassVar[str] = "ranking"
     snapshot: Snapshot
-    workload: int
+    parts: ProgramParts
     method: methods.Method[Any]
     settings: Any
     include_simulated: bool
@@ -102,9 +103,10 @@ class RankingQuestion:
     @classmethod
     def of(
         cls,
-        workload: str,
+        workload: str | Sequence[str],
         viewer: Any = None,
         *,
+        serial_rest: str | None = None,
         method: str = DEFAULT_METHOD,
         level: float | None = None,
         mix_runtimes: str | None = None,
@@ -114,7 +116,9 @@ class RankingQuestion:
         choice: RankingChoice | None = None,
         page: int | None = None,
     ) -> RankingQuestion:
-        """`level` and `mix_runtimes` are settings that a request may name by themselves; None: the method's default.
+        """`workload`: a slug or name, or those of the regions of a program, whose `serial_rest` is one more.
+
+        `level` and `mix_runtimes` are settings that a request may name by themselves; None: the method's default.
         `n`: the thread count to compare at; None: the fastest of each platform. Of many platforms the rows on a `page`
         of those of the `choice` are computed, and the others estimated by a method that can; None: all are computed.
         Raises a RequestError where the workload or the method is unknown, or the method has not such a setting."""
@@ -127,7 +131,10 @@ class RankingQuestion:
             if error.name in named:
                 raise InvalidField(error.name, error.reason) from error
             raise
-        question = cls._against_snapshot(workload, viewer, chosen, values, include_simulated=include_simulated, n=n)
+        regions = [workload] if isinstance(workload, str) else list(workload)
+        question = cls._against_snapshot(
+            regions, serial_rest, viewer, chosen, values, include_simulated=include_simulated, n=n
+        )
         return replace(question, choice=choice or RankingChoice(), page=page)
 
     @classmethod
@@ -136,7 +143,8 @@ class RankingQuestion:
         chosen = registered_method(question["method"])
         settings = checked_settings(chosen, question["settings"])
         included = {"include_simulated": question["include_simulated"], "n": question.get("n")}
-        asked = cls._against_snapshot(question["workload"], viewer, chosen, settings, **included)
+        regions = question.get("regions") or [question["workload"]]  # of questions stored before they had parts
+        asked = cls._against_snapshot(regions, question.get("serial_rest"), viewer, chosen, settings, **included)
         if "page" not in question:
             return asked
         return replace(asked, choice=RankingChoice(question["filters"], question["by"]), page=question["page"])
@@ -144,7 +152,8 @@ class RankingQuestion:
     @classmethod
     def _against_snapshot(
         cls,
-        workload: str,
+        regions: Sequence[str],
+        serial_rest: str | None,
         viewer: Any,
         method: methods.Method[Any],
         settings: Any,
@@ -152,19 +161,33 @@ class RankingQuestion:
         include_simulated: bool,
         n: int | None,
     ) -> RankingQuestion:
-        snapshot, origins = workload_snapshot(workload, viewer, include_simulated=include_simulated)
-        index = position_named(workload, snapshot.database.workloads, Workload, viewer, UnknownWorkloadName)
-        return cls(snapshot, index, method, settings, include_simulated, origins, n)
+        checked_thread_counts(None if n is None else [n])
+        snapshot, origins = workload_snapshot(regions[0], viewer, include_simulated=include_simulated)
+
+        def position(slug: str) -> int:
+            return position_named(slug, snapshot.database.workloads, Workload, viewer, UnknownWorkloadName)
+
+        rest = None if serial_rest is None else position(serial_rest)
+        parts = ProgramParts(tuple(map(position, regions)), rest)
+        return cls(snapshot, parts, method, settings, include_simulated, origins, n)
+
+    @property
+    def workload(self) -> int:
+        """The longest region: what is known of it on other platforms stands for the program."""
+        return self.parts.regions[0]
+
+    @property
+    def part_slugs(self) -> list[str]:
+        return [self.snapshot.database.workloads[part] for part in self.parts.all]
 
     def canonical(self) -> dict[str, Any]:
+        document = self.ranking([], []).document()
+        names = ("regions", "serial_rest", "method", "method_version", "settings", "n")
         return {
-            "workload": self.snapshot.database.workloads[self.workload],
-            "method": self.method.name,
-            "method_version": self.method.version,
-            "settings": methods.settings_values(self.settings),
+            **{name: document[name] for name in names},
+            "regions": list(document["regions"]),
             "include_simulated": self.include_simulated,
             "origins": list(self.origins),
-            "n": self.n,
             **self._canonical_page(),
         }
 
@@ -180,33 +203,40 @@ class RankingQuestion:
         return self.page is not None and self.method.estimate is not None and many
 
     def steps(self, earlier: Mapping[str, Any] | None = None) -> Iterator[ComputedStep]:
-        """A step for each platform; the document is that of a `Ranking` of the platforms so far."""
+        """A step for each platform; the document is that of a `Ranking` of the platforms so far. `earlier`: that of an
+        earlier step, whose platforms are not asked again."""
         if self.is_estimated:
-            return estimated_steps(self, earlier)
+            yield from estimated_steps(self, earlier)
+            return
         database = self.snapshot.database
-        return platform_steps(
-            database,
-            ranking_order(database, self.workload),
-            self.row,
-            self.document,
-            earlier,
-        )
+        results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []
+        refused: list[Mapping[str, Any]] = list(earlier["refused"]) if earlier else []
+        known = {row["platform"] for row in (*results, *refused)}
+        total = len(database.platforms)
+
+        def document() -> dict[str, Any]:
+            return self.document(results, refused)
+
+        yield ComputedStep(len(known), total, document)
+        for target in ranking_order(database, self.workload):
+            if database.platforms[target] not in known:
+                row = row_or_refusal(database, target, self.row)
+                (refused if "reason" in row else results).append(row)
+                yield ComputedStep(len(results) + len(refused), total, document)
 
     def row(self, target: int) -> dict[str, Any]:
-        n = None if self.n is None else (self.n,)
-        check_thread_count(self.snapshot.database, target, self.n)
-        query = methods.Query(self.workload, target, n=n)
-        answer = self.method.predict(self.snapshot.database, query, self.settings)
-        question = Question(self.workload, target, None, n, self.method, self.settings)
-        return ranking_row(self.snapshot, question, answer)
+        return ranking_row(self, target)
 
     def document(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return self.ranking(results, refused).document()
 
     def ranking(self, results: Sequence[Mapping[str, Any]], refused: Sequence[Mapping[str, Any]]) -> Ranking:
-        database = self.snapshot.database
+        database, slugs = self.snapshot.database, self.part_slugs
+        regions = len(self.parts.regions)
         return Ranking(
-            workload=database.workloads[self.workload],
+            workload=slugs[0],
+            regions=tuple(slugs[:regions]),
+            serial_rest=slugs[regions] if len(slugs) > regions else None,
             method=self.method.name,
             method_version=self.method.version,
             settings=methods.settings_values(self.settings),
@@ -216,32 +246,6 @@ class RankingQuestion:
             refused=tuple(sorted(refused, key=itemgetter("platform"))),
             n=self.n,
         )
-
-
-def platform_steps(
-    database: Database,
-    targets: Sequence[int],
-    row_of: Callable[[int], Mapping[str, Any]],
-    document_of: Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], dict[str, Any]],
-    earlier: Mapping[str, Any] | None,
-) -> Iterator[ComputedStep]:
-    """A step for each target: its row, or why there is none. `document_of` makes the document of the rows and the
-    refusals so far; `earlier`: that of an earlier step, whose platforms are not asked again."""
-    results: list[Mapping[str, Any]] = list(earlier["results"]) if earlier else []
-    refused: list[Mapping[str, Any]] = list(earlier["refused"]) if earlier else []
-    known = {row["platform"] for row in (*results, *refused)}
-    total = len(database.platforms)
-
-    def document() -> dict[str, Any]:
-        return document_of(results, refused)
-
-    yield ComputedStep(len(known), total, document)
-    for target in targets:
-        slug = database.platforms[target]
-        if slug not in known:
-            row = row_or_refusal(database, target, row_of)
-            (refused if "reason" in row else results).append(row)
-            yield ComputedStep(len(results) + len(refused), total, document)
 
 
 def fastest_first(results: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
@@ -270,7 +274,11 @@ def ranking_order(database: Database, workload: int) -> list[int]:
 
 
 def rank_platforms(
-    workload: str, viewer: Any = None, *, progress: Callable[[ComputedStep], Any] | None = None, **choices: Any
+    workload: str | Sequence[str],
+    viewer: Any = None,
+    *,
+    progress: Callable[[ComputedStep], Any] | None = None,
+    **choices: Any,
 ) -> Ranking:
     """Predict the workload on every platform that the viewer sees, each as if it had not been measured there.
 

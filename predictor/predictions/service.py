@@ -18,7 +18,7 @@ from predictor.models import AskedPrediction, Prediction
 from predictor.predictions.advice import advised
 from predictor.predictions.answering import run_question
 from predictor.predictions.basis import Basis
-from predictor.predictions.document import answer_document, judged_confidence, stored_sources
+from predictor.predictions.document import answer_document, stored_sources
 from predictor.predictions.question import Question, resolve_with_snapshot
 from predictor.predictions.request import PredictionRequest
 from predictor.snapshot.building import Snapshot
@@ -69,15 +69,6 @@ def preview_answer(request: PredictionRequest, user: Any = None, *, explained: b
     question, snapshot, _ = resolve_with_snapshot(request, user)
     with advised(question, snapshot, request.viewer(user)):
         return answer_with_basis(request, question, snapshot, explained=explained)[0]
-
-
-def confidence_of_answer(request: PredictionRequest, user: Any = None) -> dict[str, Any]:
-    """The `confidence` of the same document, without why and what else takes longer than the answer. Raises a
-    RequestError."""
-    question, snapshot, _ = resolve_with_snapshot(request, user)
-    with single_thread():
-        basis = run_question(question, snapshot)
-        return judged_confidence(basis, canonical_request(question, snapshot.database))
 
 
 def answer_with_basis(

@@ -294,11 +294,21 @@ def series_style(index: int) -> tuple[str, str]:
 
 
 def stacked_shares(
-    n: IntArray, fractions: Mapping[str, FloatArray], breakpoints: Breakpoints, *, title: str, caption: str
+    n: IntArray,
+    fractions: Mapping[str, FloatArray],
+    breakpoints: Breakpoints,
+    *,
+    speedup: FloatArray,
+    title: str,
+    caption: str,
 ) -> Chart:
-    """The seven shares of the thread time n*t(n), stacked to 100 %: useful work = U(n), then Eq. 4's six fractions."""
+    """The shares of the thread time n*t(n), stacked to 100 %: the work of one thread S(n)/n, what is computed beyond it
+    (redundancy, as the sentences about the profile name it; 0 where threads together compute less), and Eq. 4's six
+    fractions."""
     losses = {part: 100 * fraction for part, fraction in fractions.items()}
-    shares = {USEFUL_WORK: 100 - np.sum(list(losses.values()), axis=0)} | losses
+    used = 100 - np.sum(list(losses.values()), axis=0)
+    redundancy = np.maximum(used - 100 * speedup / n, 0.0)
+    shares = {USEFUL_WORK: used - redundancy, "redundancy": redundancy} | losses
     traces = [
         scatter(
             part.replace("_", " "),

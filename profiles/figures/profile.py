@@ -36,6 +36,9 @@ from profiles.scaling.repeats import RepeatSpread
 from profiles.scaling.runs import CurveTable
 from profiles.scaling.times import reconstruct
 
+ROUNDING_PERCENT = 1e-6
+LEAST_PERCENT_SHOWN = 1.0  # of a residual's axis
+
 
 @dataclass(frozen=True)
 class ProfileDrawing:
@@ -222,6 +225,9 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
     n = profile.curves.n
     redundancy = excess_percent(profile.fitted(n)[0], profile.curves.redundancy)
     rebuilt = excess_percent(profile.speedup, profile.fitted_speedup(n))
+    # Where the fit is exact only rounding is left, which is no residual: the axis shows one percent at least.
+    redundancy, rebuilt = (np.where(np.abs(values) < ROUNDING_PERCENT, 0.0, values) for values in (redundancy, rebuilt))
+    largest = float(np.nanmax(np.abs([redundancy, rebuilt]), initial=LEAST_PERCENT_SHOWN))
     style: dict[str, Any] = {"mode": "lines+markers", "line": {"width": 1.2, "dash": "dot"}, "marker": {"size": 6}}
     traces = [
         scatter("t(n), rebuilt", "fitted", n, rebuilt, unit=" %", **style),
@@ -231,7 +237,13 @@ def residuals_chart(profile: ProfileDrawing) -> Chart:
         "residuals",
         "Residuals of the fit",
         "(fitted - measured) / measured: above 0 the fitted time is too long. The fit error is the mean of |t(n)|.",
-        figure(traces, "(fitted - measured) / measured (%)", breakpoints=profile.breakpoints, hovermode="closest"),
+        figure(
+            traces,
+            "(fitted - measured) / measured (%)",
+            breakpoints=profile.breakpoints,
+            hovermode="closest",
+            range=[-1.1 * largest, 1.1 * largest],
+        ),
         table({"n": n, "t(n), rebuilt (%)": rebuilt, "R(n), fitted (%)": redundancy}),
     )
 
@@ -284,8 +296,10 @@ def shares_chart(profile: ProfileDrawing) -> Chart:
         profile.curves.n,
         {part: profile.curves.curve(part) for part in FRACTIONS},
         profile.breakpoints,
+        speedup=profile.curves.t1_s / profile.curves.time_s,
         title="Where the threads’ time goes",
-        caption="Shares of the thread time n·t(n). The six parts beside the useful work are the losses of Eq. 4.",
+        caption="Shares of the thread time n·t(n). Useful work is that of one thread, redundancy what is computed "
+        "beyond it; the other six are the losses of Eq. 4.",
     )
 
 

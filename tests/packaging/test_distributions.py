@@ -34,7 +34,9 @@ def test_one_version_stands_everywhere(tmp_path):
     script = runpy.run_path(str(ROOT / "packaging" / "set_version.py"))
     found = script["versions"]()
     assert len({*found.values()}) == 1, found
-    assert {*found} >= {f"{project.relative_to(ROOT)}/pyproject.toml".removeprefix("./") for project in PROJECTS.values()}
+    assert {*found} >= {
+        f"{project.relative_to(ROOT)}/pyproject.toml".removeprefix("./") for project in PROJECTS.values()
+    }
 
 
 def test_a_version_is_set_everywhere(tmp_path, monkeypatch):

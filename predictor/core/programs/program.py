@@ -72,13 +72,17 @@ def predict_program(
 ) -> ProgramAnswer:
     """Predict all parts on the target as if the program had never run there, and add them.
 
-    The serial rest runs on one thread whatever n is: its t(1) stands at every n. `n` None: as in `Query`. Raises
-    PartNotPredicted.
+    The serial rest runs on one thread whatever n is: its t(1) stands at every n. `n` None: as in `Query`. A program of
+    one part has that part's answer, with its interval and its refusals. Raises PartNotPredicted, or a PredictionError
+    of the only part.
     """
-    unmeasured = database.without(target, parts.all)
-    answers = [_predict_part(unmeasured, Query(region, target, n=n), method, settings) for region in parts.regions]
-    if parts.serial_rest is not None:
-        answers.append(_predict_part(unmeasured, Query(parts.serial_rest, target, n=(1,)), method, settings))
+    if len(parts.all) == 1:
+        answers = [method.predict(database, Query(parts.regions[0], target, n=n), settings)]
+    else:
+        unmeasured = database.without(target, parts.all)
+        answers = [_predict_part(unmeasured, Query(region, target, n=n), method, settings) for region in parts.regions]
+        if parts.serial_rest is not None:
+            answers.append(_predict_part(unmeasured, Query(parts.serial_rest, target, n=(1,)), method, settings))
     counts = answers[0].n
     shape = (len(answers), len(counts))
     time_s = np.stack([np.broadcast_to(answer.time_s, shape[1:]) for answer in answers])
@@ -86,7 +90,10 @@ def predict_program(
     for index, answer in enumerate(answers):
         if answer.low_s is not None and answer.high_s is not None:
             low_s[index], high_s[index] = answer.low_s, answer.high_s
-    return ProgramAnswer(counts, sum_times(time_s, low_s, high_s), time_s, low_s, high_s, tuple(answers))
+    # An interval need not be symmetric in ln t, which the rule for sums assumes: that of one part stays as it is.
+    one = len(answers) == 1
+    total = SummedTimes(time_s[0], low_s[0], high_s[0]) if one else sum_times(time_s, low_s, high_s)
+    return ProgramAnswer(counts, total, time_s, low_s, high_s, tuple(answers))
 
 
 def _predict_part(database: Database, query: Query, method: Method[Any], settings: Any) -> Answer:

@@ -12,12 +12,13 @@ from predictor.core.methods import METHODS
 from predictor.core.scenarios import SCENARIOS
 from predictor.core.scenarios.changes import CHARACTERISTICS, PLATFORM_CHANGES
 from predictor.core.steps import ComputedStep
+from predictor.figures.costs import RUNS_PRICED, runs_priced
 from predictor.management.tables import formatted_number, text_table
 from predictor.models import Prediction
 from predictor.predictions.estimated_rankings import RANKED_PER_PAGE
 from predictor.predictions.feasibility import described_ranking
 from predictor.predictions.next_measurements import next_measurements
-from predictor.predictions.ranking_choice import BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
+from predictor.predictions.ranking_choice import BY_COST, BY_TIME, RANKING_FILTERS, RANKING_ORDER, RankingChoice
 from predictor.predictions.rankings import Ranking, RankingQuestion, rank_platforms
 from predictor.predictions.request import DEFAULT_METHOD, NoPrediction, PredictionRequest, RequestError
 from predictor.predictions.service import predict
@@ -124,7 +125,7 @@ class Command(BaseCommand):
         if options["json"]:
             return [json.dumps(document, indent=1, allow_nan=False)]
         advice = [f"What would help: {document['advice']}."] if document["advice"] else []
-        return [*ranking_report(chosen), *advice]
+        return [*ranking_report(chosen, choice), *advice]
 
     def prediction(self, options: dict[str, Any]) -> list[str]:
         refuse_given(options, RANKING_ONLY, "one target takes no")
@@ -262,8 +263,13 @@ def show_step(bar: Any, step: ComputedStep) -> None:
     bar.update(step.done - bar.n)
 
 
-def ranking_report(ranking: Ranking) -> list[str]:
+def ranking_report(ranking: Ranking, choice: RankingChoice) -> list[str]:
     unit = "s" if ranking.time_kind == "absolute" else "relative"
+    currency = next((result["currency"] for result in ranking.results if result["currency"]), "")
+    runs = runs_priced(result["cost"] for result in ranking.results)
+    order = choice.title(has_prices=bool(currency), unit=unit)
+    if choice.by == BY_COST and not currency:
+        order += ": no price of these platforms is known"
     marks = {"estimate": "estimated", "limited": "limited"}
     rows = [
         [
@@ -271,13 +277,14 @@ def ranking_report(ranking: Ranking) -> list[str]:
             str(result["n_best"]),
             *(formatted_number(result[name]) for name in ("time_s", "low_s", "high_s", "measured_time_s")),
             formatted_number(result["core_time_s"]),
-            "" if result["cost"] is None else f"{formatted_number(result['cost'])} {result['currency']}",
+            "" if result["cost"] is None else f"{formatted_number(result['cost'] * runs)} {result['currency']}",
             " ".join(words for words, said in marks.items() if result[said]),
         ]
         for result in ranking.results
     ]
     lines = [
         f"{ranking.workload} by {ranking.method}, version {ranking.method_version}, revision {ranking.revision}",
+        order,
         "",
     ]
     heads = [
@@ -288,7 +295,7 @@ def ranking_report(ranking: Ranking) -> list[str]:
         "high",
         "measured",
         "core time",
-        "cost",
+        f"cost per {RUNS_PRICED[runs]}" if currency else "cost",
         "",
     ]
     lines += text_table(heads, rows, words=1)

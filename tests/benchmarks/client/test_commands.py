@@ -99,6 +99,44 @@ def test_rank_compare_and_what_if(mpet):
     assert 1.8 < after["t1_s"] / before["t1_s"] < 2.2
 
 
+def test_what_if_shows_the_change_and_the_baseline(mpet):
+    document = json.loads(mpet("what-if", WORKLOAD, TARGET, "work=2", "--json")[1])
+    status, text, _ = mpet("what-if", WORKLOAD, TARGET, "work=2")
+    assert status == 0
+    words = " ".join(text.split())
+    assert document["changes"][0] in words
+    assert "baseline" in words and "change" in words
+    assert f"{document['baseline'][0]['time_s']:.2g}" in words
+    assert re.search(r"\+9\d(\.\d)? %|\+10\d(\.\d)? %", words)
+    assert "baseline" not in mpet("predict", WORKLOAD, TARGET)[1]
+
+
+def test_rank_by_cost_says_that_no_price_is_known(mpet):
+    status, text, _ = mpet("rank", WORKLOAD, "--by", "cost")
+    assert status == 0
+    assert "4 platforms, the fastest first: no price of these is known" in " ".join(text.split())
+    assert "cheapest" not in text
+
+
+def test_rank_by_cost_is_of_so_many_runs_that_it_is_no_tiny_number(mpet):
+    for platform in Platform.objects.all():
+        Price.objects.create(
+            platform=platform,
+            amount="0.36",
+            currency="USD",
+            per="hour",
+            region="us",
+            kind="on-demand",
+            source="x",
+            date=datetime.date(2026, 11, 1),
+        )
+    text = mpet("rank", WORKLOAD, "--by", "cost")[1]
+    words = " ".join(text.split())
+    assert "the cheapest run first" in words and "USD per million runs" in words
+    assert not re.search(r"\de-\d", words)
+    assert "●" in text  # the interval, as the pages draw it
+
+
 def test_upload_is_private_unless_public_is_said(mpet, tmp_path):
     path = tmp_path / "night.tar.gz"
     path.write_bytes(tarball())

@@ -12,7 +12,6 @@ from predictor.computations.asking import ask
 from predictor.computations.running import claim_next, compute, compute_waiting
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation
-from predictor.predictions.programs import ProgramQuestion
 from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.snapshot.cache import read_snapshot
 from profiles.models.leases import MOST_ATTEMPTS
@@ -121,7 +120,7 @@ def test_the_newest_answers_are_kept_as_far_as_there_is_room(database, started, 
     assert len(sizes) == 3
     settings.COMPUTATIONS_KEPT_BYTES = sum(sizes[:2])
     running.remove_old()
-    assert [row.question["workload"] for row in Computation.objects.all()] == ["app0-section1", "app1-section0"]
+    assert [row.question["regions"] for row in Computation.objects.all()] == [["app0-section1"], ["app1-section0"]]
 
 
 def test_one_thread_of_a_process_computes_at_a_time(waiting):
@@ -131,14 +130,14 @@ def test_one_thread_of_a_process_computes_at_a_time(waiting):
 
 
 def test_what_is_quicker_does_not_wait_for_rankings(waiting):
-    ask(ProgramQuestion.of([WORKLOAD, "app0-section1"]), None)
+    ask(RankingQuestion.of([WORKLOAD, "app0-section1"]), None)
     ask(MapQuestion(read_snapshot(None), MEASURED), None)
     ask(RankingQuestion.of("app0-section1"), None)
     claimed = [claim_next() for _ in range(5)]
-    assert [one and (one.kind, one.question.get("workload")) for one in claimed] == [
+    assert [one and (one.kind, one.question.get("regions")) for one in claimed] == [
         ("workload-map", None),
-        ("ranking", WORKLOAD),
-        ("program", None),
-        ("ranking", "app0-section1"),
+        ("ranking", [WORKLOAD]),
+        ("ranking", [WORKLOAD, "app0-section1"]),
+        ("ranking", ["app0-section1"]),
         None,
     ]

@@ -5,9 +5,11 @@ import pytest
 from django.urls import reverse
 
 from predictor.snapshot.cache import read_database
+from profiles.identity.namesakes import name_told_apart, tell_apart
 from profiles.ingest.service import ingest
-from profiles.models import Workload
+from profiles.models import Platform, Workload
 from tests.pages import figures_of, store_dataset, store_private, store_public, text_of, twin_of, user
+from tests.predictor.conftest import store
 from tests.samples import sample_measurements, sample_platform, sample_runs
 
 pytestmark = pytest.mark.django_db
@@ -238,6 +240,21 @@ def test_sources_and_licences_stand_under_every_comparison(client):
         assert sources == [
             {"label": "example-dataset", "licence": "CC BY-SA 4.0", "citation": "Example measurements of 2026"}
         ]
+
+
+def test_a_name_as_it_is_displayed_is_taken(client):
+    """Pages show the name of a simulated machine without its mark, and in lists with what tells it apart."""
+    store(replace(sample_measurements(2, 3), origin="simulated"), label="simulated")
+    Platform.objects.filter(slug="machine-0").update(name="i7-4771 (simulated)")
+    Platform.objects.filter(slug="machine-1").update(name="twin")
+    page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", "TWIN"]})
+    assert page.status_code == 200
+    assert [slug for slug, _, _ in page.context["chosen"]] == ["machine-0", "machine-1"]
+    store(sample_measurements(1, 3, seed=3), label="other")
+    Platform.objects.exclude(slug="machine-0").update(name="twin")
+    (row,) = tell_apart(Platform.objects.filter(slug="machine-1"), None)
+    page = client.get(reverse("compare-platforms"), {"platform": ["i7-4771", name_told_apart(row)]})
+    assert page.status_code == 200
 
 
 def test_datasets_that_took_no_part_are_not_named(client, public):

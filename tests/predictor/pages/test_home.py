@@ -12,10 +12,9 @@ from predictor.computations.showcase import read_showcase, request_showcase
 from predictor.core.assembly import MEASURED
 from predictor.models import Computation, EvaluatedMethod, Evaluation, Prediction
 from predictor.pages import offers
-from predictor.pages.offers import confidence_key, first_pair
+from predictor.pages.offers import first_pair
 from predictor.predictions.feasibility import feasibility
 from predictor.predictions.request import DEFAULT_METHOD, PredictionRequest
-from predictor.predictions.service import confidence_of_answer, preview_answer
 from predictor.predictions.showcase import ENOUGH_THREADS, FEWEST_POINTS, example_pairs
 from predictor.snapshot.cache import read_database
 from profiles.ingest.service import ingest
@@ -59,44 +58,6 @@ def test_simulated_profiles_are_not_read_where_measured_ones_have_an_answer(publ
     monkeypatch.setattr(offers, "read_database", lambda user, origins: read.append(origins) or read_database(user))
     assert first_pair(None)[0]
     assert read == [MEASURED]
-
-
-def test_the_surest_answer_of_a_few_stands_first(public, monkeypatch):
-    tried = []
-
-    def doubt(database, workload, target, user):
-        tried.append((workload, target))
-        return 0, -workload - target
-
-    monkeypatch.setattr(offers, "confidence_key", doubt)
-    database = read_database(None)
-    workload, target = tried_last = max(
-        ((one, other) for one in range(len(database.workloads)) for other in range(len(database.platforms))[:3]),
-        key=sum,
-    )
-    assert first_pair(None) == (database.workloads[workload], database.platforms[target])
-    assert tried_last in tried
-    count = len(tried)
-    first_pair(None)
-    assert len(tried) == count
-
-
-def test_the_pair_is_found_by_answers_without_their_explanations(public, monkeypatch):
-    """They take several times as long as the answers, and every new revision looks for the pair anew."""
-    monkeypatch.setattr("predictor.predictions.document.explain", lambda *_: pytest.fail("was explained"))
-    workload, target = first_pair(None)
-    monkeypatch.undo()
-    request = PredictionRequest(workload, target)
-    assert confidence_of_answer(request) == preview_answer(request)["confidence"]
-
-
-def test_a_pair_that_is_refused_is_the_most_doubtful(public):
-    database = read_database(None)
-    level, width = confidence_key(database, 0, 0, None)
-    assert level in range(3)
-    assert 0 < width < 10
-    refused = replace(database, platforms=("nothing", *database.platforms[1:]))
-    assert confidence_key(refused, 0, 0, None) == (np.inf, np.inf)
 
 
 def test_where_nothing_measured_has_a_curve_the_first_pair_is_simulated():

@@ -125,7 +125,7 @@ def test_a_long_ranking_has_pages(client, public, monkeypatch):
     second = page(client, page=2)
     assert [row["place"] for row, _ in second.context["rows"]] == [3]
     assert second.context["rows"][0][0]["relative"] > 1
-    assert "3 platforms" in text_of(second)
+    assert "3 machines" in text_of(second)
 
 
 def test_what_to_measure_next_is_computed_behind_the_request_too(client, public, started):

@@ -87,7 +87,7 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
     page = client.get(reverse("predict"), QUESTION)
     assert 'value="app0-section0"' in page.content.decode()
     words = text_of(page)
-    assert "2 reference platforms have the workload" in words
+    assert "2 reference machines have the workload" in words
     assert "known by 3 other workloads" in words
     assert "6 profiles connect the two" in words
     assert "The pair itself was measured" in words
@@ -96,30 +96,54 @@ def test_the_form_can_be_filled_by_its_address_and_says_what_is_possible(client,
 def test_it_says_when_nothing_connects_the_pair(client, public):
     store_dataset()
     page = client.get(reverse("predict"), QUESTION | {"target": "cloud-0"})
-    assert "nothing connects them" in text_of(page)
+    assert "share no workload" in text_of(page)
 
 
 @pytest.mark.parametrize(
     ("fields", "field", "words"),
     [
-        ({"workload": "app0-sectoin0"}, "workload", "did you mean app0-section0"),
-        ({"target": "nowhere"}, "target", "nowhere"),
-        ({"references": "machine-9"}, "references", "machine-9"),
         ({"n": "1, two"}, "n", "Whole numbers"),
         ({"n": "0"}, "n", "not a thread count"),
         ({"method": "oracle"}, "method", "oracle"),
         ({"mpet2020.t1_workloads": "0"}, "mpet2020.t1_workloads", "under 1"),
         ({"workload": ""}, "workload", "required"),
-        ({"references": "machine-1"}, None, "reference"),
     ],
 )
 def test_what_cannot_be_answered_is_said_at_its_field(client, public, fields, field, words):
     page = post_question(client, **fields)
     assert page.status_code == 422
-    errors = page.context["form"].errors[field or "__all__"]
+    errors = page.context["form"].errors[field]
     assert words in " ".join(errors)
     assert html.unescape(text_of(page)).count(errors[0]) == 1
     assert not Prediction.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"workload": "app0-sectoin0"}, "There is no workload “app0-sectoin0”. Did you mean app0/section0"),
+        ({"target": "nowhere"}, "There is no target machine “nowhere”."),
+        ({"references": "machine-9"}, "There is no reference machine “machine-9”."),
+        ({"references": "machine-1"}, "was measured on no other machine"),
+    ],
+)
+def test_what_has_no_answer_is_said_once_with_what_would_help(client, public, fields, sentence):
+    page = post_question(client, method="mpet", **fields)
+    assert page.status_code == 422
+    assert html.unescape(text_of(page)).count(sentence) == 1
+    assert text_of(page).count("There is no") <= 1
+    assert not Prediction.objects.exists()
+
+
+def test_a_suggestion_leads_to_the_form_with_the_rest_of_the_question(client, public):
+    page = post_question(client, workload="app0-sectoin0", n="1, 2")
+    (address,) = {a for name, a in page.context["refusal"].suggestions if name == "app0/section0"}
+    form = client.get(address).context["form"]
+    assert (form["workload"].value(), form["target"].value(), form["n"].value()) == (
+        "app0-section0",
+        "machine-1",
+        "1, 2",
+    )
 
 
 @pytest.mark.parametrize("has_account", [False, True])
@@ -222,7 +246,8 @@ def test_suggestions_for_a_misspelt_name_betray_nothing_private(client, public):
     misspelt = {"target": "secret-machin"}
     assert "secret-machine" not in post_question(client, **misspelt).content.decode()
     client.force_login(ada)
-    assert "did you mean secret-machine" in post_question(client, **misspelt).context["form"].errors["target"][0]
+    names = [name for name, _ in post_question(client, **misspelt).context["refusal"].suggestions]
+    assert "secret-machine" in " ".join(names)
 
 
 def test_an_empty_database_says_what_to_do(client):
@@ -260,8 +285,8 @@ def test_pages_take_a_fixed_number_of_queries(client, public, django_assert_num_
     # workloads and platforms to offer, and what has their names
     with django_assert_num_queries(4):
         client.get(reverse("predict"))
-    # and whether the two exist; what connects them: revision, newest profile
-    with django_assert_num_queries(8):
+    # what connects them: revision, newest profile
+    with django_assert_num_queries(6):
         client.get(reverse("predict"), QUESTION)
     # the prediction, the platforms and the workloads that it names, and what has their names; candidates' curves:
     # revision, newest profile; what was withdrawn of what it rests on

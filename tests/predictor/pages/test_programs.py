@@ -1,5 +1,6 @@
 """The page of a program, its twin, and who is led there."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
@@ -8,9 +9,10 @@ from django.urls import reverse
 from benchmarks.models import Upload
 from benchmarks.public_data.sparecores import stress_ng_workload
 from predictor.computations.running import compute_waiting
-from predictor.models import Computation
+from predictor.models import Computation, ProgramAnswer
 from profiles.models import Platform, Source
 from profiles.programs import programs_by_source
+from profiles.templatetags.quantities import significant
 from tests.benchmarks.uploads import receive, tarball
 from tests.pages import figures_of, text_of, twin_of, user
 from tests.predictor.conftest import (
@@ -52,6 +54,10 @@ def address_of(label, viewer=None, view="program"):
     return reverse(view, args=name_of(label, viewer).address)
 
 
+def csv_of(page):
+    return twin_of(page) + "&format=csv"
+
+
 def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     response = client.get(program)
     ranking = client.get(twin_of(response)).json()
@@ -59,20 +65,20 @@ def test_the_fastest_platform_stands_first_with_its_interval(client, program):
     assert [platform.slug for _, platform in rows] == [row["platform"] for row in ranking["results"]]
     assert [row["place"] for row, _ in rows] == [1, 2]
     words = text_of(response)
-    assert "Predicted the fastest: MACHINE".lower() in words.lower()
-    assert "1 platform without a prediction" in words
-    assert "the program was measured here and on no other platform" in words
-    dots = figures_of(response)["program-ranking"]["data"]
+    assert f"on {rows[0][1].name} with 1" in words
+    assert "1 machine has no prediction: the program was measured here and on no other platform" in words
+    dots = figures_of(response)["ranking"]["data"]
     assert sorted(dots[0]["x"]) == [row["time_s"] for row in ranking["results"]]
     assert dots[1]["x"] == [pytest.approx(1.75)]  # where it was measured
 
 
 def test_the_parts_are_shown_where_they_were_measured(client, program):
     response = client.get(program)
-    assert [row["label"] for row in response.context["parts"]] == ["merge:12", "split:40", "serial rest"]
-    assert response.context["first_s"] == pytest.approx(5.5)
-    assert (response.context["best_n"], response.context["best_s"]) == (4, pytest.approx(1.75))
-    shares = [row["first_share"] for row in response.context["parts"]]
+    home = response.context["home"]
+    assert [row["label"] for row in home.parts] == ["merge:12", "split:40", "serial rest"]
+    assert home.first_s == pytest.approx(5.5)
+    assert (home.best_n, home.best_s) == (4, pytest.approx(1.75))
+    shares = [row["first_share"] for row in home.parts]
     assert sum(shares) == pytest.approx(1)
     bands = figures_of(response)["program"]["data"]
     assert [band["name"] for band in bands] == ["merge:12", "split:40", "serial rest"]
@@ -83,8 +89,8 @@ def test_each_region_leads_to_its_own_prediction(client, program):
     response = client.get(program)
     row, platform = response.context["rows"][0]
     query = urlencode({"workload": MERGE, "target": platform.slug, "method": "mpet"})
-    assert row["columns"][0]["query"] == query
-    answer = client.get(f"{reverse('unstored-answer')}?{query}")
+    assert row["columns"][0]["address"] == f"{reverse('unstored-answer')}?{query}"
+    answer = client.get(row["columns"][0]["address"])
     assert answer.status_code == 200
     point = next(point for point in answer.context["answer"]["curve"] if point["n"] == row["n_best"])
     assert point["time_s"] == pytest.approx(row["columns"][0]["time_s"])
@@ -94,10 +100,11 @@ def test_relative_speed_is_that_of_the_machine_that_measured_it(client, program)
     response = client.get(program, {"n": 2})
     for row, _ in response.context["rows"]:
         assert row["n_best"] == 2
-        assert row["times_as_fast"] == pytest.approx(3.0 / row["time_s"])
+        assert f"{significant(3.0 / row['time_s'])}×" in text_of(response)
+    assert "Relative to the time here" in text_of(response)
     nowhere = client.get(program, {"n": 3})
     assert nowhere.context["own_s"] is None
-    assert "Relative speed" not in text_of(nowhere)
+    assert "Relative to the first" in text_of(nowhere)
 
 
 def test_an_older_upload_says_that_the_rest_is_unknown(client, kit):
@@ -107,22 +114,22 @@ def test_an_older_upload_says_that_the_rest_is_unknown(client, kit):
     assert "All regions" in words
 
 
-def test_what_is_no_number_of_threads_is_as_none(client, program):
-    for n in ("", "0", "x", "-1", "99999999", "1.5"):
-        assert client.get(program, {"n": n}).context["choices"]["n"] is None
+def test_what_is_no_number_of_threads_is_refused(client, program):
+    assert client.get(program, {"n": ""}).status_code == 200
+    for n in ("0", "x", "-1", "99999999", "1.5"):
+        assert client.get(program, {"n": n}).status_code == 422
 
 
 def test_an_unknown_method_is_refused(client, program):
     response = client.get(program, {"method": "oracle"})
     assert response.status_code == 422
-    assert "No ranking: no" in text_of(response)
+    assert "There is no method “oracle”." in text_of(response)
 
 
 def test_where_no_platform_can_be_predicted_it_says_what_to_do(client):
     store(program_measurements(), label="alone")
     words = text_of(client.get(address_of("alone")))
-    assert "No platform can be predicted yet" in words
-    assert "run the benchmark kit" in words
+    assert "1 machine has no prediction: the program was measured here and on no other platform." in words
 
 
 def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client):
@@ -134,7 +141,8 @@ def test_a_fleet_that_shares_no_workload_says_what_would_give_it_a_place(client)
     page = client.get(address_of("alone"))
     refused = {row["platform"]: row["lacks"] for row in client.get(twin_of(page)).json()["refused"]}
     assert refused == {"machine-0": None, "machine-7": "shared", "machine-8": "shared"}
-    advice = "What would help: run `make stress-ng` of the benchmark kit on machine-0, with stress-ng 0.20.01"
+    name = Platform.objects.get(slug="machine-0").name
+    advice = f"Run `make stress-ng` of the benchmark kit on {name}, with stress-ng 0.20.01"
     assert f"{advice}: it then shares workloads with 2 more platforms" in text_of(page)
 
 
@@ -150,7 +158,7 @@ def test_filters_and_order_are_those_of_the_ranking_of_a_workload(client, progra
         assert [(shown["place"], platform.slug) for shown, platform in page.context["rows"]] == [
             (row["place"], "machine-1")
         ]
-        assert len(client.get(page.context["csv"]).getvalue().decode().splitlines()) == 2
+        assert len(client.get(csv_of(page)).getvalue().decode().splitlines()) == 2
     assert "of this choice" in text_of(page)
     assert slower["relative"] == pytest.approx(slower["time_s"] / everything[0]["time_s"])
 
@@ -162,11 +170,13 @@ def test_per_core_the_smaller_machine_stands_first(client, program):
     assert [row["platform"] for row in rows] == ["machine-1", "machine-2"]
     assert [row["core_time_s"] for row in rows] == [rows[0]["time_s"], pytest.approx(4 * rows[1]["time_s"])]
     assert [shown["core_time_s"] for shown, _ in page.context["rows"]] == [row["core_time_s"] for row in rows]
-    assert page.context["charts"][0].title == "Core time on each platform"
+    assert page.context["charts"][0].title == "Core time on each machine"
 
 
 def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
-    assert "No price of these platforms is known" in text_of(client.get(program))
+    unpriced = text_of(client.get(program, {"by": "cost"}))
+    assert "No price of these machines is known, so they are ordered by time." in unpriced
+    assert "sort: fastest first" in unpriced
     price(1, "3.6")
     price(2, "0.36")
     page = client.get(program, {"by": "cost"})
@@ -177,8 +187,10 @@ def test_the_cost_of_a_run_stands_where_prices_are_known(client, program):
         (row["cost"], row["pareto"]) for row in rows
     ]
     words = text_of(page)
-    assert "Price per hour Cost of a run" in words and "0.36 USD us 2026-01-31" in words
-    drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["text"]}
+    assert "sort: cheapest first" in words
+    assert "USD per 1,000 runs" in words and "0.36 us 2026-01-31" in words
+    assert not re.search(r"\de-0", words)
+    drawn = {name for trace in figures_of(page)["cost"]["data"] for name in trace["customdata"]}
     assert drawn == set(Platform.objects.filter(slug__in=["machine-1", "machine-2"]).values_list("name", flat=True))
 
 
@@ -187,14 +199,14 @@ def test_what_is_no_filter_is_refused(client, program, wrong):
     (name,) = wrong
     page = client.get(program, wrong)
     assert page.status_code == 422
-    assert f"No ranking: {name}:" in text_of(page)
+    assert f"{name}:" in text_of(page)
     assert client.get(address_of("program", view="api-program"), wrong).json()["errors"][0]["name"] == name
 
 
 def test_where_no_platform_is_chosen_it_leads_to_all(client, program):
     words = text_of(client.get(program, {"min_threads": "1000"}))
-    assert "No platform of this choice can be predicted" in words
-    assert "run the benchmark kit" not in words
+    assert "No machine of this choice can be predicted" in words
+    assert "benchmark kit" not in words
 
 
 def test_public_data_only_is_what_everybody_gets(client, program):
@@ -206,10 +218,9 @@ def test_public_data_only_is_what_everybody_gets(client, program):
     assert client.get(twin_of(own)).json()["results"] != theirs["results"]
     assert client.get(twin_of(shared)).json()["results"] == theirs["results"]
     row, _ = shared.context["rows"][0]
-    assert "public_only=true" in row["columns"][0]["query"]
-    assert "public_only=true" in row["narrowing_query"]
-    narrowing = f"{shared.context['narrowing']}?{row['narrowing_query']}"
-    assert client.get(narrowing).context["rows"]
+    assert "public_only=true" in row["columns"][0]["address"]
+    assert "public_only=true" in shared.context["narrowing"]
+    assert client.get(shared.context["narrowing"]).context["rows"]
     assert 'name="public_only"' in own.content.decode()
     client.logout()
     assert 'name="public_only"' not in client.get(program).content.decode()
@@ -230,7 +241,7 @@ def test_of_a_private_program_public_data_say_nothing(client, kit):
 
 def test_csv_has_all_rows_and_a_column_for_each_region(client, program):
     response = client.get(program)
-    csv = response.context["csv"]
+    csv = csv_of(response)
     assert f'href="{csv.replace("&", "&amp;")}"' in response.content.decode()
     head, *lines = client.get(csv).getvalue().decode().splitlines()
     assert len(lines) == 2
@@ -258,6 +269,53 @@ def test_a_private_program_is_404_for_others(client, kit, view):
     assert client.get(address).status_code == 200
 
 
+def test_a_later_upload_does_not_rewrite_what_an_earlier_address_says(client, program):
+    api = address_of("program", view="api-program")
+    before, twin = client.get(program), client.get(api).json()
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later")
+    again, now = client.get(program), client.get(program, {"today": "true"})
+    times = {
+        page: [(row["platform"], row["time_s"], row["low_s"]) for row, _ in shown.context["rows"]]
+        for page, shown in (("before", before), ("again", again), ("now", now))
+    }
+    assert times["again"] == times["before"] != times["now"]
+    assert client.get(twin_of(again)).json()["results"] == client.get(twin_of(before)).json()["results"]
+    assert client.get(api).json()["results"] == twin["results"]
+    assert client.get(api, {"today": "true"}).json()["results"] != twin["results"]
+    assert "uploaded again later" in text_of(again) and "uploaded again later" not in text_of(now)
+    later = address_of("later")
+    assert f'href="{later}"' in again.content.decode() and f'href="{program}"' in client.get(later).content.decode()
+    assert "1.75 s" in text_of(again)
+
+
+def test_what_was_kept_of_a_private_program_stays_its_owner_s_when_it_is_published(client, kit):
+    ada = user("ada")
+    store(program_measurements(counts=(1, 2, 4)), label="mine", owner=ada, private=True)
+    client.force_login(ada)
+    client.get(address_of("mine", ada))
+    source = Source.objects.get(label="mine")
+    assert ProgramAnswer.objects.get(source=source).is_private
+    ProgramAnswer.objects.update(is_private=False)
+    store(program_measurements(counts=(1, 2, 4), speed=3.0), label="later", owner=ada, private=True)
+    assert "uploaded again later" not in text_of(client.get(address_of("mine", ada)))
+
+
+def test_the_badge_of_a_public_program_is_an_image_with_its_time(client, program):
+    response = client.get(program + "badge.svg")
+    assert response["Content-Type"] == "image/svg+xml"
+    assert "1.75 s with 4 threads" in response.content.decode()
+    assert f"{program}badge.svg" in client.get(program).content.decode()
+
+
+def test_what_limits_it_stands_in_three_sentences_at_most(client, program):
+    page = client.get(program)
+    limits = page.context["home"].limits
+    assert 1 <= len(limits) <= 3
+    assert limits[0] == "The serial rest takes 29% of the time with 4 threads."
+    for sentence in limits:
+        assert text_of(page).count(sentence) == 1
+
+
 def test_an_unknown_program_is_404(client, program):
     uid = name_of("program").source_uid
     assert client.get(reverse("program", args=[uid, "other"])).status_code == 404
@@ -266,7 +324,7 @@ def test_an_unknown_program_is_404(client, program):
 
 def test_what_would_narrow_the_interval(client, program):
     response = client.get(program)
-    address = f"{response.context['narrowing']}?{response.context['rows'][0][0]['narrowing_query']}"
+    address = response.context["narrowing"]
     assert f'hx-get="{address.replace("&", "&amp;")}"' in response.content.decode()
     page = client.get(address)
     twin = client.get(twin_of(page)).json()
@@ -283,7 +341,7 @@ def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
     address = address_of("program", view="program-measure-next") + f"?target={target}"
     response = client.get(address)
     assert response.status_code == 422
-    assert "No prediction:" in text_of(response)
+    assert text_of(response).count("There is no target machine" if target != "machine-0" else "was measured here") == 1
     assert client.get(address_of("program", view="api-program-measure-next") + f"?target={target}").status_code in {
         400,
         422,
@@ -293,7 +351,7 @@ def test_what_cannot_be_predicted_cannot_be_narrowed(client, program, target):
 def test_a_long_one_is_computed_behind_the_request(client, program, started):  # noqa: F811
     response = client.get(program)
     assert "is computed as soon as" in text_of(response)
-    assert Computation.objects.get().kind == "program"
+    assert Computation.objects.get().kind == "ranking"
     twin = client.get(address_of("program", view="api-program"))
     assert twin.status_code == 202
     compute_waiting()
@@ -303,9 +361,10 @@ def test_a_long_one_is_computed_behind_the_request(client, program, started):  #
 
 def test_the_page_takes_a_fixed_number_of_queries(client, program, django_assert_num_queries):
     client.get(program)
-    # source, names, regions' keys, profiles; revision, newest profile; the platforms of the ranking, of their names,
-    # and their prices
-    with django_assert_num_queries(9):
+    # source, names, regions' keys, profiles; ceilings of the machine; uploads; revision, newest profile; the platforms
+    # of the ranking, of their names, and their prices; what would help those without an answer
+    # and what is kept of it: its choice of revision
+    with django_assert_num_queries(15):
         client.get(program)
 
 
@@ -320,7 +379,7 @@ def test_upload_workload_and_list_lead_here(client, kit):
         assert link in client.get(address).content.decode()
     page = client.get(reverse("program", args=name.address))
     assert reverse("upload-report", args=[upload.uid]) in page.content.decode()
-    workload = page.context["parts"][0]["profile"].workload
+    workload = page.context["home"].parts[0]["profile"].workload
     assert link in client.get(reverse("workload", args=[workload.slug])).content.decode()
     document = client.get(reverse("api-upload", args=[upload.uid])).json()
     assert document["programs"] == [

@@ -36,7 +36,8 @@ def test_platforms_stand_by_rising_time_with_what_was_measured_there(client, pub
     ]
     assert [row["relative"] for row, _ in rows] == sorted(row["relative"] for row, _ in rows)
     assert rows[0][0]["relative"] == 1
-    assert text_of(response).count("measured here") == 3
+    assert all(row["measured_time_s"] for row, _ in rows)
+    assert "Measured" in text_of(response)
 
 
 def test_the_chart_has_a_dot_with_its_interval_for_each(client, public):
@@ -57,7 +58,7 @@ def test_filters_keep_the_place_among_all(client, public):
     assert [(row["place"], platform.slug) for row, platform in response.context["rows"]] == [(3, slowest)]
     assert "places are among all" in text_of(response)
     nothing = page(client, device_class="embedded", architecture="aarch64")
-    assert "No platform of this choice can be predicted" in text_of(nothing)
+    assert "No machine of this choice can be predicted" in text_of(nothing)
     assert figures_of(nothing) == {}
 
 
@@ -74,16 +75,32 @@ def test_twin_and_csv_are_the_same_ranking(client, public):
 def test_platforms_that_cannot_be_predicted_are_named_with_the_reason(client, public):
     store_dataset()
     response = page(client)
-    assert "2 platforms without a prediction" in text_of(response)
-    assert [platform.slug for platform, _ in response.context["refused"]] == ["cloud-0", "cloud-1"]
-    assert all(reason for _, reason in response.context["refused"])
+    assert [platform.slug for platform in response.context["refused"]] == ["cloud-0", "cloud-1"]
+    words = text_of(response)
+    assert words.count("2 machines have no prediction") == 1
+    names = [platform.name for platform in response.context["refused"]]
+    assert all(name in words for name in names)
 
 
-@pytest.mark.parametrize("parameters", [{"workload": "nothing"}, {"method": "oracle"}])
-def test_what_cannot_be_ranked_is_said(client, public, parameters):
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"workload": "nothing"}, "There is no workload “nothing”."),
+        ({"method": "oracle"}, "There is no method “oracle”."),
+        ({"n": "0"}, " n: "),
+    ],
+)
+def test_what_cannot_be_ranked_is_said_once(client, public, parameters, said):
     response = page(client, **parameters)
     assert response.status_code == 422
-    assert "No ranking: no" in text_of(response)
+    assert text_of(response).count(said) == 1
+
+
+def test_a_misspelt_workload_leads_to_what_may_be_meant(client, public):
+    response = page(client, workload="app0-secton0", method="mpet-log")
+    assert "Did you mean" in text_of(response)
+    address = f"{reverse('ranking')}?workload={WORKLOAD}&method=mpet-log"
+    assert f'href="{address.replace("&", "&amp;")}"' in response.content.decode()
 
 
 def test_a_relative_workload_has_no_seconds(client):

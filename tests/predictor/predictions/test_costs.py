@@ -1,11 +1,14 @@
 """Costs of a ranking: page, API and command line show the same."""
 
 import datetime
+import re
 
 import pytest
+from django.core.management import call_command
 
+from predictor.figures.costs import RUNS_PRICED
 from profiles.models import Platform, Price
-from tests.pages import figures_of, store_public
+from tests.pages import figures_of, store_public, text_of
 from tests.predictor.predictions.test_ranking_choice import by_api, by_command, by_page
 
 pytestmark = pytest.mark.django_db
@@ -46,8 +49,34 @@ def test_ordered_by_cost_page_api_and_command_agree(client):
     text = page.content.decode()
     assert '<option value="cost" selected>' in text
     assert "0.36" in text and "USD" in text and "2026-01-31" in text
-    drawn = [name for trace in figures_of(page)["cost"]["data"] for name in trace["text"]]
+    assert "cheapest first" in text_of(page)
+    assert [row["platform"] for row, _ in page.context["rows"]] == [row["platform"] for row in rows[:2]]
+    assert "1 machine has no known price." in text_of(page)
+    assert set(figures_of(page)) == {"cost"}  # the chart shows what is ordered
+    drawn = [name for trace in figures_of(page)["cost"]["data"] for name in trace["customdata"]]
     assert len(drawn) == 2
+
+
+def test_the_cheapest_within_a_time_is_one_question(client):
+    times = {row["platform"]: row["time_s"] for row in by_api(client)["results"]}
+    most = max(times["machine-0"], times["machine-1"]) * 1.001
+    page = by_page(client, by="cost", max_time_s=f"{most:.6f}")
+    chosen = by_api(client, by="cost", max_time_s=f"{most:.6f}")["results"]
+    assert all(row["time_s"] <= most for row in chosen)
+    assert f"cheapest within {float(f'{most:.6f}'):g} s" in text_of(page)
+    assert [row["platform"] for row, _ in page.context["rows"]] == [
+        row["platform"] for row in chosen if row["cost"] is not None
+    ]
+    assert by_command("--by", "cost", "--where", f"max_time_s={most:.6f}")["results"] == chosen
+
+
+def test_costs_are_those_of_so_many_runs_that_they_are_no_tiny_number(client):
+    page = by_page(client, by="cost")
+    costs = [row["cost"] for row, _ in page.context["rows"]]
+    runs = page.context["runs"]
+    assert min(costs) * runs >= 0.01
+    assert not re.search(r"\de-\d", text_of(page))
+    assert f"USD per {RUNS_PRICED[runs]}" in text_of(page)
 
 
 def test_budgets_leave_out_what_is_dearer_and_what_has_no_price(client):
@@ -77,8 +106,9 @@ def test_the_newest_price_counts_in_one_currency_and_the_cheapest_region():
 
 def test_without_prices_nothing_is_said_of_costs(client):
     Price.objects.all().delete()
-    page = by_page(client)
-    assert "No price of these platforms is known." in " ".join(page.content.decode().split())
+    page = by_page(client, by="cost")
+    assert "No price of these machines is known, so they are ordered by time." in text_of(page)
+    assert "fastest first" in text_of(page)
     assert "cost" not in figures_of(page)
     assert {row["cost"] for row in by_api(client, by="cost")["results"]} == {None}
 
@@ -86,3 +116,11 @@ def test_without_prices_nothing_is_said_of_costs(client):
 def test_csv_has_the_costs(client):
     content = client.get("/api/v1/rankings/?workload=app0-section0&by=cost&format=csv").getvalue().decode()
     assert content.splitlines()[0].endswith("price,currency,price_region,price_kind,price_date,cost,pareto")
+
+
+def test_the_command_says_by_what_it_ordered(capsys):
+    call_command("predict", "--workload", "app0-section0", "--ranking", "--by", "cost")
+    assert capsys.readouterr().out.splitlines()[1] == "cheapest first"
+    Price.objects.all().delete()
+    call_command("predict", "--workload", "app0-section0", "--ranking", "--by", "cost")
+    assert capsys.readouterr().out.splitlines()[1] == "fastest first: no price of these platforms is known"

@@ -115,8 +115,8 @@ def test_a_platform_that_lacks_something_is_refused_by_the_word_of_the_method():
 def test_what_cannot_be_estimated_is_computed_first(monkeypatch, computed):
     estimate = estimated_rankings.kept_estimates
 
-    def all_but_one(question):
-        found = estimate(question)
+    def all_but_one(*asked):
+        found = estimate(*asked)
         found.time_s[6] = float("nan")
         return found
 

@@ -1,5 +1,6 @@
 """Why in stored answers: sentences with the numbers of the document."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -98,6 +99,22 @@ def test_what_cannot_be_meant_is_not_told():
     """Of a reference without which nothing sensible is left: neither in a sentence nor as a number."""
     carried = [Influence("reference", "p", 0.5, ABSURD), Influence("reference", "q", 0.4, -0.05)]
     assert [row["change_percent"] for row in influence_documents(carried)] == [None, pytest.approx(-5)]
-    told = " ".join(influence_sentences(carried))
+    told = " ".join(sentence for _, sentence in influence_sentences(carried))
     assert "Without the reference q the predicted times would be 5 % shorter." in told
     assert f"{1 + ABSURD:.3g}" not in told
+
+
+def test_the_first_three_sentences_are_by_weight(why):
+    first = why["sentences"][:3]
+    weights = []
+    for sentence in first:
+        if share := re.search(r"has (\d+)% of the weight", sentence):
+            weights.append(int(share[1]) / 100)
+        elif ideal := re.search(r"(\d+)% of the ideal speedup", sentence):
+            weights.append(1 - int(ideal[1]) / 100)
+        else:
+            change = re.search(r"would be (?:([\d.]+) %|([\d.]+) times)", sentence)
+            weights.append(float(change[1]) / 100 if change[1] else float(change[2]) - 1)
+    assert len(first) == 3
+    assert weights == sorted(weights, reverse=True)
+    assert any("of the ideal speedup" in sentence for sentence in first)

@@ -8,7 +8,8 @@ import pytest
 from predictor.core.programs.sums import sum_times
 from predictor.core.steps import last_step
 from predictor.predictions.next_measurements import next_measurements_document
-from predictor.predictions.programs import ProgramQuestion, narrowing_question, program_facts
+from predictor.predictions.programs import narrowing_question, program_facts
+from predictor.predictions.rankings import RankingQuestion, rank_platforms
 from predictor.predictions.request import InvalidField, NoPrediction, PredictionRequest, UnknownWorkloadName
 from predictor.predictions.service import preview_answer
 from profiles.models import Source
@@ -28,7 +29,7 @@ def program(db):
 
 
 def ranking(viewer=None, rest=REST, **choices):
-    return last_step(ProgramQuestion.of(REGIONS, rest, viewer, **choices).steps()).document()
+    return last_step(RankingQuestion.of(REGIONS, viewer, serial_rest=rest, **choices).steps()).document()
 
 
 def test_all_platforms_but_its_own_by_rising_time(program):
@@ -73,6 +74,20 @@ def test_without_a_serial_rest_the_regions_alone_are_summed(program):
         assert row["time_s"] == pytest.approx(sum(region["time_s"] for region in row["regions"]))
 
 
+def test_a_workload_is_a_program_of_one_part(program):
+    workload = rank_platforms("app0-section0").document()
+    one = rank_platforms(["app0-section0"]).document()
+    assert one == workload
+    assert workload["regions"] == ("app0-section0",) and workload["serial_rest"] is None
+    for row in workload["results"]:
+        answer = preview_answer(PredictionRequest("app0-section0", row["platform"]))
+        point = next(point for point in answer["curve"] if point["n"] == row["n_best"])
+        assert {name: row[name] for name in ("time_s", "low_s", "high_s")} == {
+            name: pytest.approx(point[name], rel=1e-12) for name in ("time_s", "low_s", "high_s")
+        }
+        assert [part["workload"] for part in row["regions"]] == [row["widest_part"]] == ["app0-section0"]
+
+
 def test_at_a_fixed_n(program):
     document = ranking(n=2)
     assert {row["n_best"] for row in document["results"]} == {2}
@@ -106,29 +121,29 @@ def test_a_part_without_a_prediction_is_named(db):
 
 
 def test_an_earlier_document_is_gone_on_with(program):
-    question = ProgramQuestion.of(REGIONS, REST)
+    question = RankingQuestion.of(REGIONS, serial_rest=REST)
     documents = [(step.done, step.document()) for step in question.steps()]
     assert [done for done, _ in documents] == [0, 1, 2, 3, 4]
     asked = []
-    resumed = ProgramQuestion.of(REGIONS, REST)
+    resumed = RankingQuestion.of(REGIONS, serial_rest=REST)
     object.__setattr__(resumed, "row", lambda target: asked.append(target) or question.row(target))
     assert last_step(resumed.steps(documents[2][1])).document() == documents[-1][1]
     assert len(asked) == 2
 
 
 def test_the_question_comes_back_from_its_only_spelling(program):
-    question = ProgramQuestion.of(REGIONS, REST, n=2, method="mpet-log", level=0.8)
-    again = ProgramQuestion.from_canonical(question.canonical(), None)
+    question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2, method="mpet-log", level=0.8)
+    again = RankingQuestion.from_canonical(question.canonical(), None)
     assert again.canonical() == question.canonical()
 
 
 def test_what_cannot_be_asked(program):
     with pytest.raises(UnknownWorkloadName):
-        ProgramQuestion.of(["nothing"])
+        RankingQuestion.of(["nothing"])
     with pytest.raises(InvalidField):
-        ProgramQuestion.of(REGIONS, n=0)
+        RankingQuestion.of(REGIONS, n=0)
     with pytest.raises(InvalidField):
-        ProgramQuestion.of(REGIONS, method="ideal", level=0.8)
+        RankingQuestion.of(REGIONS, method="ideal", level=0.8)
 
 
 def test_a_private_program_moves_no_answer_of_others(program, owner):
@@ -142,7 +157,7 @@ def test_a_private_program_moves_no_answer_of_others(program, owner):
 
 
 def test_what_would_narrow_it_is_about_the_widest_part(program):
-    question = ProgramQuestion.of(REGIONS, REST, n=2)
+    question = RankingQuestion.of(REGIONS, serial_rest=REST, n=2)
     row = next(row for row in ranking(n=2)["results"] if row["platform"] == "machine-3")
     narrowing = narrowing_question(question, "machine-3", None)
     assert narrowing.request.workload == row["widest_part"]
@@ -158,7 +173,7 @@ def test_what_would_narrow_it_is_about_the_widest_part(program):
 
 def test_where_it_cannot_be_predicted_nothing_narrows_it(program):
     with pytest.raises(NoPrediction, match="measured here"):
-        narrowing_question(ProgramQuestion.of(REGIONS, REST), "machine-0", None)
+        narrowing_question(RankingQuestion.of(REGIONS, serial_rest=REST), "machine-0", None)
 
 
 def test_facts_are_what_was_measured(program):

@@ -2,12 +2,13 @@
 
 import io
 import json
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from predictor.predictions.ranking_choice import RankingChoice
+from predictor.predictions.ranking_choice import RankingChoice, alike_rows
 from predictor.predictions.rankings import rank_platforms
 from predictor.predictions.request import InvalidField
 from profiles.models import Platform
@@ -100,7 +101,7 @@ def test_a_platform_with_fewer_threads_says_so(client):
     document = by_api(client, n="17")
     assert document["results"] == []
     assert {row["reason"] for row in document["refused"]} == {"it takes 16 threads at most"}
-    assert "3 platforms without a prediction" in text_of(by_page(client, n="17"))
+    assert "3 machines have no prediction" in text_of(by_page(client, n="17"))
 
 
 def test_an_address_holds_every_choice_and_its_twin_and_csv_too(client):
@@ -151,3 +152,43 @@ def test_a_platform_that_is_not_seen_is_left_out():
     platforms = {row.slug: row for row in Platform.objects.exclude(slug="machine-0")}
     rows = RankingChoice().rows(ranking.results, platforms)
     assert [(row["place"], row["platform"]) for row in rows] == [(1, "machine-1"), (2, "machine-2")]
+
+
+def machine(**changed):
+    facts = {"cpu_model": "EPYC", "physical_cores": 8, "n_max": 16, "memory_bytes": 2**35}
+    return SimpleNamespace(**facts | changed)
+
+
+def timed(platform, time_s, **changed):
+    row = {"platform": platform, "time_s": time_s, "high_s": 1.2, "n_best": 16, "measured": False, "cost": None}
+    return row | changed
+
+
+@pytest.mark.parametrize(
+    ("other", "machine_changed", "is_alike"),
+    [
+        ({}, {}, True),
+        ({"time_s": 1.3}, {}, False),
+        ({"n_best": 8}, {}, False),
+        ({"cost": 0.5}, {}, False),
+        ({"measured": True}, {}, False),
+        ({}, {"memory_bytes": 2**36}, False),
+        ({}, {"cpu_model": "Xeon"}, False),
+    ],
+)
+def test_machines_that_differ_in_nothing_that_matters_share_a_row(other, machine_changed, is_alike):
+    rows = [timed("a", 1.0), timed("b", 1.1) | other, timed("c", 1.05)]
+    platforms = {"a": machine(), "b": machine(**machine_changed), "c": machine(cpu_model="", physical_cores=None)}
+    grouped = alike_rows(rows, platforms)
+    assert [(first["platform"], [row["platform"] for row in alike]) for first, alike in grouped] == (
+        [("a", ["b"]), ("c", [])] if is_alike else [("a", []), ("b", []), ("c", [])]
+    )
+
+
+def test_on_a_fleet_the_page_has_one_row_for_machines_alike(client, monkeypatch):
+    monkeypatch.setattr("predictor.pages.ranking.FEWEST_ESTIMATED_PLATFORMS", 1)
+    monkeypatch.setattr("predictor.pages.ranking.alike_rows", lambda rows, platforms: [(rows[0], rows[1:])])
+    page = by_page(client)
+    ((row, _),) = page.context["rows"]
+    assert [platform.slug for platform in row["alike"]] == [row["platform"] for row in by_api(client)["results"][1:]]
+    assert "and 2 alike" in text_of(page)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Optional
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +14,10 @@ from mpet.changes import Changes
 from mpet.results import Comparison, Prediction, Ranking, UploadPreview, UploadReport, columns_of, shown_number
 from mpet.summary import changed_parts, headline, name_of, percent, time_rows
 
+# Of so many runs the least cost is shown, so that it is no tiny number.
+RUNS_PRICED = ((1, "run"), (1000, "1,000 runs"), (10**6, "million runs"), (10**9, "billion runs"))
+LEAST_SHOWN_COST = 0.01
+BAR_WIDTH, BAR_TITLE = 14, "interval"
 RANKING_COLUMNS = {
     "place": "",
     "platform": "platform",
@@ -20,19 +25,47 @@ RANKING_COLUMNS = {
     "time_s": "time in s",
     "low_s": "low",
     "high_s": "high",
+    "bar": BAR_TITLE,
     "relative": "relative",
 }
-PRICE_COLUMNS = {"cost": "cost of a run", "price": "price per hour", "currency": "", "price_date": "of"}
 ORDERS = {"time": "the fastest first", "core_time": "the least time of cores first", "cost": "the cheapest run first"}
 
 
 def print_table(console: Console, title: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     table = Table(title=title, title_justify="left", header_style="bold", box=None)
     for place, name in enumerate(names):
-        table.add_column(name, justify="left" if place == 0 else "right", overflow="fold")
+        is_bar = name == BAR_TITLE
+        justify = "left" if place == 0 or is_bar else "right"
+        table.add_column(name, justify=justify, overflow="fold", min_width=BAR_WIDTH if is_bar else None)
     for row in rows:
         table.add_row(*(escape(shown_number(cell)) for cell in row))
     console.print(table)
+
+
+def interval_bar(low: Optional[float], time: Optional[float], high: Optional[float], scale: tuple[float, float]) -> str:
+    """The interval as a line with the predicted time as a dot, logarithmically on the scale, as the pages draw it.
+
+    >>> interval_bar(1.0, 10.0, 100.0, (1.0, 100.0))
+    '━━━━━━●━━━━━━━'
+    >>> interval_bar(None, 10.0, None, (1.0, 100.0))
+    ''
+    """
+    if not (low and time and high) or scale[0] >= scale[1]:
+        return ""
+    places = [
+        round((BAR_WIDTH - 1) * math.log(x / scale[0]) / math.log(scale[1] / scale[0])) for x in (low, time, high)
+    ]
+    cells = [" "] * BAR_WIDTH
+    cells[places[0] : places[2] + 1] = ["━"] * (places[2] + 1 - places[0])
+    cells[min(places[1], BAR_WIDTH - 1)] = "●"
+    return "".join(cells).rstrip()
+
+
+def with_bars(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A bar for each row, all on one scale."""
+    bounds = [row[name] for row in rows for name in ("low_s", "high_s") if row.get("low_s") and row.get("high_s")]
+    scale = (min(bounds), max(bounds)) if bounds else (1.0, 1.0)
+    return [interval_bar(row.get("low_s"), row.get("time_s"), row.get("high_s"), scale) for row in rows]
 
 
 def print_prediction(console: Console, prediction: Prediction) -> None:
@@ -40,20 +73,60 @@ def print_prediction(console: Console, prediction: Prediction) -> None:
     title = (
         f"{prediction.workload} on {prediction.target} ({prediction.method}, revision {prediction.revision}{simulated})"
     )
-    names = ("n", "time in s", "low", "high", "speedup", "efficiency")
-    rows = [(one.n, one.time_s, one.low_s, one.high_s, one.speedup, one.efficiency) for one in prediction.points]
+    names = ["n", "time in s", "low", "high", BAR_TITLE, "speedup", "efficiency"]
+    bars = with_bars([vars(point) for point in prediction.points])
+    rows: list[list[Any]] = [
+        [one.n, one.time_s, one.low_s, one.high_s, bar, one.speedup, one.efficiency]
+        for one, bar in zip(prediction.points, bars)
+    ]
+    baseline = {one["n"]: one["time_s"] for one in prediction.document.get("baseline") or []}
+    if baseline:
+        names[2:] = [*names[2:5], "baseline", "change"]
+        rows = [
+            [*row[:5], baseline.get(row[0]), row[1] and baseline.get(row[0]) and percent(row[1] / baseline[row[0]] - 1)]
+            for row in rows
+        ]
     print_table(console, title, names, rows)
-    for sentence in [*prediction.warnings, *prediction.document.get("why", {}).get("sentences", [])]:
+    for sentence in [
+        *prediction.document.get("changes", []),
+        *prediction.warnings,
+        *prediction.document.get("why", {}).get("sentences", []),
+    ]:
         console.print(f"  {sentence}", markup=False, highlight=False)
     if prediction.page:
         console.print(prediction.page, markup=False, soft_wrap=True)
 
 
+def runs_priced(rows: Sequence[Mapping[str, Any]]) -> tuple[int, str]:
+    """
+    >>> runs_priced([{"cost": 1.2e-5}, {"cost": None}])
+    (1000, '1,000 runs')
+    """
+    least = min((row["cost"] for row in rows if row.get("cost")), default=1.0)
+    return next((runs for runs in RUNS_PRICED if least * runs[0] >= LEAST_SHOWN_COST), RUNS_PRICED[-1])
+
+
 def print_ranking(console: Console, ranking: Ranking, limit: int, by: str) -> None:
     has_prices = any(row.get("price") is not None for row in ranking.rows)
-    columns = RANKING_COLUMNS | (PRICE_COLUMNS if has_prices else {})
-    rows = [[row.get(name) for name in columns] for row in ranking.rows[:limit]]
-    print_table(console, f"{len(ranking)} platforms, {ORDERS.get(by, ORDERS['time'])}", list(columns.values()), rows)
+    shown = ranking.rows[:limit]
+    columns, rows = dict(RANKING_COLUMNS), [dict(row, bar=bar) for row, bar in zip(shown, with_bars(shown))]
+    if has_prices:  # the bar has to say what low and high are, or the table is wider than a terminal
+        runs, runs_named = runs_priced(ranking.rows)
+        currency = next(row["currency"] for row in ranking.rows if row.get("currency"))
+        columns = {name: title for name, title in columns.items() if name not in {"low_s", "high_s", "relative"}}
+        columns.update(
+            {"cost": f"{currency} per {runs_named}", "price": f"{currency} per hour", "price_date": "price of"}
+        )
+        rows = [dict(row, cost=row["cost"] and row["cost"] * runs) for row in rows]
+    order = ORDERS.get(by, ORDERS["time"])
+    if by == "cost" and not has_prices:
+        order = f"{ORDERS['time']}: no price of these is known"
+    print_table(
+        console,
+        f"{len(ranking)} platforms, {order}",
+        list(columns.values()),
+        [[row.get(name) for name in columns] for row in rows],
+    )
     left_out = max(len(ranking) - limit, 0)
     if left_out:
         console.print(f"  and {left_out} more: --limit, or --json")
