@@ -63,8 +63,22 @@ def nearest_platforms(
     typical = float(np.median(variance[shared > 0])) + TINY
     distance = np.where(shared > 0, variance / typical * (1.0 - lacking) + lacking, np.inf)
     distance += PAPER_SHARE * platform_metadata(database).squared_distances(platforms, query.target)
-    distance += evaluated_curves(database).outside[target.columns].mean(axis=0).take(patterns)
-    return np.sort(platforms[np.argpartition(distance, most - 1)[:most]])
+    outside = evaluated_curves(database).outside[target.columns].take(patterns, axis=1)
+    return platforms[nearest_at_any(distance + outside, most)]
+
+
+def nearest_at_any(distance: FloatArray, most: int) -> IntArray:
+    """The `most` platforms that are nearest at any thread count, by their distances (J, R) there; ascending positions.
+
+    Each thread count in turn has its next nearest: what was measured with one thread alone is evidence there, however
+    little it says of other counts.
+
+    >>> nearest_at_any(np.array([[1.0, 2.0, 3.0, 9.0], [9.0, 8.0, 7.0, 1.0]]), most=2).tolist()
+    [0, 3]
+    """
+    rank = distance.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    order = np.lexsort((distance.sum(axis=0), rank.min(axis=0)))
+    return np.sort(order[:most])
 
 
 def _rows_on_platforms(database: Database, query: Query, groups: tuple[int, ...]) -> IntArray:

@@ -15,6 +15,7 @@ FEWEST_PLATFORMS_TO_JUDGE, FEWEST_WORKLOADS_OF_A_PLATFORM = 6, 3  # with fewer n
 MEDIAN_ROUNDS = 2  # of taking medians off, of workloads and of platforms
 OUTLYING_DEVIATIONS = 12.0  # robust standard deviations of the workload
 MOST_JUDGING_PLATFORMS = 96  # platforms: more of them change a workload's median no more
+FEWEST_ALIKE = 3  # platforms that are so far off on the same side: a kind of machine, such as those with a GPU
 LEAST_OUTLYING_LOG_FACTOR = 3.0  # of ln t: and twenty times too fast or too slow
 
 
@@ -56,7 +57,8 @@ def without_outliers(evidence: Evidence) -> Evidence:
 def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
     """Which values of platforms by workloads (P, B) contradict a platform and a workload part by medians.
 
-    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off.
+    Outlying is more than 12 robust standard deviations of its workload and more than e^3 = 20 times off, unless three
+    platforms are so far off on the same side: then they are of a kind, such as machines with a GPU.
 
     >>> level = np.add.outer(np.arange(6.0), np.arange(4.0))
     >>> level[2, 1] += 7
@@ -70,9 +72,13 @@ def outlying_values(level: FloatArray, is_known: BoolArray) -> BoolArray:
         rest -= _medians(rest[some].T, per_workload)
         rest -= _medians(rest, per_platform)[:, None]
     rest -= _medians(rest[some].T, per_workload)
-    rest = np.abs(rest, out=rest)
-    spread = MEDIAN_TO_SIGMA * _medians(rest[some].T, per_workload)
-    return np.asarray(is_known & (rest > np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)))
+    spread = MEDIAN_TO_SIGMA * _medians(np.abs(rest[some]).T, per_workload)
+    limit = np.maximum(OUTLYING_DEVIATIONS * spread, LEAST_OUTLYING_LOG_FACTOR)
+    is_outlying = np.zeros(is_known.shape, dtype=bool)
+    for side in (-1.0, 1.0):
+        is_far = is_known & (side * rest > limit)
+        is_outlying |= is_far & (is_far.sum(axis=0) < FEWEST_ALIKE)
+    return is_outlying
 
 
 def _medians(rows: NDArray[np.float32], counts: IntArray) -> NDArray[np.float32]:
