@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from predictor.management.accuracy_pages import accuracy_documents
 from predictor.management.accuracy_studies import (
+    REPOSITORY,
     SHARED_DATA,
     Study,
     published_studies,
@@ -47,6 +48,13 @@ class Command(BaseCommand):
             default=settings.BASE_DIR / SHARED_DATA,
             help=f"the folder of the datasets (default: {SHARED_DATA})",
         )
+        parser.add_argument(
+            "--repository",
+            metavar="DIR",
+            type=Path,
+            help="the state folder of a database into which `fetch_data sparecores` brought the whole repository; "
+            f"without it the study of the {REPOSITORY} is not measured",
+        )
         parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes of an evaluation (default: 1)")
 
     def handle(self, **options: Any) -> None:
@@ -56,7 +64,10 @@ class Command(BaseCommand):
             return
         if options["run"] is not None:
             for study in chosen_studies(options["run"]):
-                seconds = measure_study(study, options["data"], options["jobs"])
+                if study.dataset == REPOSITORY and not options["repository"]:
+                    self.stdout.write(f"{study.name}: not measured, for --repository names no database")
+                    continue
+                seconds = measure_study(study, options["data"], options["jobs"], options["repository"])
                 self.stdout.write(f"{study.name}: {seconds:.0f} s")
         self.write(check=options["check"])
 
@@ -78,13 +89,17 @@ def chosen_studies(names: list[str]) -> list[Study]:
     return [by_name[name] for name in names] if names else list(by_name.values())
 
 
-def measure_study(study: Study, data: Path, jobs: int) -> float:
-    """Evaluate and store the result; a database is made for the study in a folder that is removed. Its seconds."""
-    with tempfile.TemporaryDirectory() as state:
-        if study.preparation:
+def measure_study(study: Study, data: Path, jobs: int, repository: Path | None = None) -> float:
+    """The seconds of an evaluation, whose result is stored.
+
+    A database is made for the study in a folder that is removed; only that of the `repository` is used as it is.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        state = str(repository) if study.dataset == REPOSITORY else folder
+        if study.preparation and study.dataset != REPOSITORY:
             run_manage(["migrate", "--verbosity", "0"], state)
             run_manage([path for argument in study.preparation for path in expand_pattern(argument)], state)
-        report, started = Path(state) / "report.json", time.perf_counter()
+        report, started = Path(folder) / "report.json", time.perf_counter()
         run_manage(["evaluate", *study.arguments(str(data)), "--jobs", str(jobs), "--json", str(report)], state)
         seconds = time.perf_counter() - started
         result = json.loads(report.read_text(encoding="utf-8"))
