@@ -13,10 +13,7 @@ from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.method import MPET, MpetSettings, predict_mpet
 
 CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
-    "nothing filled in": replace(DEFAULTS, worthwhile=0.0),
-    "filled in whatever it tells": replace(DEFAULTS, worthwhile=math.inf),
     "plain means as speed": replace(DEFAULTS, far_off=math.inf),
-    "no share of mpet-log": replace(DEFAULTS, other_share=0.0),
     "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
     "the 48 nearest": replace(DEFAULTS, neighbours=48),
     "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
@@ -30,7 +27,6 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
     "no metadata": replace(DEFAULTS, metadata=0.0),
     "no linear part": replace(DEFAULTS, linear=0.0),
-    "no smooth part": replace(DEFAULTS, smooth=0.0),
     "no short-range part": replace(DEFAULTS, short=0.0),
     "all workloads alike": replace(DEFAULTS, workload_power=0.0),
     "all n alike": replace(DEFAULTS, nearness=1e6),
@@ -51,7 +47,7 @@ def ablation_methods() -> list[Method[Any]]:
     """A method for each change, named `mpet: <change>`; not among METHODS.
 
     >>> [method.name for method in ablation_methods()][:2]
-    ['mpet: nothing filled in', 'mpet: filled in whatever it tells']
+    ['mpet: plain means as speed', 'mpet: no process of the nearest alone']
     """
     changed = {
         name: partial(predict_mpet, h=changes)

@@ -15,17 +15,12 @@ class Hyperparameters:
     """One set for every database, chosen on public data (docs/method-mpet.md)."""
 
     far_off: float = 1.7  # standard deviations of a workload: curves farther off count less in a platform's speed
-    worthwhile: float = 0.9  # of the variance without T's relatives: where they take off less, nothing is filled in
     workload_floor: float = 0.1  # a workload that tells nothing about A counts as a correlation of so much
     workload_power: float = 2.0  # of the correlation with A: how much alike workloads outweigh the others
     nearness: float = 0.32  # in (ln n)^2: how far along the curve behaviour is evidence
     linear: float = 2.0  # variance of the part that is linear in the platforms' behaviour
-    smooth: float = 1.0  # variance of the part that falls with the squared distance of behaviour
-    smooth_length: float = 2.0  # median squared distances over which it falls to 1/e
     short: float = 0.6  # variance of the part that falls with the distance of behaviour, so steeply near 0
     short_length: float = 0.09  # median squared distances where that has fallen to 1/e
-    shape: float = 0.2  # variance of the part that is linear in how the platforms' speed changes over n
-    level: float = 0.05  # weight of the squared difference of mean speed, as part of the distance of behaviour
     metadata: float = 0.5  # variance of the part that falls with the squared distance on paper
     metadata_length: float = 4.0  # squared distance on paper over which it falls to 1/e
     cpu_model: float = 0.1  # covariance added for two platforms of one cpu_model
@@ -41,7 +36,6 @@ class Hyperparameters:
     most_shift: float = 0.35  # of ln t
     neighbours: int = 32  # references, of which a second process is made
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
-    other_share: float = 0.2  # of the transfer with positive weights, where it errs as much
     near_workloads: float = 1.0  # variance of departures that falls with the distance of workloads, in typical squares
     linear_workloads: float = 0.3  # variance of the part that is linear in how the references disagree about them
     features: float = 1.0  # variance of the part that falls with the distance of their features; 0: features are unused

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
 from predictor.core.errors import SettingsError
@@ -25,15 +23,14 @@ from predictor.core.mpet.log_ratios import log_transfer, small_transfer
 from predictor.core.mpet.measurement_noise import widen_by_noise
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
 from predictor.core.mpet.robust_ratios import application_families, robust_transfer, widen_for_stranger
-from predictor.core.mpet.transfer import Transfer, mean_transfer, steady_transfer
+from predictor.core.mpet.transfer import Transfer, mean_transfer
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
-DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LOWEST_INTERVAL_LEVEL, HIGHEST_INTERVAL_LEVEL = 0.5, 0.99  # beyond, too few errors calibrate the interval
 LOG_WIDENING = 1.25  # of the interval of positive weights, calibrated on other applications than A's
 FEW_APPLICATIONS = 4  # on T, and none is A's: then its workloads do not tell which transfer is the best for A
-FEWEST_STEADIED_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
+FEWEST_ALONE_REFERENCES = 20  # below, the mean with a plainer transfer is better than either
 RATIO_ERRORS_CORRELATION = 0.9  # about how the errors of the two transfers by ratios correlate
 PROCESS_ERRORS_CORRELATION = 0.75  # and those of the Gaussian process with either
 
@@ -81,8 +78,8 @@ def _positive_transfer(
     """As `_transfer`, without the Gaussian processes."""
     references = len(evidence.platforms)
     families, applications = application_families(database, evidence)
-    if references >= FEWEST_STEADIED_REFERENCES:
-        transfer = log_transfer(evidence, parts, metadata, level, families=families)
+    if references >= FEWEST_ALONE_REFERENCES:
+        transfer = log_transfer(evidence, parts, metadata, level, families)
         if not applications:
             return transfer
         return replace(
@@ -128,16 +125,11 @@ def _transfer(
     level: float,
     h: Hyperparameters,
 ) -> Transfer:
-    """The Gaussian process, steadied, where there are references enough; with few, a mean of what fits their number."""
+    """The Gaussian process where there are references enough; with few, a mean of what fits their number."""
     references, metadata = len(evidence.platforms), platform_metadata(database)
-    if references >= FEWEST_STEADIED_REFERENCES:
-        plain = log_transfer(evidence, parts, metadata, level, checks=False)
+    if references >= FEWEST_ALONE_REFERENCES:
         wide = gaussian_transfer(evidence, parts, metadata, level, h)
-        both = mean_with_neighbours(wide, evidence, metadata, level, h)
-        steady = steady_transfer(both, plain, evidence.measured_on_target, h.other_share)
-        # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
-        departs = DEPARTURE_WIDENING * (steady.value - wide.value)
-        return replace(steady, half_width=np.hypot(both.half_width, departs))
+        return mean_with_neighbours(wide, evidence, metadata, level, h)
     transfers = [robust_transfer(database, evidence, level, h)]
     if 0 < application_families(database, evidence)[1] <= FEW_APPLICATIONS:
         return transfers[0]

@@ -12,7 +12,6 @@ import numpy as np
 from profiles.arrays import BoolArray, FloatArray
 
 LEAST_SQUARED_ERROR = 1e-6  # of an error in ln t: smaller ones are alike
-LARGEST_COUNTED_ERROR = 0.5  # of an error in ln t
 
 
 class LeftOutErrors(NamedTuple):
@@ -77,30 +76,3 @@ def mean_transfer(transfers: Sequence[Transfer], alike: float = 1.0) -> Transfer
     for share, transfer in zip(shares, transfers, strict=True):
         half_width *= transfer.half_width**share
     return replace(transfers[0], left_out=None, half_width=half_width, **{name: mean(name) for name in AVERAGED_FIELDS})
-
-
-def steady_transfer(main: Transfer, other: Transfer, measured: BoolArray, most: float) -> Transfer:
-    """`main` with a small share of a plainer transfer, the smaller the worse that one does on T's own workloads.
-
-        share = most / rms(other) / ((1 - most) / rms(main) + most / rms(other))
-
-    over T's `measured` workloads (B,), each as much as it counts. The interval and the distances are those of `main`.
-
-    Example: with errors of the same size the other's share is `most` itself.
-
-    >>> one, none = np.ones(1), np.zeros(1)
-    >>> main = Transfer(np.array([1.0]), np.array([0.2]), one, one, none, none, errors_on_target=np.array([[0.1]]))
-    >>> steady_transfer(main, replace(main, value=np.array([2.0])), np.array([True]), most=0.2).value.round(9).tolist()
-    [1.2]
-    """
-    weight = main.workload_weights * measured
-    main_rms, other_rms = (_root_mean_square(transfer.errors_on_target, weight) for transfer in (main, other))
-    share = most / other_rms / ((1.0 - most) / main_rms + most / other_rms)
-    mixed = ("value", "platform_weights", "workload_weights")
-    return replace(main, **{name: (1 - share) * getattr(main, name) + share * getattr(other, name) for name in mixed})
-
-
-def _root_mean_square(errors: FloatArray, weight: FloatArray) -> float:
-    """The root mean square of errors (J, B), weighted over the workloads; none counts as larger than 0.5."""
-    squares = np.minimum(np.abs(errors), LARGEST_COUNTED_ERROR) ** 2
-    return math.sqrt((squares @ weight).sum() / (len(errors) * weight.sum()) + LEAST_SQUARED_ERROR)

@@ -12,7 +12,7 @@ from predictor.core.mpet.evidence.gathering import Evidence, knots_first
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.gaussian.calibration import left_out_families
 from predictor.core.mpet.gaussian.covariance import behaviour_covariances, metadata_covariance, whole_curve_weights
-from predictor.core.mpet.gaussian.kriging import krige_once, krige_variance
+from predictor.core.mpet.gaussian.kriging import krige_once
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.intervals import left_out_errors
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts
@@ -24,10 +24,10 @@ FEWEST_PLATFORMS_TO_FILL_IN = 20  # with fewer, covariances do not tell who is l
 def fill_in_workloads(
     evidence: Evidence, metadata: PlatformMetadata, most: int, h: Hyperparameters = DEFAULTS
 ) -> Evidence:
-    """The evidence of the platforms that have A, with T's missing workloads filled in where that tells anything.
+    """The evidence of the platforms that have A, with T's missing workloads filled in.
 
     They are kriged to T from all platforms, of which `most` take part, by the covariance that T's own workloads and
-    the metadata give. T's relatives without A help here only: where they do not, nothing is filled in.
+    the metadata give. T's relatives without A help here only.
     """
     references = np.flatnonzero(evidence.has_workload)
     on_target = np.flatnonzero(evidence.measured_on_target)
@@ -43,11 +43,7 @@ def fill_in_workloads(
     parts = separate_parts(nearest, h.far_off)
     paper, knots = metadata_covariance(nearest, metadata, h), whole_curve_weights(nearest)
     matrix = behaviour_covariances(parts, weights, paper, knots, h).matrix[0]
-    platform_weights, variance, projection = krige_once(matrix, h)
-    with_workload = np.append(nearest.has_workload, True)
-    if variance > h.worthwhile * krige_variance(matrix[with_workload][:, with_workload], h):
-        return alone.nearest(references)
-    return _fill_in(evidence, chosen, parts, metadata, kriging=(platform_weights, projection)).nearest(references)
+    return _fill_in(evidence, chosen, parts, metadata, kriging=krige_once(matrix, h)).nearest(references)
 
 
 def _fill_in(

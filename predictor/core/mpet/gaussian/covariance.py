@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +11,9 @@ from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.parts import CurveParts
 from predictor.core.mpet.robust import finite_median
-from profiles.arrays import FloatArray, IntArray
+from profiles.arrays import FloatArray
 
-MOST_MEDIAN_PLATFORMS = 48  # platforms
-NUMBERS_IN_CACHE = 1 << 14  # numbers
-MOST_TRIANGLE_PLATFORMS_KEPT = 256  # platforms: triangles of more are large
+MOST_MEDIAN_PLATFORMS = 48  # platforms whose distances from each other say what is typical
 
 
 class Covariance(NamedTuple):
@@ -24,39 +21,6 @@ class Covariance(NamedTuple):
 
     matrix: FloatArray
     distance: FloatArray
-
-
-class Triangle(NamedTuple):
-    """The pairs of P platforms on and below the diagonal, row after row, each once: half the work of a square."""
-
-    row: IntArray
-    column: IntArray
-    flat: IntArray  # in the flat square
-    diagonal: IntArray  # (P,) the pairs of a platform with itself
-    square: IntArray  # (P, P) which pair stands there
-    typical: IntArray  # pairs of two different platforms but the last, of some of them
-
-    @classmethod
-    def of(cls, P: int) -> Triangle:
-        row, column = np.tril_indices(P)
-        square = np.empty((P, P), dtype=np.int64)
-        square[row, column] = square[column, row] = np.arange(len(row))
-        some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
-        row_of_pair, column_of_pair = np.tril_indices(len(some), k=-1)
-        diagonal = np.diagonal(square).copy()
-        return cls(row, column, P * row + column, diagonal, square, square[some[row_of_pair], some[column_of_pair]])
-
-
-_kept = lru_cache(maxsize=32)(Triangle.of)
-
-
-def triangle_of(P: int) -> Triangle:
-    """The pairs of P platforms; those of up to 256 platforms are kept for the next query.
-
-    >>> triangle_of(3).row.tolist(), triangle_of(3).column.tolist()
-    ([0, 1, 1, 2, 2, 2], [0, 0, 1, 0, 1, 2])
-    """
-    return _kept(P) if P <= MOST_TRIANGLE_PLATFORMS_KEPT else Triangle.of(P)
 
 
 def nearness_weights(log_n: FloatArray, h: Hyperparameters = DEFAULTS) -> FloatArray:
@@ -81,84 +45,51 @@ def whole_curve_weights(evidence: Evidence) -> FloatArray:
 def behaviour_covariances(
     parts: CurveParts, weights: FloatArray, paper: FloatArray, knots: FloatArray, h: Hyperparameters = DEFAULTS
 ) -> Covariance:
-    """A covariance for each row of `knots` (K, J): how much the behaviour at every knot counts.
+    """A covariance for each row of `knots` (K, J), by how much the behaviour at every knot counts.
 
-    `paper` (pairs,) is what metadata alone says.
+        linear G_pq / mean G_pp + short exp(-sqrt(d_pq / (0.09 median d))) + paper_pq
+
+    G are the scalar products of the platforms' rests, each workload by its `weights` (B,); d the squared distances in
+    them and in how the speed changes over n; `paper` (P, P) is what metadata alone says.
     """
-    P, J = parts.speed.shape
-    triangle = triangle_of(P)
-    level = parts.speed.sum(axis=1) / J
-    shape = parts.speed - level[:, None]
-    slope = (shape @ shape.T).ravel().take(triangle.flat) / J
-    apart = _squared_distances(slope[None], triangle)[0]
-    apart += h.level * (level.take(triangle.row) - level.take(triangle.column)) ** 2
-    similarity = slope * (h.shape / (slope[triangle.diagonal[:-1]].sum() / (P - 1) + TINY))
-    similarity += paper
-    gram = knots @ _behaviour(parts, weights).take(triangle.flat, axis=1)
-    return _covariance(gram, apart, similarity, triangle, h)
-
-
-def _behaviour(parts: CurveParts, weights: FloatArray) -> FloatArray:
-    """Scalar products of the platforms' weighted rests at each knot, (J, P P)."""
     P, B, J = parts.rest.shape
     weighted = np.ascontiguousarray((parts.rest * (weights / np.sqrt(B))[:, None]).transpose(2, 0, 1))
-    return np.asarray((weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P))
+    gram = (knots @ (weighted @ weighted.transpose(0, 2, 1)).reshape(J, P * P)).reshape(-1, P, P)
+    shape = (parts.speed - parts.speed.sum(axis=1, keepdims=True) / J) / np.sqrt(J)
+    distance = squared_distances(gram) + squared_distances(shape @ shape.T)
+    some = np.arange(P - 1)[:: -(-(P - 1) // MOST_MEDIAN_PLATFORMS)]
+    rows, columns = (some[of_pair] for of_pair in np.tril_indices(len(some), k=-1))
+    distance /= finite_median(distance[:, rows, columns], axis=1)[:, None, None] + TINY
+    own = np.einsum("kpp->k", gram[:, :-1, :-1]) / (P - 1)
+    gram *= (h.linear / (own + TINY))[:, None, None]
+    gram += paper
+    to_target = distance[:, -1, :-1].copy()
+    distance /= h.short_length
+    np.sqrt(distance, out=distance)
+    np.exp(np.negative(distance, out=distance), out=distance)
+    gram += np.multiply(distance, h.short, out=distance)
+    return Covariance(gram, to_target)
 
 
-def _covariance(
-    gram: FloatArray, apart: FloatArray, similarity: FloatArray, triangle: Triangle, h: Hyperparameters
-) -> Covariance:
-    """The sum of the linear, smooth and short-range part of the behaviour `gram` (K, pairs), which is overwritten.
+def squared_distances(gram: FloatArray) -> FloatArray:
+    """Squared distances of P vectors by their scalar products (..., P, P).
 
-    It is made for so many knots at once that they stay in the processor's cache.
+    >>> squared_distances(np.array([[1.0, 2.0], [2.0, 4.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
-    P = len(triangle.diagonal)
-    own = gram.take(triangle.diagonal[:-1], axis=1).sum(axis=1) / (P - 1)
-    distance = _squared_distances(gram, triangle)
-    distance += apart
-    units = 1.0 / (finite_median(distance.take(triangle.typical, axis=1), axis=1) + TINY)
-    gram *= (h.linear / (own + TINY))[:, None]
-    to_target = distance[:, -P:-1] * units[:, None]
-    smooth, short = -units[:, None] / h.smooth_length, -np.sqrt(units / h.short_length)[:, None]
-    knots_at_once = max(1, NUMBERS_IN_CACHE // len(apart))
-    for k in range(0, len(gram), knots_at_once):
-        some = slice(k, k + knots_at_once)
-        total, near = gram[some], distance[some]
-        total += similarity
-        part = near * smooth[some]
-        np.exp(part, out=part)
-        part *= h.smooth
-        total += part
-        np.sqrt(near, out=part)
-        part *= short[some]
-        np.exp(part, out=part)
-        part *= h.short
-        total += part
-    return Covariance(gram.take(triangle.square, axis=1), to_target)
-
-
-def _squared_distances(gram: FloatArray, triangle: Triangle) -> FloatArray:
-    """Squared distances of pairs by their scalar products (K, pairs)."""
-    own = gram.take(triangle.diagonal, axis=1)
-    squares = own.take(triangle.row, axis=1)
-    squares += own.take(triangle.column, axis=1)
-    squares -= gram
-    squares -= gram
+    own = np.diagonal(gram, axis1=-2, axis2=-1)
+    squares = own[..., :, None] + own[..., None, :]
+    squares -= 2.0 * gram
     return np.maximum(squares, 0.0, out=squares)
 
 
 def metadata_covariance(evidence: Evidence, metadata: PlatformMetadata, h: Hyperparameters = DEFAULTS) -> FloatArray:
-    """How alike the platforms, T last, are by their metadata and names, (pairs,) of the triangle."""
+    """How alike the platforms, T last, are by their metadata and names, (P, P)."""
     index = np.append(evidence.platforms, evidence.target)
-    triangle = triangle_of(len(index))
-    vectors, cpu = metadata.vectors[index], metadata.cpu[index]
-    similarity = _squared_distances((vectors @ vectors.T).ravel().take(triangle.flat)[None], triangle)[0]
-    similarity *= -1.0 / h.metadata_length
-    np.exp(similarity, out=similarity)
-    similarity *= h.metadata
-    twin = (cpu[:-1] == cpu[-1]).any()
-    similarity += (h.twin_cpu_model if twin else h.cpu_model) * (cpu.take(triangle.row) == cpu.take(triangle.column))
-    if twin:
-        family = metadata.microarchitecture[index]
-        similarity += h.twin_microarchitecture * (family.take(triangle.row) == family.take(triangle.column))
+    vectors, cpu, family = metadata.vectors[index], metadata.cpu[index], metadata.microarchitecture[index]
+    similarity = h.metadata * np.exp(squared_distances(vectors @ vectors.T) / -h.metadata_length)
+    is_twin = (cpu[:-1] == cpu[-1]).any()
+    similarity += (h.twin_cpu_model if is_twin else h.cpu_model) * (cpu[:, None] == cpu)
+    if is_twin:
+        similarity += h.twin_microarchitecture * (family[:, None] == family)
     return np.asarray(similarity)

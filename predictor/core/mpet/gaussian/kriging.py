@@ -62,29 +62,16 @@ def _products(matrices: FloatArray, values: Sequence[FloatArray]) -> FloatArray:
     return np.concatenate([columns.T @ matrix for columns, matrix in zip(values, matrices, strict=True)])
 
 
-def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, float, FloatArray]:
-    """Weights (R,), variance in units of the process's, and projection (R, R), whatever the values.
+def krige_once(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> tuple[FloatArray, FloatArray]:
+    """Weights (R,) and projection (R, R), whatever the values.
 
-    >>> weights, variance, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
-    >>> weights.round(3).tolist(), round(variance, 3)
-    ([0.892, 0.108], 0.416)
+    >>> weights, _ = krige_once(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]]))
+    >>> weights.round(3).tolist()
+    [0.892, 0.108]
     """
     noise = np.full((1, len(covariance) - 1), h.noise)
-    weights, variance, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
-    return weights[0], float(variance[0]), projections[0]
-
-
-def krige_variance(covariance: FloatArray, h: Hyperparameters = DEFAULTS) -> float:
-    """The variance that `krige_once` gives, alone: it costs no inverse.
-
-    >>> round(krige_variance(np.array([[1.0, 0.0, 0.8], [0.0, 1.0, 0.0], [0.8, 0.0, 1.0]])), 3)
-    0.416
-    """
-    R = len(covariance) - 1
-    to_target = covariance[:-1, -1]
-    values = np.stack([to_target, np.ones(R)], axis=1)
-    through, rows = np.linalg.solve(_noisy(covariance[None], np.full((1, R), h.noise))[0], values).T
-    return float(_variance(covariance[-1, -1], to_target, through, rows, h)[0])
+    weights, _, projections = ordinary_weights(_noisy_inverses(covariance[None], noise), covariance[None], h)
+    return weights[0], projections[0]
 
 
 def ordinary_weights(
@@ -93,6 +80,7 @@ def ordinary_weights(
     """Weights (K, R), variances (K,) in units of the process's, and projections, by the references' inverses.
 
         u = K^-1 c + K^-1 1 (1 - 1'K^-1 c) / 1'K^-1 1,    Q = K^-1 - K^-1 1 1'K^-1 / 1'K^-1 1
+        variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1
 
     with K the references' covariance, noise included, and c that with T. The projections Q take the place of the
     inverses.
@@ -100,23 +88,12 @@ def ordinary_weights(
     rows = inverses.sum(axis=2)
     to_target = covariances[:, :-1, -1]
     through = (inverses @ to_target[:, :, None])[:, :, 0]
-    variance, shortfall = _variance(covariances[:, -1, -1], to_target, through, rows, h)
+    free = 1.0 - (rows * to_target).sum(axis=1)  # what the weights lack to sum to 1
+    shortfall = free / rows.sum(axis=1)
+    variance = covariances[:, -1, -1] - (to_target * through).sum(axis=1) + h.noise + free * shortfall
     weights = through + rows * shortfall[:, None]
     inverses -= rows[:, :, None] * (rows / rows.sum(axis=1)[:, None])[:, None]
-    return weights, variance, inverses
-
-
-def _variance(
-    own: FloatArray, to_target: FloatArray, through: FloatArray, rows: FloatArray, h: Hyperparameters
-) -> tuple[FloatArray, FloatArray]:
-    """The variance of the value on T, and what the weights lack to sum to 1, from c, K^-1 c and K^-1 1 (..., R).
-
-    variance = c_TT - c'K^-1 c + noise + (1 - 1'K^-1 c)^2 / 1'K^-1 1,    shortfall = (1 - 1'K^-1 c) / 1'K^-1 1
-    """
-    free = 1.0 - (rows * to_target).sum(axis=-1)
-    shortfall = free / rows.sum(axis=-1)
-    variance = own - (to_target * through).sum(axis=-1) + h.noise + free * shortfall
-    return np.maximum(variance, LEAST_KRIGING_VARIANCE), shortfall
+    return weights, np.maximum(variance, LEAST_KRIGING_VARIANCE), inverses
 
 
 def _without_outliers(

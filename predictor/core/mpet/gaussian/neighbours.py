@@ -17,6 +17,7 @@ from predictor.core.mpet.robust import MEAN_TO_SIGMA, finite_median
 from predictor.core.mpet.transfer import LeftOutErrors, Transfer, mean_transfer
 from profiles.arrays import FloatArray, IntArray
 
+DEPARTURE_WIDENING = 0.5  # how much the distance from what was calibrated adds to half the interval
 LEAST_ERROR_RATIO = 0.8  # of errors: thirty references do not tell more
 FEWEST_REFERENCES_RATIO = 1.5  # times as many references as are near: with fewer both processes are nearly the same
 
@@ -40,7 +41,8 @@ def mean_with_neighbours(
     half_width = wide.half_width * _error_ratio(wide.left_out, narrow.left_out, nearest, h)
     distances = {name: getattr(wide, name) for name in ("platform_distance", "workload_distance")}
     both = mean_transfer([wide, replace(narrow, platform_weights=weights, **distances)])
-    return replace(both, half_width=half_width)
+    # The interval was calibrated for `wide`: as far as the answer departs from that, it is less sure.
+    return replace(both, half_width=np.hypot(half_width, DEPARTURE_WIDENING * (both.value - wide.value)))
 
 
 def _error_ratio(

@@ -366,7 +366,7 @@ def test_an_unknown_instruction_set_is_warned_of():
 
 @pytest.mark.parametrize("platforms", [12, 30])
 def test_one_absurd_upload_moves_nobody_else_much(platforms):
-    """A profile a million times too slow: the error of others changes by under 6 %."""
+    """A profile a million times too slow: the error of others changes by under 7 %."""
     arrays = curve_arrays(13, platforms, 8, missing=0.0, noise=0.02)
     absurd = (arrays["platform_index"] == 0) & (arrays["workload_index"] == 3)
     planted = arrays | {
@@ -378,7 +378,7 @@ def test_one_absurd_upload_moves_nobody_else_much(platforms):
     for one in (arrays, planted):
         outcomes = evaluate(Database.build(**one), [MPET], protocol).outcomes["mpet"]
         errors.append(np.mean([outcome.errors["full"] for outcome in outcomes]))
-    assert errors[1] < 1.06 * errors[0]
+    assert errors[1] < 1.07 * errors[0]
 
 
 def test_profiles_without_a_kept_curve_are_compared_by_t1():

@@ -8,7 +8,6 @@ from predictor.core.mpet.gaussian.kriging import (
     invert_definite,
     krige,
     krige_once,
-    krige_variance,
 )
 from predictor.core.mpet.gaussian.process import downward_shift, stacking_shares
 from predictor.core.mpet.hyperparameters import Hyperparameters
@@ -84,11 +83,6 @@ def test_a_matrix_that_is_not_definite_is_inverted_all_the_same():
     C = covariances(rng, 1, FEWEST_CHOLESKY_REFERENCES + 5)
     C[0, 0, 0] = -1.0
     assert np.isfinite(krige_once(C[0])[0]).all()
-
-
-def test_the_variance_alone_is_that_of_kriging():
-    C = covariances(np.random.default_rng(5), 1, 30)[0]
-    assert krige_variance(C) == pytest.approx(krige_once(C)[1], rel=1e-9)
 
 
 def test_what_is_not_definite_cannot_be_inverted():
