@@ -429,7 +429,12 @@ def repository_table(results: Results) -> str:
     result = results[Study(REPOSITORY, "pair").name]
     parts = {"all": result["results"], **result["applications"]}
     names = list(result["results"])
-    head = ["", "profiles", *(f"`{name}`" for name in names), *(f"interval of `{name}`" for name in ("mpet", "mpet-log"))]
+    head = [
+        "",
+        "profiles",
+        *(f"`{name}`" for name in names),
+        *(f"interval of `{name}`" for name in ("mpet", "mpet-log")),
+    ]
     rows = [
         [
             part,

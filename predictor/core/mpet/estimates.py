@@ -22,12 +22,16 @@ from predictor.core.mpet.beyond import (
     growth_counts,
     likely_growth,
 )
-from predictor.core.mpet.evidence.connections import groups_of_targets
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
+from predictor.core.mpet.evidence.curves import (
+    MOST_AVERAGED_PLATFORMS,
+    EvaluatedCurves,
+    MeanCurve,
+    curves_at,
+    evaluated_curves,
+)
 from predictor.core.mpet.evidence.gathering import visible_table
-from predictor.core.mpet.evidence.mean_curves import MOST_AVERAGED_PLATFORMS, MeanCurve, curves_at
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.near_platforms import PAPER_SHARE
+from predictor.core.mpet.evidence.platforms import PAPER_SHARE, groups_of_targets
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY
 from predictor.core.mpet.log_ratios import CORRELATION_WEIGHT_FLOOR
 from predictor.core.reconstruct import answered_thread_counts

@@ -14,8 +14,8 @@ from predictor.core.mpet.evidence.metadata import PlatformMetadata
 from predictor.core.mpet.hyperparameters import TINY
 from predictor.core.mpet.intervals import conformal_factor
 from predictor.core.mpet.parts import CurveParts
-from predictor.core.mpet.robust import finite_median
 from predictor.core.mpet.transfer import Transfer
+from predictor.core.robust import finite_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_REMAINING_WEIGHT = 0.1  # a workload that is nearly the whole ratio is left out of it as if so much remained

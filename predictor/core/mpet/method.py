@@ -1,9 +1,14 @@
-"""The default method `mpet`, and `mpet-log`, its cousin whose weights are all positive."""
+"""The default method `mpet`, and `mpet-log`, its cousin whose weights are all positive.
+
+`ablation_methods` are `mpet` with one ingredient changed: what each of them gives, measured with the method itself.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from predictor.core.answers import Answer, Method, Query
 from predictor.core.database import Database
@@ -11,19 +16,16 @@ from predictor.core.errors import SettingsError
 from predictor.core.mpet.answer import answer_from_transfer
 from predictor.core.mpet.beyond import growth_beyond
 from predictor.core.mpet.estimates import estimate_targets
-from predictor.core.mpet.evidence.connections import lacks_by_target
-from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence
+from predictor.core.mpet.evidence.gathering import Evidence, check_evidence, gather_evidence, without_outliers
 from predictor.core.mpet.evidence.metadata import PlatformMetadata, platform_metadata
-from predictor.core.mpet.evidence.outlying_profiles import without_outliers
-from predictor.core.mpet.gaussian.completion import fill_in_workloads
-from predictor.core.mpet.gaussian.neighbours import mean_with_neighbours
-from predictor.core.mpet.gaussian.process import gaussian_transfer
+from predictor.core.mpet.evidence.platforms import lacks_by_target
+from predictor.core.mpet.gaussian.kriging import fill_in_workloads
+from predictor.core.mpet.gaussian.process import gaussian_transfer, mean_with_neighbours
 from predictor.core.mpet.hyperparameters import DEFAULTS, Hyperparameters
 from predictor.core.mpet.log_ratios import log_transfer, small_transfer
-from predictor.core.mpet.measurement_noise import widen_by_noise
 from predictor.core.mpet.parts import CurveParts, nearest_references, separate_parts, workload_weights
 from predictor.core.mpet.robust_ratios import application_families, robust_transfer, widen_for_stranger
-from predictor.core.mpet.transfer import Transfer, mean_transfer
+from predictor.core.mpet.transfer import Transfer, mean_transfer, widen_by_noise
 
 FEWEST_PROCESS_REFERENCES = 5  # below, covariances between platforms mean nothing
 FEWEST_CORRELATION_REFERENCES = 12  # below, correlations over platforms are poor: the shapes of curves help
@@ -158,3 +160,54 @@ MPET_LOG = Method(
     lacks_by_target=lacks_by_target,
     estimate=estimate_targets,
 )
+
+
+CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
+    "plain means as speed": replace(DEFAULTS, far_off=math.inf),
+    "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
+    "the 48 nearest": replace(DEFAULTS, neighbours=48),
+    "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
+    "near n alone": replace(DEFAULTS, whole_share=0.0),
+    "whole curves alone": replace(DEFAULTS, whole_share=1.0),
+    "halves of both": replace(DEFAULTS, whole_share=0.5),
+    "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
+    "twins as others of one cpu_model": replace(
+        DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0
+    ),
+    "no cpu_model": replace(DEFAULTS, cpu_model=0.0, twin_cpu_model=0.0, twin_microarchitecture=0.0),
+    "no metadata": replace(DEFAULTS, metadata=0.0),
+    "no linear part": replace(DEFAULTS, linear=0.0),
+    "no short-range part": replace(DEFAULTS, short=0.0),
+    "all workloads alike": replace(DEFAULTS, workload_power=0.0),
+    "all n alike": replace(DEFAULTS, nearness=1e6),
+    "no extra noise for outliers": replace(DEFAULTS, robust=1e6),
+    "no shift": replace(DEFAULTS, shift=0.0),
+}
+CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
+    "no features": replace(DEFAULTS, features=0.0),
+    "features of the curve": replace(DEFAULTS, feature_kind="curve"),
+    "features of the parts": replace(DEFAULTS, feature_kind="parts"),
+    "all features": replace(DEFAULTS, feature_kind="all"),
+    "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
+}
+REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
+
+
+def ablation_methods() -> list[Method[Any]]:
+    """A method for each change, named `mpet: <change>`; not among METHODS.
+
+    >>> [method.name for method in ablation_methods()][:2]
+    ['mpet: plain means as speed', 'mpet: no process of the nearest alone']
+    """
+    changed = {
+        name: partial(predict_mpet, h=changes)
+        for name, changes in (CHANGED_HYPERPARAMETERS | CHANGED_FEW_REFERENCES).items()
+    }
+    counted = {name: partial(_with_references, most=most) for name, most in REFERENCE_LIMITS.items()}
+    return [
+        replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()
+    ]
+
+
+def _with_references(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:
+    return predict_mpet(database, query, replace(settings, references=most))

@@ -10,9 +10,9 @@ import numpy as np
 
 from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.evidence.metadata import PlatformMetadata
-from predictor.core.mpet.evidence.near_platforms import nearest_at_any
+from predictor.core.mpet.evidence.platforms import nearest_at_any
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
-from predictor.core.mpet.robust import MEAN_TO_SIGMA, finite_median
+from predictor.core.robust import MEAN_TO_SIGMA, finite_median
 from profiles.arrays import FloatArray, IntArray
 
 MEAN_ROUNDS = 4  # of alternating means: more change the parts no more

@@ -17,8 +17,8 @@ from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.gathering import Evidence, knots_first, knots_last
 from predictor.core.mpet.hyperparameters import DEFAULTS, TINY, Hyperparameters
 from predictor.core.mpet.intervals import FEW_FAMILIES_CORRECTION, family_members, left_out_family_errors
-from predictor.core.mpet.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from predictor.core.mpet.transfer import Transfer
+from predictor.core.robust import MEDIAN_TO_SIGMA, clip_to, finite_median, known_median
 from profiles.arrays import BoolArray, FloatArray, IntArray
 from profiles.scaling.features import CURVE_NAMES, ELEMENTS, FRACTIONS
 

@@ -9,7 +9,6 @@ from predictor.core.database import Database, Group
 from predictor.core.errors import InvalidThreadCounts, NoReference, PredictionError, SettingsError, TooFewCandidates
 from predictor.core.evaluate import Protocol, evaluate
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet import overheads
 from tests.predictor.core.curves import (
     COUNTS,
     curve_arrays,
@@ -293,7 +292,7 @@ def test_decomposed_curves_and_times_are_consistent(method):
 def test_long_decomposed_curves_are_predicted_a_few_n_at_a_time(monkeypatch):
     database, query = Database.build(**decomposed_arrays(3)), Query(2, 1)
     whole = predict(MPET, database, query).curves
-    monkeypatch.setattr(overheads, "CURVE_VALUES_AT_ONCE", 1)
+    monkeypatch.setattr("predictor.core.mpet.answer.CURVE_VALUES_AT_ONCE", 1)
     for name, values in predict(MPET, database, query).curves.items():
         np.testing.assert_allclose(values, whole[name], rtol=1e-12, err_msg=name)
 

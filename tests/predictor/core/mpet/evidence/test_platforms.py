@@ -5,11 +5,11 @@ import pytest
 
 from predictor.core.database import Database, Group
 from predictor.core.methods import METHODS, Query
-from predictor.core.mpet.evidence import gathering, near_platforms
+from predictor.core.mpet.evidence import gathering
 from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.gathering import gather_evidence
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.evidence.near_platforms import nearest_platforms
+from predictor.core.mpet.evidence.platforms import INDEX_COLUMNS, nearest_platforms
 from tests.predictor.core.curves import curve_arrays, curve_database
 from tests.predictor.core.databases import TIME_ONLY
 
@@ -45,7 +45,7 @@ def platforms_with(database, workload, target):
 def distances_one_by_one(database, query, groups, platforms):
     """The formula of `nearest_platforms`, platform by platform and workload by workload; all have A at all n."""
     evaluated, metadata = evaluated_curves(database), platform_metadata(database)
-    assert len(evaluated.n) <= near_platforms.INDEX_COLUMNS
+    assert len(evaluated.n) <= INDEX_COLUMNS
     columns = [0, 2, 4]
     own = [w for w in range(len(database.workloads)) if w != query.workload]
     own = [w for w in own if database.lookup(query.target, w, groups) >= 0]

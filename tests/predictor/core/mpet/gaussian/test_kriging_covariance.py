@@ -6,7 +6,7 @@ import pytest
 from predictor.core.answers import Query
 from predictor.core.mpet.evidence.gathering import gather_evidence
 from predictor.core.mpet.evidence.metadata import platform_metadata
-from predictor.core.mpet.gaussian.covariance import (
+from predictor.core.mpet.gaussian.kriging import (
     behaviour_covariances,
     metadata_covariance,
     nearness_weights,
