@@ -142,7 +142,7 @@ def _transfer(
 
 MPET = Method(
     name="mpet",
-    version="12",
+    version="13",
     settings=MpetSettings,
     predict=predict_mpet,
     summary="Whole curves carried over by a Gaussian process over platforms; weights may be negative.",
@@ -152,7 +152,7 @@ MPET = Method(
 )
 MPET_LOG = Method(
     name="mpet-log",
-    version="12",
+    version="13",
     settings=MpetSettings,
     predict=predict_mpet_log,
     summary="Whole curves carried over by log ratios to the most alike platforms; all weights are positive.",
