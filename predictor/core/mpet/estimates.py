@@ -20,7 +20,7 @@ from predictor.core.mpet.beyond import (
     agreement_inside,
     courses_on_target,
     growth_counts,
-    likely_growth,
+    mixed_growth,
 )
 from predictor.core.mpet.evidence.curves import (
     MOST_AVERAGED_PLATFORMS,
@@ -231,7 +231,7 @@ def _growth(database: Database, shared: SharedCurves, agreement: Agreement, targ
     """How A goes on on the target beyond the last n at which it was measured."""
     rows = shared.rows[target]
     n = growth_counts(database, target, rows, shared.of_a.mean.largest_n)
-    return likely_growth(n, agreement, courses_on_target(database, target, rows, n))
+    return mixed_growth(n, agreement, courses_on_target(database, target, rows, n))
 
 
 def _times_beyond(shared: SharedCurves, value: FloatArray, n: IntArray, growth: Growth) -> FloatArray:

@@ -29,7 +29,6 @@ class Hyperparameters:
     noise: float = 0.02  # variance of a reference's own, where it was measured
     outside_noise: float = 0.6  # variance added for each squared ln n outside of where it was measured
     robust: float = 3.5  # residuals beyond so many standard deviations get more noise
-    whole_share: float | None = None  # of the covariance of whole curves; None: by its errors on the references
     ridge: float = 2.0  # of the workloads' residuals, in units of their variance
     clip: float = 3.0  # standard deviations: larger residuals count as so large
     shift: float = 0.7  # of the variance, towards the median of relative errors

@@ -167,9 +167,6 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
     "no process of the nearest alone": replace(DEFAULTS, neighbours=1_000_000),
     "the 48 nearest": replace(DEFAULTS, neighbours=48),
     "nearest on paper": replace(DEFAULTS, neighbours_paper=1e6),
-    "near n alone": replace(DEFAULTS, whole_share=0.0),
-    "whole curves alone": replace(DEFAULTS, whole_share=1.0),
-    "halves of both": replace(DEFAULTS, whole_share=0.5),
     "without unexplained workloads": replace(DEFAULTS, ridge=1e9),
     "twins as others of one cpu_model": replace(
         DEFAULTS, twin_cpu_model=DEFAULTS.cpu_model, twin_microarchitecture=0.0
@@ -203,11 +200,11 @@ def ablation_methods() -> list[Method[Any]]:
         name: partial(predict_mpet, h=changes)
         for name, changes in (CHANGED_HYPERPARAMETERS | CHANGED_FEW_REFERENCES).items()
     }
-    counted = {name: partial(_with_references, most=most) for name, most in REFERENCE_LIMITS.items()}
+
+    def limited(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:
+        return predict_mpet(database, query, replace(settings, references=most))
+
+    counted = {name: partial(limited, most=most) for name, most in REFERENCE_LIMITS.items()}
     return [
         replace(MPET, name=f"{MPET.name}: {name}", predict=predict) for name, predict in (changed | counted).items()
     ]
-
-
-def _with_references(database: Database, query: Query, settings: MpetSettings, *, most: int) -> Answer:
-    return predict_mpet(database, query, replace(settings, references=most))

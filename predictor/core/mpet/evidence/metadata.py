@@ -103,7 +103,9 @@ def platform_metadata(database: Database) -> PlatformMetadata:
 
 def _metadata(database: Database) -> PlatformMetadata:
     table = database.platform_table
-    number = {name: np.asarray(column, dtype=np.float64) for name, column in table.items() if _is_number(column)}
+    number = {
+        name: np.asarray(column, dtype=np.float64) for name, column in table.items() if isinstance(column, np.ndarray)
+    }
     cores, threads = number["physical_cores"], number["threads"]
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.log(
@@ -130,10 +132,6 @@ def _metadata(database: Database) -> PlatformMetadata:
     ]
     vectors = np.stack([_fill_unknown(column) for column in columns], axis=1)
     return PlatformMetadata(vectors, _codes(table["cpu_model"]), _codes(table["microarchitecture"]))
-
-
-def _is_number(column: object) -> bool:
-    return isinstance(column, np.ndarray)
 
 
 def _fill_unknown(column: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from predictor.core.answers import Query
 from predictor.core.arrays import evenly_spaced, stretch_positions
 from predictor.core.database import Database
 from predictor.core.errors import NoBenchmark, NoReference, NothingComparable, NothingShared
-from predictor.core.mpet.evidence.curves import EvaluatedCurves, evaluated_curves
+from predictor.core.mpet.evidence.curves import evaluated_curves
 from predictor.core.mpet.evidence.metadata import platform_metadata
 from predictor.core.mpet.hyperparameters import TINY
 from profiles.arrays import BoolArray, FloatArray, IntArray
@@ -180,16 +180,12 @@ def _levels_of_target(database: Database, query: Query, groups: tuple[int, ...],
     workloads = np.flatnonzero(row_of >= 0)
     if not len(workloads):
         return LevelsOfTarget(workloads, np.zeros((0, 0)), workloads)
-    columns = _index_columns(evaluated)
+    columns = evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
     measured = evaluated.measured_in(evaluated.pattern[row_of[workloads]])
     columns = columns[: max(1, int(np.searchsorted(columns, measured[-1], side="right")))]
     columns = columns[evenly_spaced(evaluated.log_n[columns], COLUMNS_OF_A_QUESTION)]
     workloads = workloads[:: -(-len(workloads) // most)]
     return LevelsOfTarget(workloads, evaluated.at(row_of[workloads], columns), columns)
-
-
-def _index_columns(evaluated: EvaluatedCurves) -> IntArray:
-    return evenly_spaced(evaluated.log_n, INDEX_COLUMNS)
 
 
 def _levels(database: Database, column: int) -> NDArray[np.float32]:
