@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
-
-FeatureKind = Literal["all", "curve", "parts", "counters"]
 
 TINY = 1e-12  # keeps divisors from being 0, and changes nothing else
 
@@ -37,10 +34,8 @@ class Hyperparameters:
     neighbours_paper: float = 0.1  # of squared distance on paper, in median squares of D_p
     near_workloads: float = 1.0  # variance of departures that falls with the distance of workloads, in typical squares
     linear_workloads: float = 0.3  # variance of the part that is linear in how the references disagree about them
-    features: float = 1.0  # variance of the part that falls with the distance of their features; 0: features are unused
+    features: float = 1.0  # variance of the part that falls with the distance of their counters; 0: these are unused
     features_length: float = 0.3  # root mean square distance of features, each in 0..1, over which it falls
-    feature_kind: FeatureKind = "counters"  # which features these are
-    workload_noise: float = 1.0  # variance of a workload's own departure
     strange: float = 0.42  # of ln t: what sets applications apart, from one reference, where T has two others
     few_shift: float = 0.25  # of the squared half interval, towards the median of relative errors
     most_few_shift: float = 0.04  # of ln t

@@ -182,9 +182,6 @@ CHANGED_HYPERPARAMETERS: dict[str, Hyperparameters] = {
 }
 CHANGED_FEW_REFERENCES: dict[str, Hyperparameters] = {  # change nothing where there are many references
     "no features": replace(DEFAULTS, features=0.0),
-    "features of the curve": replace(DEFAULTS, feature_kind="curve"),
-    "features of the parts": replace(DEFAULTS, feature_kind="parts"),
-    "all features": replace(DEFAULTS, feature_kind="all"),
     "no process over workloads": replace(DEFAULTS, workload_noise=1e9),
 }
 REFERENCE_LIMITS = {"64 references": 64, "96 references": 96, "all references": 1_000_000}
