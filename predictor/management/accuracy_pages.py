@@ -19,9 +19,9 @@ from predictor.management.accuracy_studies import (
     FEW_QUESTIONS,
     HOLDOUT_QUESTIONS,
     LARGE,
-    REPOSITORY,
     WEIGHTED_DATASETS,
     WEIGHTS_DRAW,
+    WHOLE_REPOSITORY,
     StoredResult,
     Study,
     StudyQuestion,
@@ -426,7 +426,7 @@ def known_n_table(results: Results) -> str:
 
 def repository_table(results: Results) -> str:
     """Errors and intervals of each method in the whole repository, of all profiles and by application."""
-    result = results[Study(REPOSITORY, "pair").name]
+    result = results[Study(WHOLE_REPOSITORY, "pair").name]
     parts = {"all": result["results"], **result["applications"]}
     names = list(result["results"])
     head = [

@@ -55,7 +55,9 @@ MPET_ALONE = ("--method", "mpet")
 STORED_DIGITS = 6  # of a stored number
 LARGE = ("sparecores-gb6", "sparecores-llama", "sparecores-stressng")
 DATABASE_COMMANDS = {"demo": ("load_demo",), "kit": ("import_results", "benchmarks/reference/*.tar.gz")}
-REPOSITORY = "repository"  # all of a public source, in a database that is already there: it is too large to make anew
+WHOLE_REPOSITORY = (
+    "repository"  # all of a public source, in a database that is already there: it is too large to make anew
+)
 REPOSITORY_COMMAND = ("fetch_data", "sparecores")
 REPOSITORY_METHODS = ("--no-save", "--method", "mpet,mpet-log,speed-ratio-per-n,kernel-ridge", "--by-application")
 
@@ -81,7 +83,7 @@ class Study:
     @property
     def preparation(self) -> tuple[str, ...]:
         """The command that fills the database, where the study is of a database."""
-        return REPOSITORY_COMMAND if self.dataset == REPOSITORY else DATABASE_COMMANDS.get(self.dataset, ())
+        return REPOSITORY_COMMAND if self.dataset == WHOLE_REPOSITORY else DATABASE_COMMANDS.get(self.dataset, ())
 
     def arguments(self, data: str = SHARED_DATA) -> list[str]:
         """The arguments of `manage.py evaluate`; `data`: the folder of the datasets."""
@@ -130,7 +132,7 @@ def published_studies() -> Iterator[Study]:
     for dataset in FEW_DATASETS:
         for few in FEW_QUESTIONS:
             yield Study(dataset, few, methods=FEW_METHODS)
-    yield Study(REPOSITORY, "pair", methods=REPOSITORY_METHODS, sample=("--sample", "400", "--seed", "9"))
+    yield Study(WHOLE_REPOSITORY, "pair", methods=REPOSITORY_METHODS, sample=("--sample", "400", "--seed", "9"))
 
 
 def studies_beyond() -> Iterator[Study]:

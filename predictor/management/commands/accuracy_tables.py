@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from predictor.management.accuracy_pages import accuracy_documents
 from predictor.management.accuracy_studies import (
-    REPOSITORY,
     SHARED_DATA,
+    WHOLE_REPOSITORY,
     Study,
     published_studies,
     read_stored_results,
@@ -53,7 +53,7 @@ class Command(BaseCommand):
             metavar="DIR",
             type=Path,
             help="the state folder of a database into which `fetch_data sparecores` brought the whole repository; "
-            f"without it the study of the {REPOSITORY} is not measured",
+            f"without it the study of the {WHOLE_REPOSITORY} is not measured",
         )
         parser.add_argument("--jobs", metavar="N", type=int, default=1, help="processes of an evaluation (default: 1)")
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             return
         if options["run"] is not None:
             for study in chosen_studies(options["run"]):
-                if study.dataset == REPOSITORY and not options["repository"]:
+                if study.dataset == WHOLE_REPOSITORY and not options["repository"]:
                     self.stdout.write(f"{study.name}: not measured, for --repository names no database")
                     continue
                 seconds = measure_study(study, options["data"], options["jobs"], options["repository"])
@@ -95,8 +95,8 @@ def measure_study(study: Study, data: Path, jobs: int, repository: Path | None =
     A database is made for the study in a folder that is removed; only that of the `repository` is used as it is.
     """
     with tempfile.TemporaryDirectory() as folder:
-        state = str(repository) if study.dataset == REPOSITORY else folder
-        if study.preparation and study.dataset != REPOSITORY:
+        state = str(repository) if study.dataset == WHOLE_REPOSITORY else folder
+        if study.preparation and study.dataset != WHOLE_REPOSITORY:
             run_manage(["migrate", "--verbosity", "0"], state)
             run_manage([path for argument in study.preparation for path in expand_pattern(argument)], state)
         report, started = Path(folder) / "report.json", time.perf_counter()
